@@ -7,7 +7,7 @@ mod tests {
 
     use pgrx::prelude::*;
 
-    use crate::postgres::report::INTERVAL;
+    use crate::postgres::report::REPORT_INTERVAL;
     use crate::sql::batch::progress::Reporter;
     use simhash::pairs::{Phase, Progress};
     use simhash::random::Random;
@@ -195,19 +195,19 @@ mod tests {
         let progress = Progress { phase: Phase::Near, share: 0.426 };
         let reporter = Reporter::new("simhash_pairs", 900, true);
         assert_eq!(reporter.report(progress, start), None);
-        let later = Instant::now() + INTERVAL;
+        let later = Instant::now() + REPORT_INTERVAL;
         let report = Some("simhash_pairs: comparing fingerprints of 900 rows, 43 %".to_owned());
         assert_eq!(reporter.report(progress, later), report);
-        assert_eq!(reporter.report(progress, later + INTERVAL - Duration::from_millis(1)), None);
+        assert_eq!(reporter.report(progress, later + REPORT_INTERVAL - Duration::from_millis(1)), None);
         // The reporter of the next partition continues the reports of the same statement.
         let another = Reporter::new("simhash_pairs", 900, true);
-        assert_eq!(another.report(progress, later + INTERVAL), report);
-        assert_eq!(Reporter::new("simhash_pairs", 900, false).report(progress, later + 2 * INTERVAL), None);
-        assert_eq!(another.report(progress, later + 2 * INTERVAL), report);
+        assert_eq!(another.report(progress, later + REPORT_INTERVAL), report);
+        assert_eq!(Reporter::new("simhash_pairs", 900, false).report(progress, later + 2 * REPORT_INTERVAL), None);
+        assert_eq!(another.report(progress, later + 2 * REPORT_INTERVAL), report);
         let components = Reporter::new("simhash_components", 900, true);
         let progress = Progress { phase: Phase::JoinPairs, share: 0.426 };
         let report = Some("simhash_components: joining ids of 900 pairs, 43 %".to_owned());
-        assert_eq!(components.report(progress, later + 3 * INTERVAL), report);
+        assert_eq!(components.report(progress, later + 3 * REPORT_INTERVAL), report);
     }
 
     #[cfg(target_os = "linux")]

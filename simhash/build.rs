@@ -100,7 +100,7 @@ impl Unicode {
         let stays_separator =
             class == SEPARATOR | BOUNDARY && normal.chars().all(|c| self.kind(c) == SEPARATOR && self.is_starter(c));
         if (folded == text && !self.compose_backwards.contains(&c)) || stays_separator {
-            class |= PASSES;
+            class |= UNCHANGED;
         }
         if !starter {
             class |= REORDERS;
@@ -122,7 +122,7 @@ fn main() {
     let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for start in (0..CODE_POINTS).step_by(BLOCK) {
         let block: Vec<u8> = (start..start + BLOCK as u32)
-            .map(|c| char::from_u32(c).map_or(SEPARATOR | PASSES | BOUNDARY, |c| unicode.class(c)))
+            .map(|c| char::from_u32(c).map_or(SEPARATOR | UNCHANGED | BOUNDARY, |c| unicode.class(c)))
             .collect();
         let number = *known.entry(block).or_insert_with_key(|block| {
             blocks.extend(block);

@@ -4,7 +4,7 @@
 
 In a table of ROWS texts, with a primary key: attaching in several layouts, the online way, a guard, and taking it away
 again; then a dump and its restore, with and without fingerprints. Times are medians of RUNS runs. Locks are the
-strongest on the table, as pg_locks tells them at the end of the transaction or, where a command commits by itself, as
+strongest on the table, as pg_locks shows them at the end of the transaction or, where a command commits by itself, as
 often as another session can look.
 
 Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.

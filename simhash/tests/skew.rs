@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::random::Random;
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
-use simhash::search::cost::{cost, probes, uniform_candidates};
+use simhash::search::cost::{cost, probes, uniform_share};
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::recall;
 use simhash::search::skew::{FingerprintSample, MAX_SAMPLE_FINGERPRINTS, QUERIES, Skew, skew};
@@ -96,7 +96,7 @@ fn uniform_costs_match_theory() {
         let layouts = skew(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64)), rows, within(max_distance), &|| ())
             .expect("memory suffices");
         for layout in layouts {
-            let theory = uniform_candidates(rows, layout.blocks, layout.near);
+            let theory = rows * uniform_share(layout.blocks, layout.near);
             let finds = theory / rows * (MAX_SAMPLE_FINGERPRINTS * QUERIES.start()) as f64;
             // Chance matters where a sample finds little.
             let tolerance = 0.02 + 3.0 / finds.sqrt();
@@ -154,7 +154,7 @@ fn empty_table_has_no_candidates() {
     }
     // A sample of one fingerprint shows no skew, so theory decides.
     for layout in skew(sample([7]), 1e6, within(3), &|| ()).expect("memory suffices") {
-        assert_eq!(layout.candidates, uniform_candidates(1e6, layout.blocks, layout.near));
+        assert_eq!(layout.candidates, 1e6 * uniform_share(layout.blocks, layout.near));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The time between two reports.
-pub const INTERVAL: Duration = Duration::from_secs(3);
+pub const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// When the next report is due.
 #[derive(Clone, Copy)]
@@ -12,14 +12,14 @@ pub struct Schedule(Instant);
 impl Schedule {
     /// The first report is due after one interval.
     pub fn start() -> Self {
-        Self(Instant::now() + INTERVAL)
+        Self(Instant::now() + REPORT_INTERVAL)
     }
 
     /// Whether a report is due at `now`. If it is, the next one is due one interval later.
     pub fn is_due(&mut self, now: Instant) -> bool {
         let is_due = now >= self.0;
         if is_due {
-            self.0 = now + INTERVAL;
+            self.0 = now + REPORT_INTERVAL;
         }
         is_due
     }

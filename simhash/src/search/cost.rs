@@ -63,11 +63,6 @@ pub fn uniform_share(blocks: i32, near: Nearness) -> f64 {
     -missed_by_all.exp_m1()
 }
 
-/// Number of candidates of a search in a table of `rows` uniform fingerprints.
-pub fn uniform_candidates(rows: f64, blocks: i32, near: Nearness) -> f64 {
-    rows * uniform_share(blocks, near)
-}
-
 /// The cost of a search by covering indexes, in microseconds if everything is in memory. Use it only to compare
 /// layouts: the time of a search with a disk, or with other indexes, differs.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
@@ -93,7 +88,7 @@ mod tests {
         ] {
             let near = Nearness::within(max_distance);
             assert_eq!(probes(blocks, near), Some(expected_probes), "{blocks} blocks, {max_distance}");
-            let candidates = uniform_candidates(1e7, blocks, near);
+            let candidates = 1e7 * uniform_share(blocks, near);
             assert!((candidates / expected_candidates - 1.0).abs() < 2e-3, "{blocks} blocks: {candidates}");
         }
         // Radii, whatever the distance.

@@ -5,8 +5,8 @@ use xxhash_rust::xxh3::xxh3_64_with_secret;
 use super::blocks::{BLOCK_COUNTS, Block};
 use super::nearness::Nearness;
 
-/// The secret that keys are hashed with. PostgreSQL shows all locks to all users. Without the secret, a row's
-/// fingerprint cannot be computed from its locks. It has the length of xxh3's own secret.
+/// The secret that keys are hashed with. The table of locks may be public. Without the secret, a row's
+/// fingerprint cannot be computed from its keys. It has the length of xxh3's own secret.
 pub struct Secret(pub [u8; 192]);
 
 /// The blocks that keys are made from. Near fingerprints are within the radius in at least one of these blocks. Without
@@ -51,7 +51,7 @@ pub struct LockKeys<'a> {
 
 impl LockKeys<'_> {
     /// The keys of a row with this fingerprint.
-    pub fn own(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
+    pub fn of_row(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
         self.keys(move |block, _| [block.value(fingerprint)])
     }
 
@@ -123,7 +123,7 @@ mod tests {
             for _ in 0..500 {
                 let a = random.next();
                 let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random.next() % 64));
-                let own: Vec<_> = keys.own(a).collect();
+                let own: Vec<_> = keys.of_row(a).collect();
                 let is_found = keys.of_near(b).any(|key| own.contains(&key)) && keys.is_near(keys.encrypt(a), b);
                 assert!(is_found || !near.contains(a ^ b), "{a:x} {b:x} {near:?}");
             }
@@ -136,7 +136,7 @@ mod tests {
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);
             let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
-            let own: Vec<_> = keys.own(random.next()).collect();
+            let own: Vec<_> = keys.of_row(random.next()).collect();
             let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
             let count = (0..10_000).filter(|_| shares_one(random.next())).count();
             assert!(count <= most, "{count} of 10,000 at distance {max_distance}");
@@ -148,7 +148,7 @@ mod tests {
         let counts = |near| {
             let (secret, blocks) = (secret(), KeyBlocks::of(near));
             let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
-            (keys.own(0).count(), keys.of_near(0).count())
+            (keys.of_row(0).count(), keys.of_near(0).count())
         };
         let of_distance = |max_distance| counts(Nearness::within(max_distance));
         assert_eq!([0, 3, 6, 8, 10].map(of_distance), [(1, 1), (4, 4), (7, 7), (6, 39), (6, 60)]);
@@ -165,11 +165,11 @@ mod tests {
         let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
         let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &blocks };
-        let own: Vec<_> = keys(&secret, 1).own(0).collect();
+        let own: Vec<_> = keys(&secret, 1).of_row(0).collect();
         let encrypted = keys(&secret, 1).encrypt(0);
         assert!(keys(&secret, 1).is_near(encrypted, 7));
         for others in [keys(&secret, 2), keys(&other, 1)] {
-            assert!(!others.own(0).any(|key| own.contains(&key)));
+            assert!(!others.of_row(0).any(|key| own.contains(&key)));
             assert_ne!(others.encrypt(0), encrypted);
             assert!(!others.is_near(encrypted, 7));
         }

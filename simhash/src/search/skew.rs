@@ -96,7 +96,7 @@ pub fn skew(
     searches: impl IntoIterator<Item = (i32, Nearness)>,
     tick: &dyn Fn(),
 ) -> Result<Vec<Skew>, Error> {
-    let mut counted = Counted::new(sample, rows)?;
+    let mut counted = CountedSample::new(sample, rows)?;
     let mut layouts = Vec::new();
     for (blocks, near) in searches {
         if let Some(probes) = probes(blocks, near) {
@@ -127,7 +127,7 @@ struct EqualFingerprints {
 }
 
 /// The sample of a table, in which equal fingerprints are counted, and the queries that are simulated.
-struct Counted {
+struct CountedSample {
     groups: Vec<EqualFingerprints>,
     queries: Vec<u64>,
     /// Number of fingerprints in all groups.
@@ -136,7 +136,7 @@ struct Counted {
     rows: f64,
 }
 
-impl Counted {
+impl CountedSample {
     fn new(sample: FingerprintSample, rows: f64) -> Result<Self, Error> {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
@@ -200,7 +200,7 @@ impl Counted {
     fn commonest(&self, block: Block) -> f64 {
         let equal =
             |a: &EqualFingerprints, b: &EqualFingerprints| block.value(a.fingerprint) == block.value(b.fingerprint);
-        let most = self.groups.chunk_by(equal).map(weight).max().unwrap_or(0);
+        let most = self.groups.chunk_by(equal).map(count_fingerprints).max().unwrap_or(0);
         most as f64 / self.sampled.max(1) as f64
     }
 
@@ -224,8 +224,8 @@ impl Counted {
         let candidates = (self.rows - 1.0) * share;
 
         // A sample exaggerates the differences between searches: the number that each finds scatters around its true
-        // value. The variance of the scatter is about the mean, or less if the sample is nearly the whole table. It is
-        // taken two standard errors larger, because the mean is uncertain. So each number is moved towards the mean by
+        // value. The variance of the scatter is about the mean, or less if the sample is nearly the whole table. Two
+        // standard errors are added, because the mean is uncertain. So each number is moved towards the mean by
         // the expected scatter (Louis, JASA 79, 1984), but never below the number that is found by chance.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
@@ -251,7 +251,7 @@ fn spaced_evenly(fingerprints: &[u64], count: usize) -> impl Iterator<Item = u64
     (0..count).filter_map(move |i| fingerprints.get((2 * i + 1) * fingerprints.len() / (2 * count)).copied())
 }
 
-fn weight(groups: &[EqualFingerprints]) -> u64 {
+fn count_fingerprints(groups: &[EqualFingerprints]) -> u64 {
     groups.iter().map(|group| u64::from(group.count)).sum()
 }
 

@@ -13,7 +13,7 @@ pub const MARK: u8 = 3;
 
 /// NFKC and case folding leave the character unchanged wherever it stands, except for the order of marks; or it is a
 /// separator that they turn into separators.
-pub const PASSES: u8 = 1 << 2;
+pub const UNCHANGED: u8 = 1 << 2;
 /// Normalisation of the character and of what follows it never depends on what stands before it.
 pub const BOUNDARY: u8 = 1 << 3;
 /// The canonical combining class is not 0: normalisation may swap the character with a mark next to it.

@@ -14,7 +14,7 @@ use icu_casemap::{CaseMapper, CaseMapperBorrowed};
 use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
-use super::classes::{BOUNDARY, PASSES, REORDERS, class};
+use super::classes::{BOUNDARY, REORDERS, UNCHANGED, class};
 use super::mask::{CHUNK, HIGH_BITS, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES};
@@ -166,7 +166,7 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
         }
         let (c, length) = decode(bytes, at);
         let class = class(c);
-        if class & PASSES == 0 || (reorders && class & REORDERS != 0) {
+        if class & UNCHANGED == 0 || (reorders && class & REORDERS != 0) {
             if class & BOUNDARY != 0 {
                 boundary = at;
             }
@@ -182,13 +182,13 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
     Ok(None)
 }
 
-/// The end of a span that starts at `start`: at the next character that passes and is a boundary or, once the span is
+/// The end of a span that starts at `start`: at the next unchanged character that is a boundary or, once the span is
 /// long enough, at any boundary.
 fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;
-        let class = if c.is_ascii() { PASSES | BOUNDARY } else { class(c.into()) };
-        if class & BOUNDARY != 0 && (class & PASSES != 0 || end - start >= MIN_SPAN_BYTES) {
+        let class = if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
+        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 || end - start >= MIN_SPAN_BYTES) {
             return Ok(end);
         }
         if end - start > MAX_COMBINING_SEQUENCE {
@@ -219,7 +219,7 @@ fn passing_prefix(bytes: &[u8]) -> usize {
         let mut others = mask(chunk, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
         while others != 0 {
             let other = at + others.trailing_zeros() as usize;
-            if !bytes[other..].first_chunk().is_some_and(passes) {
+            if !bytes[other..].first_chunk().is_some_and(is_unchanged_boundary) {
                 return other;
             }
             others &= others - 1;
@@ -228,18 +228,18 @@ fn passing_prefix(bytes: &[u8]) -> usize {
     }
     // The last character of a chunk may end in the next one.
     at = last_character(&bytes[..at]);
-    while bytes[at..].first_chunk().is_some_and(passes) {
+    while bytes[at..].first_chunk().is_some_and(is_unchanged_boundary) {
         at += 3;
     }
     at
 }
 
-/// Whether three bytes are a character that passes and is a boundary.
+/// Whether three bytes are an unchanged character that is a boundary.
 #[inline]
-fn passes(character: &[u8; 3]) -> bool {
+fn is_unchanged_boundary(character: &[u8; 3]) -> bool {
     let &[first, second, third] = character;
     let c = u32::from(first & 0xf) << 12 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
-    matches!(first, 0xe0..0xf0) && class(c) & (PASSES | BOUNDARY | REORDERS) == PASSES | BOUNDARY
+    matches!(first, 0xe0..0xf0) && class(c) & (UNCHANGED | BOUNDARY | REORDERS) == UNCHANGED | BOUNDARY
 }
 
 /// Length of the ASCII prefix, searched 64 and then eight bytes at a time.

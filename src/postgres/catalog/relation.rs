@@ -193,6 +193,13 @@ pub fn exists(relation: Oid) -> bool {
     unsafe { !pg_sys::get_rel_name(relation).is_null() }
 }
 
+/// Whether row-level security may hide rows of a table from a role; None is the current user.
+pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
+    // SAFETY: a look-up in system caches.
+    let security = unsafe { pg_sys::check_enable_rls(table, role.unwrap_or(Oid::INVALID), true) };
+    security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+}
+
 /// The error for an OID that no relation has.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());

@@ -78,12 +78,21 @@ impl Computed {
     /// # Safety
     /// The row is of the expression's table.
     pub unsafe fn value_in(&self, row: Row<'_>, context: *mut pg_sys::ExprContext) -> Option<Datum> {
-        let mut is_null = false;
         // SAFETY: the caller passes a row of the expression's table.
         unsafe {
             (*context).ecxt_scantuple = row.slot();
-            let result = pg_sys::ExecEvalExprSwitchContext(self.expression, context, &mut is_null);
-            (!is_null).then_some(result)
+            evaluate(self.expression, context)
         }
     }
+}
+
+/// The value of an expression in its context; None for NULL. It lives in the context's memory for one row.
+///
+/// # Safety
+/// The expression was prepared for rows such as those in the context.
+pub unsafe fn evaluate(expression: *mut pg_sys::ExprState, context: *mut pg_sys::ExprContext) -> Option<Datum> {
+    let mut is_null = false;
+    // SAFETY: the caller passes an expression that fits the context.
+    let value = unsafe { pg_sys::ExecEvalExprSwitchContext(expression, context, &mut is_null) };
+    (!is_null).then_some(value)
 }

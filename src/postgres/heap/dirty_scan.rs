@@ -5,16 +5,16 @@ use std::mem::ManuallyDrop;
 
 use pgrx::pg_sys;
 
-use super::entry_scan::{EntryScan, KeyCondition, Read};
+use super::entry_scan::{EntryRead, EntryScan, KeyCondition};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
 use crate::postgres::catalog::relation::Relation;
 
-/// Whether a row version is in the table.
+/// The state of a row version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum VersionState {
-    /// The version is in the table.
+    /// Its insertion is committed, or is this transaction's own, and nothing has deleted it.
     Present,
     /// A transaction in progress has inserted the version, or is deleting it.
     Depends { on: Transaction, inserts: bool },
@@ -121,13 +121,13 @@ impl<'a> DirtyScan<'a> {
                     (*description).xs_snapshot = &mut *self.snapshot;
                     let before = self.entries.entries;
                     let read = self.entries.next(&accepts);
-                    let accepted = u64::from(matches!(read, Read::Entry(_)));
+                    let accepted = u64::from(matches!(read, EntryRead::Entry(_)));
                     let refused = self.entries.entries - before - accepted;
                     self.refusals_left = self.refusals_left.saturating_sub(refused);
                     match read {
-                        Read::Entry(_) => {}
-                        Read::Pause if self.refusals_left > 0 => continue,
-                        Read::Pause | Read::End => return None,
+                        EntryRead::Entry(_) => {}
+                        EntryRead::Pause if self.refusals_left > 0 => continue,
+                        EntryRead::Pause | EntryRead::End => return None,
                     }
                 }
                 if self.entries.fetch(slot) {

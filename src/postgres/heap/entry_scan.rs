@@ -26,7 +26,7 @@ struct Included {
 
 /// The outcome of [`EntryScan::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum EntryRead {
     /// An entry, with the value of the included column; None if it is NULL or there is no such column.
     Entry(Option<i64>),
     /// Many entries were refused. The caller must check for interrupts and call again.
@@ -135,7 +135,7 @@ impl EntryScan {
     /// Reads up to the next entry that is accepted: `accepts` returns true for its value of the included column, or
     /// this value is NULL, or there is no such column. `accepts` must not panic.
     #[inline]
-    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Read {
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> EntryRead {
         let (description, included) = (self.description, self.included);
         let mut read = 0;
         // SAFETY: the scan has begun. The closure does not panic, and has nothing to drop. An entry that was found is
@@ -144,16 +144,16 @@ impl EntryScan {
             guarded(|| {
                 while read < ENTRIES_BETWEEN_PAUSES {
                     if index_getnext_tid(description, pg_sys::ScanDirection::ForwardScanDirection).is_null() {
-                        return Read::End;
+                        return EntryRead::End;
                     }
                     read += 1;
-                    let Some(included) = included else { return Read::Entry(None) };
+                    let Some(included) = included else { return EntryRead::Entry(None) };
                     match included.value(description) {
                         Some(value) if !accepts(value) => {}
-                        value => return Read::Entry(value),
+                        value => return EntryRead::Entry(value),
                     }
                 }
-                Read::Pause
+                EntryRead::Pause
             })
         };
         self.entries += u64::from(read);

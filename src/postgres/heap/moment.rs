@@ -13,7 +13,7 @@ impl Moment {
         Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
     }
 
-    /// Whether `transaction` is another transaction, and has committed since then.
+    /// Whether `transaction` is another transaction, and has committed since this moment.
     pub fn precedes_commit_of(&self, transaction: pg_sys::TransactionId) -> bool {
         // SAFETY: the snapshot is registered; the functions accept any number as a transaction.
         unsafe {

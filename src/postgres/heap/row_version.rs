@@ -35,12 +35,13 @@ impl<'a> RowVersion<'a> {
     /// Fetches the row version at a tid of a table, visible or not, into a slot for rows of the table; None if there is
     /// none.
     pub fn fetch(table: &Relation, mut tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
+        if tid_numbers(tid).0 >= table.page_count() {
+            return None;
+        }
         // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists.
         unsafe {
-            let pages = pg_sys::RelationGetNumberOfBlocksInFork(table.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM);
             let snapshot = &raw mut pg_sys::SnapshotAnyData;
-            let found = tid_numbers(tid).0 < pages
-                && pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
+            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
             found.then(|| Self::new(slot.row())).flatten()
         }
     }

@@ -29,7 +29,7 @@ pub trait CustomScan: Sized + 'static {
     /// Begins a scan. It must not read any rows yet.
     ///
     /// # Safety
-    /// The node is being initialised, and its plan is one of `plan`.
+    /// The node is being initialised, and `plan` has made its plan.
     unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self;
 
     /// The next row, in the node's scan slot; at the end, an empty slot or null.

@@ -291,7 +291,7 @@ impl<'a> Attached<'a> {
                  AND ({}) IS NOT TRUE
              ORDER BY object",
             columns.join(", "),
-            loading::is_loading()
+            loading::loading_statistics_sql()
         ))?;
         // A trigger names its columns in arguments, so it would stay and then fail on every row.
         if self.columns.made.iter().any(|column| column == self.prefix.fingerprint()) {

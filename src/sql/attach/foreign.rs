@@ -69,12 +69,14 @@ fn read(table: &Target, columns: &[&str], query: &str) -> Result<u64, ErrorRepor
     let (role, is_mapped) = (role_name(reader)?, has_user_mapping(reader, table.oid));
     PgTryBuilder::new(|| execute(query))
         .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, |error| match error {
-            CaughtError::PostgresError(error) => Err(lacking(table, &server, columns, &raised::message(&error)?)),
+            CaughtError::PostgresError(error) => {
+                Err(missing_columns_error(table, &server, columns, &raised::message(&error)?))
+            }
             error => error.rethrow(),
         })
         .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, |error| match error {
             CaughtError::PostgresError(error) if !is_mapped => {
-                Err(unmapped(table, &server, &role, &raised::message(&error)?))
+                Err(missing_mapping_error(table, &server, &role, &raised::message(&error)?))
             }
             error => error.rethrow(),
         })
@@ -82,7 +84,7 @@ fn read(table: &Target, columns: &[&str], query: &str) -> Result<u64, ErrorRepor
 }
 
 /// The error for a table that lacks a column on its own server, which has raised the error `reported`.
-fn lacking(table: &Target, server: &str, columns: &[&str], reported: &str) -> ErrorReport {
+fn missing_columns_error(table: &Target, server: &str, columns: &[&str], reported: &str) -> ErrorReport {
     let message = format!("foreign table \"{}\" cannot be read with the columns {}", table.name, in_quotes(columns));
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
         .set_detail(sendable(format!("Its server \"{server}\" reports: {reported}")))
@@ -91,7 +93,7 @@ fn lacking(table: &Target, server: &str, columns: &[&str], reported: &str) -> Er
 
 /// The error for a foreign table that the current user cannot read, because no user mapping for its server applies.
 /// `reported` is PostgreSQL's message.
-fn unmapped(table: &Target, server: &str, role: &str, reported: &str) -> ErrorReport {
+fn missing_mapping_error(table: &Target, server: &str, role: &str, reported: &str) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, reported.to_owned())
         .set_detail(sendable(format!(
             "A row of foreign table \"{}\" is read as the owner of the table that is attached.",

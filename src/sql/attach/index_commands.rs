@@ -11,7 +11,7 @@ use super::block_indexes::{BlockIndexes, Covering, NamedBlockIndex, has_statisti
 use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::provenance::{Maker, has_comment};
-use super::table::{layout, to_analyze};
+use super::table::{required_blocks, to_analyze};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::names::schema_name;
@@ -37,7 +37,7 @@ fn simhash_index_commands_scoped(
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
     let target = required(target, "target")?;
     let scope = Scope::read(scope)?;
-    let blocks = layout(blocks)?;
+    let blocks = required_blocks(blocks)?;
     let covering = Covering(covering);
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
@@ -126,7 +126,7 @@ impl IndexCommands<'_> {
     }
 
     fn on_ordinary(&mut self, table: &Target, block: i32) -> Result<Built, ErrorReport> {
-        let existing = self.existing(table, block)?;
+        let existing = self.find_index(table, block)?;
         // Drop the leftovers of interrupted commands, unless one of them is to be completed.
         for index in self.of_block(table, block)? {
             if !index.is_valid
@@ -152,7 +152,7 @@ impl IndexCommands<'_> {
     }
 
     fn on_partitioned(&mut self, table: &Target, block: i32, built: &[Built]) -> Result<Built, ErrorReport> {
-        let index = match self.existing(table, block)? {
+        let index = match self.find_index(table, block)? {
             Some(index) => {
                 if self.lacks_comment(table, &index)? {
                     self.comment(&table.index_sql(&index.name)?, block);
@@ -215,7 +215,7 @@ impl IndexCommands<'_> {
     }
 
     /// The index for that block, or None; a valid one if possible.
-    fn existing(&self, table: &Target, block: i32) -> Result<Option<NamedBlockIndex>, ErrorReport> {
+    fn find_index(&self, table: &Target, block: i32) -> Result<Option<NamedBlockIndex>, ErrorReport> {
         let mut indexes = self.of_block(table, block)?;
         // Leftovers of an interrupted REINDEX are dropped, not completed.
         indexes.retain(|index| {
@@ -229,7 +229,7 @@ impl IndexCommands<'_> {
     fn lacks_statistics(&self, family: &[Target]) -> Result<bool, ErrorReport> {
         for member in family.iter().filter(|member| member.is_ordinary()) {
             for block in 0..self.required.blocks {
-                if let Some(index) = self.existing(member, block)?
+                if let Some(index) = self.find_index(member, block)?
                     && index.is_on_expression()
                     && member.page_count() > 0
                     && !has_statistics(index.oid, index.key.scope.len() + 1)

@@ -23,7 +23,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::source::as_bigint;
 
 /// SQL for a condition on a row of `pg_depend`: the dependent object is statistics that this module has created.
-pub fn is_loading() -> String {
+pub fn loading_statistics_sql() -> String {
     let label = Maker::Attach.label();
     let comment = "pg_catalog.obj_description(objid, 'pg_statistic_ext')";
     format!(
@@ -56,7 +56,7 @@ pub fn create(
              AND refobjid = {} AND refobjsubid = {} AND {}",
         table.oid.to_u32(),
         block.attnum,
-        is_loading()
+        loading_statistics_sql()
     ))?;
     if !existing.is_empty() {
         return Ok(false);

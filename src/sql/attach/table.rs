@@ -53,7 +53,7 @@ fn simhash_attach_scoped(
     let has_columns = required(columns, "columns")?;
     let target = required(target, "target")?;
     let source = name(source, "source")?;
-    let blocks = layout(blocks)?;
+    let blocks = required_blocks(blocks)?;
     let covering = Covering(covering);
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
@@ -66,7 +66,7 @@ fn simhash_attach_scoped(
 }
 
 /// Checks the number of blocks. An error if there is no such layout.
-pub fn layout(blocks: Option<i32>) -> Result<i32, ErrorReport> {
+pub fn required_blocks(blocks: Option<i32>) -> Result<i32, ErrorReport> {
     let blocks = required(blocks, "blocks")?;
     check_layout(blocks)?;
     Ok(blocks)

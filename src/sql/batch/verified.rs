@@ -29,8 +29,8 @@ const PROGRESS_ARGUMENT: c_int = 5;
 /// Missing in the declarations of version 0.3.0, without radii.
 const RADII_ARGUMENT: c_int = 6;
 
-/// Bytes of features that are in memory at once, unless `work_mem` is larger. A tenth would need ten passes over the
-/// rows of a window instead of one.
+/// Bytes of features that are in memory at once, unless `work_mem` is larger. With a tenth of this, the rows of a
+/// window would be read ten times as often.
 const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
 /// The arguments of a function, at the first row of the partition.

@@ -45,7 +45,7 @@ const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
-/// The arguments that `simhash_guard` has in all versions, and the running call.
+/// The arguments that versions 0.3.0 and 0.4.0 of `simhash_guard` share, and the running call.
 struct GuardCall<'a> {
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'a>>,
@@ -134,7 +134,7 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
         // DROP TRIGGER takes the same lock.
         let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
         as_owner(table.owner, || {
-            if existing(schema, &table)?.is_none() {
+            if find_guard(schema, &table)?.is_none() {
                 let message = format!("table \"{}\" has no guard", table.name);
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
             }
@@ -175,7 +175,7 @@ impl AskedGuard {
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
         drop(relation);
         let arguments = self.arguments(criterion.clone(), among.clone()).to_texts();
-        let existing = existing(self.schema, table)?;
+        let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
@@ -297,7 +297,7 @@ struct ExistingGuard {
 }
 
 /// The guard of a table; None if it has none. An error if another trigger has its name.
-fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>, ErrorReport> {
+fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>, ErrorReport> {
     let relation = table.open();
     let is_named = |trigger: &&pg_sys::Trigger| {
         // SAFETY: a trigger has a NUL-terminated name.

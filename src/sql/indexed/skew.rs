@@ -116,22 +116,22 @@ fn skew_rows(
         blocks: layout.blocks,
         indexed: indexed.as_ref().is_some_and(|indexed| indexed.serves(layout.blocks, layout.near)),
         probes: i64::try_from(layout.probes).unwrap_or(i64::MAX),
-        commonest: layout.commonest.into_iter().map(share).collect(),
-        candidates: estimate(layout.candidates),
-        worst: estimate(layout.worst),
-        cost: estimate(layout.cost),
+        commonest: layout.commonest.into_iter().map(round_share).collect(),
+        candidates: round_estimate(layout.candidates),
+        worst: round_estimate(layout.worst),
+        cost: round_estimate(layout.cost),
         best: layout.best,
     }))
 }
 
 /// Rounds a share of the rows to a hundredth of a percent. Below that, the share of the commonest value in a sample is
 /// chance.
-fn share(share: f64) -> f64 {
+fn round_share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
 /// Rounds to three digits, which is more than the accuracy of a sample.
-fn estimate(value: f64) -> f64 {
+fn round_estimate(value: f64) -> f64 {
     // `format!` rounds a tie to the even digit: 122.5 becomes 122. Raise the value a little to round ties up.
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }

@@ -11,7 +11,7 @@ use super::update_trigger::UpdateTrigger;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::{Index, KeyKind};
 use crate::postgres::catalog::names::schema_name;
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::relation::{Relation, hides_rows};
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error, warn};
 use crate::postgres::settings::{set_locally, with_settings};
@@ -106,11 +106,9 @@ pub fn warn_of_unfilled(
 /// hides rows from the owner, they cannot be read, and simhash_fill reports it.
 pub fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
-    // SAFETY: look-ups in system caches, and a setting that is a plain variable.
-    unsafe {
-        let policies = pg_sys::check_enable_rls(table.oid, table.owner, true);
-        !pg_sys::XactReadOnly && !is_temporary_elsewhere && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
-    }
+    // SAFETY: a setting that is a plain variable.
+    let is_read_only = unsafe { pg_sys::XactReadOnly };
+    !is_read_only && !is_temporary_elsewhere && !hides_rows(table.oid, Some(table.owner))
 }
 
 /// The SQL of a block of the fingerprint that has an index; None if no block has one.

@@ -83,7 +83,7 @@ impl SearchCondition {
             relation.conditions().into_iter().filter_map(|found| Some((found, NearCondition::read(found.expression)?)));
         let sides = near.flat_map(|(condition, near)| {
             let NearCondition { fingerprints, limit, is_estimated } = near;
-            sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
+            fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
                 let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
                 let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected());
                 Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
@@ -100,16 +100,16 @@ impl SearchCondition {
 
 /// For each of two fingerprints that refers to the relation's columns only: this fingerprint, and the other one as the
 /// query, both of type `bigint`.
-pub fn sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = (Expression, Expression)> {
+pub fn fingerprint_sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = (Expression, Expression)> {
     [(a, b), (b, a)].into_iter().filter_map(move |(own, query)| {
         let fingerprint = own.bigint().filter(|own| relation.owns(*own) && !own.is_volatile())?;
-        Some((stored(relation, fingerprint).unwrap_or(fingerprint), query.bigint()?))
+        Some((stored_column(relation, fingerprint).unwrap_or(fingerprint), query.bigint()?))
     })
 }
 
 /// The generated column that stores a fingerprint; None if the fingerprint is itself a column, or if no column stores
 /// it.
-fn stored(relation: BaseRelation, fingerprint: Expression) -> Option<Expression> {
+fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expression> {
     if fingerprint.as_own_column().is_some() || !relation.is_table() {
         return None;
     }

@@ -17,7 +17,7 @@ use simhash::search::nearness::Nearness;
 use super::plan::Settings;
 use super::rows::FetchedRows;
 use crate::postgres::error::{out_of_memory, push};
-use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, Read};
+use crate::postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE};
 use crate::postgres::heap::row::{tid_of_number, tid_to_number};
 use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
 
@@ -106,7 +106,7 @@ pub struct NearEntry {
 }
 
 /// The outcome of [`Finder::next`].
-pub enum Next {
+pub enum FinderOutcome {
     Entry(NearEntry),
     /// A step or a full scan is complete.
     Complete,
@@ -114,7 +114,7 @@ pub enum Next {
     Exhausted,
 }
 
-/// No fingerprints are near before a search has begun.
+/// The nearness before a search begins: no fingerprint is near.
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
 /// The most tids that are collected before their rows are fetched: half a megabyte.
@@ -186,10 +186,10 @@ impl Finder {
         target: i32,
         distances: &RangeInclusive<u32>,
         otherwise: f64,
-    ) -> Next {
+    ) -> FinderOutcome {
         loop {
             let Some(mut task) = self.task.take() else {
-                let Some(step) = self.growth.next(target, otherwise) else { return Next::Exhausted };
+                let Some(step) = self.growth.next(target, otherwise) else { return FinderOutcome::Exhausted };
                 self.begin_step(step, rows);
                 continue;
             };
@@ -201,7 +201,7 @@ impl Finder {
                 (Some(found), _) => {
                     task.remember(found.tid);
                     self.task = Some(task);
-                    return Next::Entry(found);
+                    return FinderOutcome::Entry(found);
                 }
                 (None, TaskKind::Step(step)) if !task.is_read => {
                     self.growth.give_up(step);
@@ -212,11 +212,11 @@ impl Finder {
                 (None, TaskKind::Step(step)) => {
                     self.growth.complete(step);
                     self.release(task.index);
-                    return Next::Complete;
+                    return FinderOutcome::Complete;
                 }
                 (None, TaskKind::FullScan { .. }) => {
                     self.release(task.index);
-                    return Next::Complete;
+                    return FinderOutcome::Complete;
                 }
             }
         }
@@ -264,9 +264,9 @@ impl Finder {
             pgrx::check_for_interrupts!();
             let scan = self.index(index).scan.as_mut()?;
             match scan.next(|_| true) {
-                Read::Entry(_) => return Some(scan.tid()),
-                Read::Pause => {}
-                Read::End => break,
+                EntryRead::Entry(_) => return Some(scan.tid()),
+                EntryRead::Pause => {}
+                EntryRead::End => break,
             }
         }
         self.task = None;
@@ -292,7 +292,7 @@ impl Finder {
             let tid = scan.tid();
             task.entries += scan.entries - before;
             match read {
-                Read::Entry(Some(value)) => {
+                EntryRead::Entry(Some(value)) => {
                     task.near += 1;
                     let fingerprint = value as u64;
                     if self.is_new(task, fingerprint, tid) {
@@ -300,8 +300,8 @@ impl Finder {
                         return Some(NearEntry { fingerprint, distance, tid, is_fetched: false });
                     }
                 }
-                Read::Entry(None) | Read::Pause => {}
-                Read::End => task.is_scanning = false,
+                EntryRead::Entry(None) | EntryRead::Pause => {}
+                EntryRead::End => task.is_scanning = false,
             }
             if task.gives_up(Entries::Covering) {
                 return None;
@@ -335,15 +335,15 @@ impl Finder {
                 pgrx::check_for_interrupts!();
                 let scan = self.index(task.index).scan.as_mut()?;
                 match scan.next(|_| true) {
-                    Read::Entry(_) => {
+                    EntryRead::Entry(_) => {
                         task.entries += 1;
                         push(&mut task.to_fetch, tid_to_number(scan.tid()));
                         if task.gives_up(Entries::Plain) {
                             return None;
                         }
                     }
-                    Read::Pause => {}
-                    Read::End => task.is_scanning = false,
+                    EntryRead::Pause => {}
+                    EntryRead::End => task.is_scanning = false,
                 }
             }
             if task.to_fetch.is_empty() {

@@ -10,7 +10,7 @@ use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 
 use super::USUAL_DISTANCE;
-use super::finder::{Finder, NearEntry, Next};
+use super::finder::{Finder, FinderOutcome, NearEntry};
 use super::rows::FetchedRows;
 use crate::postgres::error::push;
 
@@ -73,7 +73,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The capacity for a query that is expected to read this number of rows; None if that is not known.
+    /// The capacity for a query that is expected to read `expected` rows; `expected` is None if that is not known.
     pub fn new(expected: Option<f64>) -> Self {
         // SAFETY: the setting is a plain number, of kilobytes.
         let memory = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(64).saturating_mul(1024);
@@ -152,8 +152,8 @@ impl NearestSearch {
                 Reading::Current => {
                     let current = self.current as u32;
                     match finder.next(rows, 0, &(current..=current), 0.0) {
-                        Next::Entry(entry) => return Some(Nearby::Found(entry)),
-                        Next::Complete | Next::Exhausted => {
+                        FinderOutcome::Entry(entry) => return Some(Nearby::Found(entry)),
+                        FinderOutcome::Complete | FinderOutcome::Exhausted => {
                             self.complete = self.current;
                             self.reading = Reading::FullScans;
                         }
@@ -170,12 +170,12 @@ impl NearestSearch {
         let left = self.full_scan - finder.growth().spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match finder.next(rows, target, &(0..=farthest), left) {
-                Next::Entry(entry) => self.store(entry, rows),
-                Next::Complete => {
+                FinderOutcome::Entry(entry) => self.store(entry, rows),
+                FinderOutcome::Complete => {
                     self.complete = finder.growth().complete_within().min(self.farthest);
                     return;
                 }
-                Next::Exhausted => {
+                FinderOutcome::Exhausted => {
                     let is_complete = finder.growth().complete_within() >= target;
                     self.complete = if is_complete { self.farthest } else { self.complete };
                     self.reading = Reading::FullScans;
@@ -193,8 +193,8 @@ impl NearestSearch {
         finder.begin_full_scan(rows, false);
         while self.farthest >= self.current {
             match finder.next(rows, 0, &(self.current as u32..=self.farthest as u32), 0.0) {
-                Next::Entry(entry) => self.store(entry, rows),
-                Next::Complete | Next::Exhausted => {
+                FinderOutcome::Entry(entry) => self.store(entry, rows),
+                FinderOutcome::Complete | FinderOutcome::Exhausted => {
                     self.complete = self.farthest;
                     self.capacity.grow();
                     return;

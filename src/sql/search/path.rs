@@ -12,7 +12,7 @@ use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, SearchCondition, exceeded_distance, sides};
+use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
 use super::distance::Distance;
 use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
@@ -140,10 +140,11 @@ impl ByDistance {
             return None;
         }
         let distance = Distance::read(order.expression)?;
-        let (fingerprint, query, outer) = sides(relation, distance.fingerprints).find_map(|(fingerprint, query)| {
-            let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
-            Some((fingerprint, query, outer))
-        })?;
+        let (fingerprint, query, outer) =
+            fingerprint_sides(relation, distance.fingerprints).find_map(|(fingerprint, query)| {
+                let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
+                Some((fingerprint, query, outer))
+            })?;
         let same = |condition: &&SearchCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };

@@ -3,6 +3,7 @@
 use pgrx::pg_sys;
 
 use crate::postgres::ffi::predicate_lock_page;
+use crate::postgres::heap::computed::evaluate;
 use crate::postgres::heap::entry_scan::EntryScan;
 use crate::postgres::heap::row::tid_numbers;
 
@@ -84,13 +85,12 @@ impl FetchedRows {
 
     /// The fingerprint of the row that was fetched last; None for NULL.
     pub fn fingerprint(&mut self) -> Option<u64> {
-        let mut is_null = false;
         // SAFETY: the slot holds a row. Its fingerprint is a number, which is passed by value.
         unsafe {
             (*self.context).ecxt_scantuple = self.slot;
-            let value = pg_sys::ExecEvalExprSwitchContext(self.fingerprint, self.context, &mut is_null);
+            let value = evaluate(self.fingerprint, self.context);
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
-            (!is_null).then_some(value.value() as u64)
+            value.map(|value| value.value() as u64)
         }
     }
 

@@ -9,13 +9,14 @@ use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
 use super::explain::{ScanWork, explain};
-use super::finder::{Finder, NearEntry, Next};
+use super::finder::{Finder, FinderOutcome, NearEntry};
 use super::nearest::{Capacity, Nearby, NearestSearch};
 use super::plan::Settings;
 use super::rows::FetchedRows;
 use super::scope::ScopeConditions;
 use crate::postgres::error::{raise, user_error};
 use crate::postgres::expression::{expressions, integer_value};
+use crate::postgres::heap::computed::evaluate;
 use crate::postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::sql::radii::check_radii;
 
@@ -89,7 +90,7 @@ impl CustomScan for NearScan {
         // SAFETY: the node is being initialised; its plan was made by `plan`.
         unsafe {
             let plan = &*node.ss.ps.plan.cast::<pg_sys::CustomScan>();
-            let settings = Settings::from_list(plan.custom_private).unwrap_or_else(|| unreadable());
+            let settings = Settings::from_list(plan.custom_private).unwrap_or_else(|| raise_unreadable_plan());
             let (state, table) = (node.ss.ps.state, node.ss.ss_currentRelation);
             let slot = prepare_slot(node, settings.only_column.is_some());
             let expressions = expressions(plan.custom_exprs);
@@ -183,7 +184,7 @@ impl Expressions {
         // another expression is evaluated.
         unsafe {
             let Some(limit) = value(node, self.limit) else { return Goal::None };
-            let Some(limit) = integer_value(self.limit_type, limit) else { unreadable() };
+            let Some(limit) = integer_value(self.limit_type, limit) else { raise_unreadable_plan() };
             let max_distance = settings.largest_distance(limit);
             if self.radii.is_null() {
                 return Goal::Near(Nearness::within(max_distance));
@@ -201,7 +202,7 @@ impl Expressions {
 }
 
 /// Raises the error for a plan that this library did not make.
-fn unreadable() -> ! {
+fn raise_unreadable_plan() -> ! {
     raise(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "the plan of a search is not one of pg_simhash"))
 }
 
@@ -243,10 +244,8 @@ unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> O
     if expression.is_null() {
         return None;
     }
-    let mut is_null = false;
     // SAFETY: the caller passes an expression of the running node.
-    let value = unsafe { pg_sys::ExecEvalExprSwitchContext(expression, node.ss.ps.ps_ExprContext, &mut is_null) };
-    (!is_null).then_some(value)
+    unsafe { evaluate(expression, node.ss.ps.ps_ExprContext) }
 }
 
 impl Running {
@@ -311,20 +310,20 @@ impl Running {
                     };
                     let full_scan = self.finder.full_scan_cost();
                     match self.finder.next(&mut self.rows, limit, &(0..=most), full_scan) {
-                        Next::Entry(entry) => {
+                        FinderOutcome::Entry(entry) => {
                             if let Some(slot) = self.return_found(settings, entry) {
                                 return slot;
                             }
                         }
-                        Next::Complete if !*is_full_scan => {}
-                        Next::Exhausted
+                        FinderOutcome::Complete if !*is_full_scan => {}
+                        FinderOutcome::Exhausted
                             if !*is_full_scan
                                 && self.finder.growth().complete_within() < limit.min(LARGEST_DISTANCE) =>
                         {
                             *is_full_scan = true;
                             self.finder.begin_full_scan(&self.rows, true);
                         }
-                        Next::Complete | Next::Exhausted => self.state = SearchState::Done,
+                        FinderOutcome::Complete | FinderOutcome::Exhausted => self.state = SearchState::Done,
                     }
                 }
                 SearchState::Nearest { nearest, and_nulls } => match nearest.next(&mut self.finder, &mut self.rows) {

@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, CustomScanState, Datum};
 use super::plan::ScopeKey;
 use crate::postgres::expression::Expression;
 use crate::postgres::ffi::datum_copy;
+use crate::postgres::heap::computed::evaluate;
 use crate::postgres::memory::small_context;
 
 /// The conditions that define a scope. Their values are evaluated when a search begins.
@@ -67,12 +68,7 @@ impl ScopeConditions {
         unsafe {
             pg_sys::MemoryContextReset(self.memory);
             let key = |condition: &mut ScopeCondition| {
-                let mut is_null = false;
-                let context = node.ss.ps.ps_ExprContext;
-                let value = pg_sys::ExecEvalExprSwitchContext(condition.value, context, &mut is_null);
-                if is_null {
-                    return None;
-                }
+                let value = evaluate(condition.value, node.ss.ps.ps_ExprContext)?;
                 condition.key.sk_argument = datum_copy(value, condition.by_value, condition.length);
                 Some(condition.key)
             };

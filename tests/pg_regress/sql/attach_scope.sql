@@ -140,18 +140,18 @@ SELECT inserted(20005, 3, 'xx', :'body') AS other_language, inserted(20006, 3, '
 UPDATE scoped SET tenant_id = 3 WHERE id = 20002;
 SELECT inserted(20009, 3, 'fr', :'body') AS moved_there;
 SELECT simhash_unguard('scoped');
--- The notice about visits counts rows of the scope.
-CREATE TABLE visited (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
-INSERT INTO visited (tenant, fp)
+-- The notice about fetches counts rows of the scope.
+CREATE TABLE fetched (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
+INSERT INTO fetched (tenant, fp)
 SELECT n % 100, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 40000) AS n;
-SELECT simhash_attach('visited', 'fp', 7, covering => false);
+SELECT simhash_attach('fetched', 'fp', 7, covering => false);
 RESET client_min_messages;
-SELECT simhash_guard('visited', max_distance => 3, fingerprint => 'fp');
-SELECT simhash_guard('visited', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
+SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp');
+SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
 SET client_min_messages = warning;
-SELECT simhash_attach('visited', 'fp', 7, covering => false, scope => '{tenant}');
+SELECT simhash_attach('fetched', 'fp', 7, covering => false, scope => '{tenant}');
 RESET client_min_messages;
-SELECT simhash_guard('visited', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
+SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
 -- A partitioned table.
 CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RANGE (id);
 CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);
@@ -177,5 +177,5 @@ CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_lo
 SELECT simhash_attach('a_table_with_a_long_name', 'body', 2, scope => '{a_scope_column_with_a_very_long_name}');
 SELECT simhash_attach('a_table_with_a_long_name', 'body', 2, scope => '{a_scope_column_with_a_very_long_name,id}');
 SELECT simhash_detach('a_table_with_a_long_name');
-DROP TABLE scoped, skewed, visited, scope_parts, scope_parent, scope_child, a_table_with_a_long_name CASCADE;
+DROP TABLE scoped, skewed, fetched, scope_parts, scope_parent, scope_child, a_table_with_a_long_name CASCADE;
 DROP FUNCTION scoped_same, scope_error, inserted;

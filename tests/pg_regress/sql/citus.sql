@@ -111,7 +111,7 @@ SELECT errors(
     $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$,
     $$INSERT INTO everywhere_102011 VALUES (1, 0)$$);
 
--- The size of such a table is Citus' to tell. It samples the group of rows that agree in the scope in another way.
+-- Citus reports the size of such a table. It samples the group of rows that agree in the scope in another way.
 SET allow_system_table_mods = on;
 CREATE FUNCTION pg_catalog.citus_relation_size(relation regclass) RETURNS bigint LANGUAGE sql
     AS 'SELECT 100 * pg_catalog.pg_relation_size(relation)';

@@ -25,7 +25,7 @@ SELECT simhash_unguard('covering_docs');
 SELECT simhash_detach('covering_docs');
 SELECT count(*) FROM indexes WHERE relation = 'covering_docs'::regclass;
 
--- If a guard has to visit many rows, it says so, with a remedy.
+-- A guard that fetches many rows reports it, with a remedy.
 SET client_min_messages = warning;
 SELECT simhash_attach('covering_docs', 'body', covering => false);
 RESET client_min_messages;

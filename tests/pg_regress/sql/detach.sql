@@ -79,7 +79,7 @@ SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_child (simhash_block1, bo
 DROP TABLE detach_child;
 \pset format aligned
 \pset tuples_only off
--- Not in the way: a not-null constraint, statistics targets, privileges.
+-- No obstacle: a not-null constraint, statistics targets, privileges.
 ALTER TABLE detach_index ALTER simhash SET NOT NULL, ALTER simhash SET STATISTICS 1000;
 GRANT SELECT (simhash) ON detach_index TO PUBLIC;
 SELECT simhash_detach('detach_index');

@@ -45,7 +45,7 @@ UPDATE docs SET f = 0 WHERE id = 6;
 -- Within one statement.
 INSERT INTO docs VALUES (11, -1, 'draft'), (12, -1, 'draft'), (13, -1, 'active');
 INSERT INTO docs VALUES (21, -256, 'active'), (22, -256, 'draft');
--- ON CONFLICT: the UPDATE of the row's own row is checked.
+-- ON CONFLICT: the UPDATE of the row with the same key is checked.
 INSERT INTO docs VALUES (2, 0, 'active') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
 INSERT INTO docs VALUES (13, -1, 'closed') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
 

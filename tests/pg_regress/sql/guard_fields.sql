@@ -1,4 +1,4 @@
--- The error of a guard tells about the near row in a field of its own, as JSON for programs.
+-- The error of a guard reports the near row in a field of its own, as JSON for programs.
 CREATE SCHEMA guard_fields;
 SET search_path = guard_fields, public;
 \pset tuples_only on
@@ -75,7 +75,7 @@ SELECT simhash_attach('keyless', 'f'), simhash_guard('keyless', fingerprint => '
 INSERT INTO keyless VALUES (0);
 SELECT near('INSERT INTO keyless VALUES (7)');
 
--- The field tells a user no more than the detail does.
+-- The field reports no more to a user than the detail does.
 CREATE ROLE regress_guard_fields;
 GRANT USAGE ON SCHEMA guard_fields TO regress_guard_fields;
 GRANT USAGE ON SCHEMA public TO PUBLIC;

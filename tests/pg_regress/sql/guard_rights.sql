@@ -1,4 +1,4 @@
--- The rights that writers need, what they are told, and who may guard.
+-- The rights that writers need, what is reported to them, and who may guard.
 CREATE ROLE regress_guard_owner;
 CREATE ROLE regress_guard_writer;
 CREATE ROLE regress_guard_other;
@@ -30,7 +30,7 @@ SELECT simhash_unguard('guarded.docs');
 SELECT simhash_guard('guarded.docs', 'reject');
 RESET ROLE;
 
--- INSERT suffices. The user is told only what SELECT would show of the other row.
+-- INSERT suffices. The error reports only what SELECT would show of the other row.
 GRANT INSERT (id, body), UPDATE (body) ON guarded.docs TO regress_guard_writer;
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.docs (id, body) VALUES (1, 'The text of the first document');

@@ -231,7 +231,7 @@ DELETE FROM docs WHERE id = 106;
 INSERT INTO docs VALUES (6, 'number six');
 ROLLBACK;
 DROP TRIGGER zzzz_echo ON docs;
--- A row that a later trigger drops is not in the way of what the statement writes after that: in a trigger of the
+-- A row that a later trigger drops does not conflict with what the statement writes after that: in a trigger of the
 -- statement, or for its next row. COPY as well.
 CREATE FUNCTION filter() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -166,7 +166,7 @@ $$;
 INSERT INTO nested VALUES (3, x'00ff00ff00ff00ff'::bigint, 'the outer text', 'the OUTER text');
 INSERT INTO nested VALUES (4, x'00ff00ff00ff00ff'::bigint, 'the outer text', 'a third text');
 SELECT id, body FROM nested ORDER BY id;
--- A row that was stored after all, and deleted by a later trigger of the same statement, is not in the way.
+-- A row that was stored after all, and deleted by a later trigger of the same statement, does not conflict.
 CREATE FUNCTION replace_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM nested WHERE id = new.id;

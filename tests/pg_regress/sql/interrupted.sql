@@ -116,7 +116,7 @@ SELECT simhash_index_commands('interrupted_parts', 2);
 RESET client_min_messages;
 SELECT simhash_detach('interrupted_parts');
 
--- Names that are too long are shortened, and then tell less.
+-- Names that are too long are shortened, and then say less.
 SET client_min_messages = warning;
 CREATE TABLE interrupted_with_a_name_as_long_as_a_name_can_be_in_postgresql1 (id integer, body text);
 SELECT simhash_attach_online('interrupted_with_a_name_as_long_as_a_name_can_be_in_postgresql1', 'body');

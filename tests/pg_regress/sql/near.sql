@@ -36,7 +36,7 @@ CREATE INDEX ON with_columns (block1);
 ANALYZE documents;
 SET enable_seqscan = off;
 
--- True, false and unknown are told apart.
+-- True, false and unknown differ.
 SELECT simhash_near(fp, 64, 1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
 SELECT simhash_near(fp, NULL) AS near, count(*) FROM documents GROUP BY near;
 SELECT simhash_near(fp, 64, -1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
@@ -103,12 +103,12 @@ DROP VIEW near_64;
 ALTER TABLE documents ADD CONSTRAINT not_far CHECK (simhash_near(fp, 0, 7));
 INSERT INTO documents (id, fp) VALUES (1003, 255);
 ALTER TABLE documents DROP CONSTRAINT not_far;
-CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'near: %', NEW.fp; RETURN NEW; END$$;
-CREATE TRIGGER tell BEFORE INSERT OR UPDATE ON documents FOR EACH ROW WHEN (simhash_near(NEW.fp, 64, 1))
-EXECUTE FUNCTION tell();
+CREATE FUNCTION report() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'near: %', NEW.fp; RETURN NEW; END$$;
+CREATE TRIGGER report BEFORE INSERT OR UPDATE ON documents FOR EACH ROW WHEN (simhash_near(NEW.fp, 64, 1))
+EXECUTE FUNCTION report();
 UPDATE documents SET fp = fp WHERE id IN (63, 64);
-DROP TRIGGER tell ON documents;
-DROP FUNCTION tell;
+DROP TRIGGER report ON documents;
+DROP FUNCTION report;
 
 -- The extension in a schema that is not on the search_path, and that only the view's owner may use.
 CREATE SCHEMA hidden;

@@ -117,7 +117,7 @@ SELECT compare('SELECT fp <~> 42 AS d FROM parts WHERE tag < 8 ORDER BY d LIMIT 
 SELECT min(fp <~> 42) = (SELECT min(fp <~> 42) FROM prints) AS same FROM parts;
 DROP TABLE parts;
 
--- Plain indexes: the rows tell the distances.
+-- Plain indexes: the distances come from the rows.
 CREATE TABLE plain AS SELECT id, tag, fp FROM prints;
 SELECT simhash_attach('plain', 'fp', prefix => 'b', covering => false);
 VACUUM ANALYZE plain;

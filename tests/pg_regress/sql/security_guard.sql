@@ -1,4 +1,4 @@
--- What a guard tells which users, and what counts as a guard.
+-- What a guard reports to which users, and what counts as a guard.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_security_owner;
 CREATE ROLE regress_security_writer;
@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA guards TO regress_security_writer;
 SET search_path = guards, public;
 SET client_min_messages = warning;
 
--- A user who may create triggers can do much (a mark is a key, which another trigger can tell), but an error does not
+-- A user who may create triggers can do much (a mark is a key, which another trigger can report), but an error does not
 -- reveal what the user may not select.
 SET ROLE regress_security_owner;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer);

@@ -164,7 +164,7 @@ SELECT simhash_guard('parts.keyed_2_3', fingerprint => 'f');
 SET ROLE regress_security_writer;
 INSERT INTO parts.keyed VALUES (1, 1);
 
--- A partition's owner is told nothing of the other partitions, also by triggers of its own.
+-- Nothing of the other partitions is reported to a partition's owner, also by triggers of its own.
 RESET ROLE;
 SET search_path = parts, public;
 SET client_min_messages = warning;

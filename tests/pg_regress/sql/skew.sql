@@ -43,13 +43,13 @@ RETURNS TABLE (blocks int, commonest float8[], candidates float8, worst float8) 
             simhash_probes(simhash, i, blocks, max_distance) AS probes
         FROM skewed, generate_series(2, 8) blocks, generate_series(0, blocks - 1) i
         WHERE simhash IS NOT NULL
-    ), visited AS (
+    ), fetched AS (
         SELECT a.blocks, a.id, count(DISTINCT b.id) - 1 AS rows
         FROM looked_up a CROSS JOIN unnest(a.probes) probe
             JOIN looked_up b ON a.blocks = b.blocks AND a.i = b.i AND b.block = probe
         GROUP BY a.blocks, a.id
     ), ranked AS (
-        SELECT *, row_number() OVER (PARTITION BY blocks ORDER BY rows DESC) AS rank FROM visited
+        SELECT *, row_number() OVER (PARTITION BY blocks ORDER BY rows DESC) AS rank FROM fetched
     ), common AS (
         SELECT blocks, i, max(rows) / (SELECT count(simhash) FROM skewed) AS share
         FROM (SELECT blocks, i, count(*)::float8 AS rows FROM looked_up GROUP BY blocks, i, block) AS counts
@@ -101,12 +101,12 @@ SELECT blocks, round(commonest[2]::numeric, 2) AS second_block,
 FROM simhash_skew('templates') WHERE blocks <= 4;
 SELECT blocks IN (2, 3) AS wide_blocks_are_best FROM simhash_skew('templates') WHERE best;
 DROP TABLE templates;
--- Identical fingerprints are visited in any layout.
+-- Identical fingerprints are found in any layout.
 CREATE TABLE duplicates AS SELECT 7::bigint AS simhash FROM generate_series(1, 300000);
 SELECT * FROM simhash_skew('duplicates');
 DROP TABLE duplicates;
 
--- Nothing to visit: an empty table, a table without fingerprints, a single row.
+-- No candidates: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
 SELECT * FROM simhash_skew('few');
 INSERT INTO few VALUES (NULL), (NULL);

@@ -1,5 +1,5 @@
 -- A database with a table of each kind that pg_simhash makes or guards: for the tests of what happens to a database as
--- a whole, which is updated, dumped and restored, or replicated. facts.sql tells what is in it, guards.sql tries what
+-- a whole, which is updated, dumped and restored, or replicated. facts.sql reports what is in it, guards.sql tries what
 -- it promises.
 --
 -- To be run by the database's owner, who need not be a superuser; there is another role, reader. The extension is in a

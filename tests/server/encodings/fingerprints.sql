@@ -39,13 +39,13 @@ SELECT FROM simhash_attach('keyed', 'f');
 SELECT FROM simhash_guard('keyed', fingerprint => 'f');
 CREATE FUNCTION near(body text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    told text;
+    reported text;
 BEGIN
     INSERT INTO keyed VALUES (near.body, 0), ('', 1);
     RETURN 'no error';
 EXCEPTION WHEN exclusion_violation THEN
-    GET STACKED DIAGNOSTICS told = PG_DATATYPE_NAME;
-    RETURN told;
+    GET STACKED DIAGNOSTICS reported = PG_DATATYPE_NAME;
+    RETURN reported;
 END
 $$;
 SELECT id, near(body) FROM texts ORDER BY id;

@@ -11,7 +11,7 @@ from .summary import SIZES, Kind, Pair, Summary
 
 WIDTH, HEIGHT = 420, 200
 LEFT, TOP, BOTTOM = 4, 34, 30
-"""Above the bars is room for the limit's name and the counts, and below them for the ticks."""
+"""Above the bars is space for the limit's name and the counts, and below them for the ticks."""
 
 BIN_WIDTH = 0.02
 BINS_BELOW_LIMIT = 15

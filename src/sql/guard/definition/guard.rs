@@ -62,7 +62,7 @@ pub struct Guard {
     members: Vec<Oid>,
 }
 
-/// A guard as the trigger of one of its tables uses it.
+/// The guard of one trigger, and the trigger's own table.
 pub struct TriggerGuard {
     guard: Rc<Guard>,
     /// The position of the trigger's table in `searched`.
@@ -114,7 +114,7 @@ impl Deref for TriggerGuard {
 }
 
 impl Guard {
-    /// As for [`TriggerGuard::of_trigger`]. `known` is a guard that this statement has obtained before, whose tables
+    /// The guard of the trigger that `event` fires, with its tables locked. `known` is a guard that this statement has obtained before, whose tables
     /// are locked already.
     fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
         // SAFETY: the trigger manager passes the trigger with each call.

@@ -12,6 +12,7 @@ use super::sample::Preview;
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
+use crate::postgres::catalog::relation::hides_rows;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{raise, user_error};
 use crate::postgres::owner::as_owner;
@@ -22,7 +23,6 @@ use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::guard::definition::among::AskedCondition;
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
-use crate::sql::guard::row::disclosure::hides_rows;
 
 type PreviewRow = (
     Option<i32>,
@@ -36,7 +36,7 @@ type PreviewRow = (
     Option<AnyElement>,
 );
 
-/// The arguments that `simhash_preview` has in all versions, and the running call.
+/// The arguments that versions 0.3.0 and 0.4.0 of `simhash_preview` share, and the running call.
 struct PreviewCall<'a> {
     target: Option<pg_sys::Oid>,
     scope: Option<AnyArray>,
@@ -133,7 +133,7 @@ impl PreviewCall<'_> {
             check_has_rows(&table.open())?;
             check_is_whole(&table)?;
             let family = table.family(pg_sys::AccessShareLock as Lock)?;
-            let hides = || family.iter().any(|member| hides_rows(member.oid));
+            let hides = || family.iter().any(|member| hides_rows(member.oid, None));
             let is_hidden = hides() || as_owner(table.owner, hides);
             let groups = as_owner(table.owner, || {
                 let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;

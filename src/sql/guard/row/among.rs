@@ -36,7 +36,7 @@ impl Among {
     /// The condition of a guard; None if all rows count.
     ///
     /// # Safety
-    /// As for [`Among::new`].
+    /// The memory context lives as long as the result.
     pub unsafe fn of_guard(guard: &Guard, memory: pg_sys::MemoryContext) -> Option<Self> {
         let owner = || Relation::open(guard.identity.root).owner();
         // SAFETY: the caller passes a memory context that lives long enough.

@@ -71,7 +71,7 @@ impl TextReader {
         }
     }
 
-    /// As [`Self::with_stored_text`], as the current user.
+    /// Calls `f` with the text of a row, read as the current user; None if the text is NULL.
     fn with_text<T>(
         &self,
         searched: &SearchedTable,
@@ -138,7 +138,7 @@ impl<'a> NewText<'a> {
         self.refuted.borrow().len()
     }
 
-    /// As [`Self::confirm`], for a row that is present. The search may find the row in several indexes; a text that
+    /// What [`Self::confirm`] returns, for a row that is present. The search may find the row in several indexes; a text that
     /// does not resemble the new text is compared once. No other row gets the row's tid during the search, because
     /// VACUUM does not remove what this transaction may see.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {

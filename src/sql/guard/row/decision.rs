@@ -13,7 +13,7 @@ use simhash::search::lock_keys::LockKeys;
 
 use super::confirmation::NewText;
 use super::near_rows::Outcome;
-use super::running::end_with_call;
+use super::running::clear_after_call;
 use super::same_key::SameKey;
 use super::search::NearQuery;
 use super::statement::Statement;
@@ -100,7 +100,7 @@ impl Statement {
     /// Forgets the previous row, which has been stored or dropped. Returns whether the new row has already been checked
     /// in another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
-        end_with_call(&self.current);
+        clear_after_call(&self.current);
         let mut current = self.current.borrow_mut();
         current.pending.clear();
         std::mem::take(&mut current.moves) && event.old_row().is_none()

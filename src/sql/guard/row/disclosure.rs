@@ -10,10 +10,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::near_duplicate::NearDuplicate;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::column::attnum_of;
+use crate::postgres::catalog::column::{Column, attnum_of};
 use crate::postgres::catalog::partition::ancestors;
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::relation::{Relation, hides_rows};
 use crate::postgres::json;
 
 /// The report for the current user.
@@ -51,7 +50,7 @@ impl Disclosure {
             key,
             distance: Some(nearest.distance).filter(|_| shows(&fingerprint)),
             resemblance: nearest.resemblance.filter(|_| shows(&source)),
-            hides_rows: tables.iter().any(|&table| hides_rows(table)),
+            hides_rows: tables.iter().any(|&table| hides_rows(table, None)),
         })
     }
 
@@ -105,12 +104,5 @@ fn may_select(table: Oid, columns: &[&CStr]) -> bool {
         let check = |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), SELECT) };
         attnum_of(table, column).is_some_and(|attnum| is_allowed(check(attnum)))
     };
-    !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
-}
-
-/// Whether row-level security may hide rows of a table from the current user.
-pub fn hides_rows(table: Oid) -> bool {
-    // SAFETY: a look-up in system caches.
-    let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
-    security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    !hides_rows(table, None) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
 }

@@ -2,7 +2,7 @@
 //!
 //! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a near row
 //! into the same table. The row is forgotten at the end of the call, also if a later trigger drops it
-//! ([`super::running::end_with_call`]).
+//! ([`super::running::clear_after_call`]).
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CommandId, Oid};

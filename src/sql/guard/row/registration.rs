@@ -62,7 +62,7 @@ impl Registration {
             pgrx::check_for_interrupts!();
             if self.held.is_empty() {
                 self.hold(row, ROW_LOCK_MODE);
-                keys.own(fingerprint).for_each(|key| self.hold(key_tag(table, key), SHARED_LOCK_MODE));
+                keys.of_row(fingerprint).for_each(|key| self.hold(key_tag(table, key), SHARED_LOCK_MODE));
             }
             let mut others = Vec::new();
             if keys.of_near(fingerprint).any(|key| is_held_elsewhere(&key_tag(table, key))) {

@@ -39,7 +39,7 @@ thread_local! {
 }
 
 /// The current row of a guard in a statement, which is identified by its memory context. All partitions of a table
-/// share it: when a row arrives in one partition, the previous row has been stored or dropped.
+/// share it: when the trigger fires for a row of one partition, the previous row has been stored or dropped.
 pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<RefCell<CurrentRow>> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
@@ -68,8 +68,8 @@ pub fn rows_of_other_statements(memory: pg_sys::MemoryContext, guard: &Identity)
     })
 }
 
-/// If a subtransaction is rolled back, ends the rows of the statements that have failed with it. The memory of a
-/// statement in an SQL function may outlive the subtransaction, so ending the row with that memory would be too late.
+/// If a subtransaction is rolled back, clears the rows of the statements that have failed with it. The memory of a
+/// statement in an SQL function may outlive the subtransaction, so clearing the row with that memory would be too late.
 #[pg_guard]
 unsafe extern "C-unwind" fn subtransaction_ended(
     event: pg_sys::SubXactEvent::Type,
@@ -84,25 +84,25 @@ unsafe extern "C-unwind" fn subtransaction_ended(
         let Ok(running) = running.try_borrow() else { return };
         // Subtransactions that began within this one have higher numbers.
         let failed = running.iter().filter(|statement| statement.subtransaction >= subtransaction);
-        failed.for_each(|statement| end(&statement.row));
+        failed.for_each(|statement| clear(&statement.row));
     });
 }
 
-/// Ends the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets after
+/// Clears the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets after
 /// the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
-pub fn end_with_call(row: &Rc<RefCell<CurrentRow>>) {
-    /// Ends the row when dropped.
-    struct EndOfCall(Weak<RefCell<CurrentRow>>);
-    impl Drop for EndOfCall {
+pub fn clear_after_call(row: &Rc<RefCell<CurrentRow>>) {
+    /// Clears the row when dropped.
+    struct ClearedRow(Weak<RefCell<CurrentRow>>);
+    impl Drop for ClearedRow {
         fn drop(&mut self) {
-            end(&self.0);
+            clear(&self.0);
         }
     }
-    PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(EndOfCall(Rc::downgrade(row)));
+    PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(ClearedRow(Rc::downgrade(row)));
 }
 
 /// Releases the locks of a row and forgets it. The row is stored now, or will never be stored.
-fn end(row: &Weak<RefCell<CurrentRow>>) {
+fn clear(row: &Weak<RefCell<CurrentRow>>) {
     if let Some(row) = row.upgrade()
         && let Ok(mut row) = row.try_borrow_mut()
     {
