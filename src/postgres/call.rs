@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
 use super::expression::Expression;
@@ -51,4 +52,13 @@ impl<'a> Call<'a> {
             (!context.is_null() && (*context).type_ == tag).then_some(context)
         }
     }
+}
+
+/// NULL while a query runs. The error if all arguments are constants, because then the planner computes the result.
+pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
+    let all_constant = call
+        .expression()
+        .and_then(Expression::call)
+        .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
+    if all_constant { Err(error) } else { Ok(None) }
 }

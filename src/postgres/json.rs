@@ -1,8 +1,17 @@
-//! JSON as text. Its strings may have the server's bytes (see [`super::server_text`]).
+//! JSON as text, and `jsonb` values. Strings of the text may have the server's bytes (see [`super::server_text`]).
 
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyElement, direct_function_call_as_datum};
 use serde_json::Value;
 
 use super::server_text::readable;
+use super::text::{decode_copy, to_server};
+
+/// The content of a `jsonb` datum, without its length word.
+pub type RawJsonb<'a> = &'a [u8];
 
 /// The largest integer that every JSON parser reads exactly: many read numbers as double precision.
 const MAX_EXACT: u64 = (1 << 53) - 1;
@@ -36,4 +45,37 @@ pub fn ascii(json: &str) -> String {
         }
     }
     ascii
+}
+
+/// The value as JSON, in the server's encoding.
+pub fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
+    // A short datum is not aligned, but a container must be.
+    let mut aligned = vec![0u32; value.len().div_ceil(4)];
+    for (word, bytes) in aligned.iter_mut().zip(value.chunks(4)) {
+        let mut four = [0; 4];
+        four[..bytes.len()].copy_from_slice(bytes);
+        *word = u32::from_ne_bytes(four);
+    }
+    // SAFETY: `aligned` holds the container of a valid jsonb datum, whole and aligned to 4 bytes. A null buffer makes
+    // JsonbToCString palloc one; it returns a NUL-terminated string.
+    unsafe {
+        let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), value.len() as i32);
+        CStr::from_ptr(json).to_bytes().to_vec()
+    }
+}
+
+/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
+/// encoding lacks a character.
+pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
+    let json = to_server(json)?;
+    // SAFETY: jsonb_in reads a NUL-terminated text, and returns a `jsonb`.
+    Ok(unsafe {
+        let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(json.as_ptr()))]);
+        datum.and_then(|datum| AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID))
+    })
+}
+
+/// The value as JSON, in UTF-8.
+pub fn to_json_text(value: RawJsonb<'_>) -> Result<String, ErrorReport> {
+    decode_copy(&to_json(value))
 }

@@ -13,11 +13,12 @@ use simhash::search::nearness::Nearness;
 use super::progress::Reporter;
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::decode;
 use crate::postgres::window::Window;
 use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::radii::check_radii;
 
 /// The positions of the arguments, after the fingerprint.

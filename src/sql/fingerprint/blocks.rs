@@ -9,7 +9,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
-use crate::postgres::call::Call;
+use crate::postgres::call::{Call, null_unless_planning};
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::support::{Answer, Request, answer};
@@ -79,15 +79,6 @@ fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
 fn constants_after_fingerprint(call: Expression) -> Option<Vec<i32>> {
     let (_, arguments) = call.call()?;
     arguments.iter().skip(1).map(|argument| argument.integer()).collect()
-}
-
-/// NULL while a query runs. The error if all arguments are constants, because then the planner computes the result.
-pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
-    let all_constant = call
-        .expression()
-        .and_then(Expression::call)
-        .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
-    if all_constant { Err(error) } else { Ok(None) }
 }
 
 /// Returns an error if no layout has this number of blocks.

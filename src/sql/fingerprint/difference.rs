@@ -7,8 +7,9 @@ use pgrx::prelude::*;
 use simhash::fingerprint::difference::{containment, difference};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, RawJsonb, read_options};
+use super::options::{OptionsDocument, read_options};
 use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::{RawText, decode, to_datum};
 
 #[pg_extern(sql = false)]

@@ -5,9 +5,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, RawJsonb, read_options};
+use super::options::{OptionsDocument, read_options};
 use super::simhash::to_bigint;
 use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::{RawText, decode, to_datum};
 
 #[pg_extern(sql = false)]

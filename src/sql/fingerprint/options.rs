@@ -1,19 +1,15 @@
 //! Conversion of the options document, `jsonb` or JSON as text, to [`Options`].
 
 use std::cell::RefCell;
-use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
 use crate::postgres::error::{algorithm_error, out_of_memory, user_error};
-use crate::postgres::text::{RawText, decode, decode_copy, to_server};
-
-/// The content of a `jsonb` datum, without its length word.
-pub type RawJsonb<'a> = &'a [u8];
+use crate::postgres::json::{RawJsonb, to_json};
+use crate::postgres::text::{RawText, decode};
 
 /// An options document as SQL passes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,39 +100,6 @@ fn is_array_of_numbers(text: &str) -> bool {
     let elements = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     let is_number = |element: &str| element.trim().parse::<f64>().is_ok();
     elements.is_some_and(|elements| elements.split(',').all(is_number))
-}
-
-/// The document as JSON, in the server's encoding.
-fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
-    // A short datum is not aligned, but a container must be.
-    let mut aligned = vec![0u32; document.len().div_ceil(4)];
-    for (word, bytes) in aligned.iter_mut().zip(document.chunks(4)) {
-        let mut four = [0; 4];
-        four[..bytes.len()].copy_from_slice(bytes);
-        *word = u32::from_ne_bytes(four);
-    }
-    // SAFETY: `aligned` holds the container of a valid jsonb datum, whole and aligned to 4 bytes. A null buffer makes
-    // JsonbToCString palloc one; it returns a NUL-terminated string.
-    unsafe {
-        let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), document.len() as i32);
-        CStr::from_ptr(json).to_bytes().to_vec()
-    }
-}
-
-/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
-/// encoding lacks a character.
-pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
-    let json = to_server(json)?;
-    // SAFETY: jsonb_in reads a NUL-terminated text, and returns a `jsonb`.
-    Ok(unsafe {
-        let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(json.as_ptr()))]);
-        datum.and_then(|datum| AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID))
-    })
-}
-
-/// The document as JSON, in UTF-8.
-pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
-    decode_copy(&to_json(document))
 }
 
 /// The error for invalid options; `unreadable` is its SQLSTATE if the JSON is malformed.

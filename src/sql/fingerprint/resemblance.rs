@@ -12,8 +12,9 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, RawJsonb, read_options};
+use super::options::{OptionsDocument, read_options};
 use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.

@@ -11,9 +11,10 @@ use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
 use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
-use super::options::{OptionsDocument, RawJsonb, read_options};
+use super::options::{OptionsDocument, read_options};
 use crate::postgres::arrays::{features, weights};
 use crate::postgres::error::{algorithm_error, raise, tick, user_error};
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::{RawText, TextArgument, decode};
 
 /// A fingerprint as SQL's bigint: the same 64 bits.

@@ -10,8 +10,9 @@ use pgrx::{AnyElement, pg_extern};
 use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample, WEIGHT_LEVELS};
 use simhash::fingerprint::options::Options;
 
-use super::options::{MAX_OPTIONS_BYTES, OptionsDocument, RawJsonb, read_options, to_jsonb};
+use super::options::{MAX_OPTIONS_BYTES, OptionsDocument, read_options};
 use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::json::{RawJsonb, to_jsonb};
 use crate::postgres::memory;
 use crate::postgres::text::{RawText, decode};
 use crate::sql::arguments::required;

@@ -9,10 +9,11 @@ use simhash::distance;
 use simhash::fingerprint::options::{Options, WORD_COUNTS};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, RawJsonb, read_options};
+use super::options::{OptionsDocument, read_options};
 use super::simhash::to_bigint;
 use crate::postgres::arrays::{bigints, null_element};
 use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::{RawText, decode};
 
 thread_local! {

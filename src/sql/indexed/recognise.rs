@@ -9,8 +9,9 @@ use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use crate::postgres::expression::Expression;
+use crate::postgres::json::RawJsonb;
 use crate::postgres::text::RawText;
-use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.

@@ -14,7 +14,8 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
-use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options, to_json_text};
+use crate::postgres::json::{RawJsonb, to_json_text};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::ExtensionSchema;
 
 /// The kinds of source columns.

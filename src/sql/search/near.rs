@@ -9,11 +9,10 @@ use simhash::distance;
 use super::USUAL_DISTANCE;
 use super::condition::Limit;
 use super::estimate::Estimate;
-use crate::postgres::call::Call;
+use crate::postgres::call::{Call, null_unless_planning};
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::planner_info::Planner;
 use crate::postgres::planner::support::{Answer, Request, answer};
-use crate::sql::fingerprint::blocks::null_unless_planning;
 use crate::sql::radii::check_radii;
 
 #[pg_extern(sql = false)]

@@ -8,8 +8,9 @@ use simhash::search::nearness::Nearness;
 
 use super::criterion::{GuardCriterion, by_radii};
 use crate::postgres::error::user_error;
+use crate::postgres::json::{RawJsonb, to_json_text};
 use crate::sql::arguments::{check_distance, check_resemblance};
-use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options, to_json_text};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::radii::check_radii;
 
 /// Criteria in order of preference. A guard gets the first one whose layout its table has indexed.

@@ -14,7 +14,7 @@ use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::heap::primary_key::KeyValue;
-use crate::sql::fingerprint::options::to_jsonb;
+use crate::postgres::json::to_jsonb;
 
 /// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct MarkColumn {
