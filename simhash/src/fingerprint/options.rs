@@ -195,13 +195,10 @@ impl Options {
                     read_name(value)?.map(|numbers| options.numbers = numbers).ok_or("one of \"any\", \"same\"")
                 }
                 // Keys come in byte order: what else decides how features are normalised and hashed has been read.
-                "weights" => match read_weights(value, &options)? {
-                    Ok(weights) => {
-                        options.weights = weights.map(Arc::new);
-                        Ok(())
-                    }
-                    Err(wrong) => return Err(InvalidOptions::Value { key, value: wrong, allowed: WEIGHTS }),
-                },
+                "weights" => {
+                    options.weights = read_weights(key, value, &options)?.map(Arc::new);
+                    continue;
+                }
                 _ => return Err(InvalidOptions::UnknownKey(key)),
             };
             if let Err(allowed) = read {
@@ -219,35 +216,35 @@ const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
 /// What the option `weights` may be.
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
-/// The value of the option `weights`: None if all features weigh 1. If it is wrong, what an error message shows of it.
-fn read_weights(value: &str, options: &Options) -> Result<Result<Option<WeightMap>, String>, InvalidOptions> {
-    let mut wrong = String::new();
+/// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong part
+/// of the value.
+fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<WeightMap>, InvalidOptions> {
+    let wrong = |value: String| InvalidOptions::Value { key, value, allowed: WEIGHTS };
+    let mut written = String::new();
     if !value.starts_with('{') {
-        write(value, &mut wrong)?;
-        return Ok(Err(wrong));
+        write(value, &mut written)?;
+        return Err(wrong(written));
     }
     let members: BTreeMap<String, &RawValue> = read_json(value)?;
     let mut weights = Vec::new();
     weights.try_reserve_exact(members.len()).map_err(Error::from)?;
     for (feature, weight) in members {
-        match Decimal::read(weight.get()).and_then(|weight| weight.billionths()) {
-            Some(billionths) => weights.push((feature, billionths)),
-            None => {
-                write_string(&feature, &mut wrong);
-                wrong.push_str(": ");
-                write(weight.get(), &mut wrong)?;
-                return Ok(Err(wrong));
-            }
-        }
+        let Some(billionths) = Decimal::read(weight.get()).and_then(|weight| weight.billionths()) else {
+            write_string(&feature, &mut written);
+            written.push_str(": ");
+            write(weight.get(), &mut written)?;
+            return Err(wrong(written));
+        };
+        weights.push((feature, billionths));
     }
-    Ok(match WeightMap::new(weights.into_iter(), options.case_fold, options.seed)? {
+    match WeightMap::new(weights.into_iter(), options.case_fold, options.seed)? {
         Ok(map) => Ok(Some(map).filter(|map| !map.is_empty())),
         Err(repeated) => {
-            write_string(&repeated, &mut wrong);
-            wrong.push_str(" twice");
-            Err(wrong)
+            write_string(&repeated, &mut written);
+            written.push_str(" twice");
+            Err(wrong(written))
         }
-    })
+    }
 }
 
 fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {
