@@ -7,8 +7,8 @@ mod tests {
 
     use pgrx::prelude::*;
 
-    use crate::postgres::report::REPORT_INTERVAL;
     use crate::sql::batch::progress::Reporter;
+    use postgres::report::REPORT_INTERVAL;
     use simhash::pairs::{Phase, Progress};
     use simhash::random::Random;
 

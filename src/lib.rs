@@ -1,13 +1,12 @@
 //! Near-duplicate text in PostgreSQL: SimHash fingerprints and exact search by Hamming distance.
 //!
-//! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The module `sql` has the SQL functions,
-//! which `sql/pg_simhash.sql` declares; `postgres` wraps the server's interfaces.
+//! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The crate [`postgres`] wraps the server's
+//! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.
 #![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
 
-mod postgres;
 mod sql;
 
 /// The version that PostgreSQL 18 shows in pg_get_loaded_modules().

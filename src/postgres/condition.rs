@@ -8,13 +8,13 @@ use pgrx::pg_sys::{self, Oid, ParseExprKind};
 use pgrx::prelude::*;
 
 use super::expression::Expression;
-use crate::postgres::catalog::cache::read_cached;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::names::role_name;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::{push, sendable, user_error};
-use crate::postgres::ffi::errcontext_msg;
-use crate::postgres::text::{from_server, to_server};
+use crate::catalog::cache::read_cached;
+use crate::catalog::column::Column;
+use crate::catalog::names::role_name;
+use crate::catalog::relation::Relation;
+use crate::error::{push, sendable, user_error};
+use crate::ffi::errcontext_msg;
+use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
 /// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers. It is evaluated

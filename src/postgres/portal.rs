@@ -6,9 +6,12 @@ use super::list::nodes;
 
 /// Whether the statement that runs in this memory may lock a row by ON CONFLICT. True for statements in functions and
 /// in commands such as EXPLAIN, whose plans are not known.
-pub fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
-    // SAFETY: the memory is valid, as is the active portal, if there is one. Its statements have plans, or are utility
-    // statements such as COPY.
+///
+/// # Safety
+/// The memory context exists.
+pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
+    // SAFETY: the caller passes a memory context that exists. The active portal is valid, if there is one. Its statements
+    // have plans, or are utility statements such as COPY.
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
         // The executor's memory context for a statement of the portal is a child of the portal's context. COPY uses the

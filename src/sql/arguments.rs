@@ -4,9 +4,8 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-
-use crate::postgres::error::user_error;
-use crate::postgres::text::from_server;
+use postgres::error::user_error;
+use postgres::text::from_server;
 
 /// The value of an argument; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {

@@ -6,11 +6,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
-
-use crate::postgres::call::Call;
-use crate::postgres::catalog::cache::read_cached;
-use crate::postgres::catalog::names::{lock_object_names, lock_schema_name};
-use crate::postgres::error::user_error;
+use postgres::call::Call;
+use postgres::catalog::cache::read_cached;
+use postgres::catalog::names::{lock_object_names, lock_schema_name};
+use postgres::error::user_error;
 
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);

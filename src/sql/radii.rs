@@ -3,11 +3,10 @@
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::arrays::{detoast, integers, null_element};
+use postgres::error::user_error;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
-
-use crate::postgres::arrays::{detoast, integers, null_element};
-use crate::postgres::error::user_error;
 
 /// When two fingerprints are near, by a distance and the radii in an `integer[]`; an error if the radii fit no layout.
 pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, ErrorReport> {

@@ -13,8 +13,8 @@ use pgrx::prelude::*;
 
 use super::column::Column;
 use super::relation::{Relation, relation_name};
-use crate::postgres::error::user_error;
-use crate::postgres::text::to_server;
+use crate::error::user_error;
+use crate::text::to_server;
 
 /// How Citus stores the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

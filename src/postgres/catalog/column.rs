@@ -8,10 +8,10 @@ use pgrx::prelude::*;
 
 use super::cache::read_cached;
 use super::relation::Relation;
-use crate::postgres::error::user_error;
-use crate::postgres::expression::Expression;
-use crate::postgres::ffi::attribute;
-use crate::postgres::text::{from_server, to_server};
+use crate::error::user_error;
+use crate::expression::Expression;
+use crate::ffi::attribute;
+use crate::text::{from_server, to_server};
 
 pub struct Column {
     pub attnum: i16,

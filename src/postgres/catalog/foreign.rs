@@ -5,7 +5,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 
 use super::relation::relation_kind;
-use crate::postgres::text::from_server;
+use crate::text::from_server;
 
 pub fn is_foreign(relation: Oid) -> bool {
     relation_kind(relation) == pg_sys::RELKIND_FOREIGN_TABLE

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
-use crate::postgres::list::nodes;
+use crate::list::nodes;
 
 pub struct ForeignKey {
     /// The attnums of its columns.

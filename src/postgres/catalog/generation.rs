@@ -6,10 +6,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use super::column::Column;
 use super::names::{lock_object_names, lock_schema_name};
 use super::target::Target;
-use crate::postgres::spi::query_strings;
+use crate::spi::query_strings;
 
 /// The generation expression as SQL; None if the column is not generated. Under the search path of
-/// [`as_owner`](crate::postgres::owner::as_owner), every name outside pg_catalog is schema-qualified.
+/// [`as_owner`](crate::owner::as_owner), every name outside pg_catalog is schema-qualified.
 pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>, ErrorReport> {
     let query = format!(
         "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \

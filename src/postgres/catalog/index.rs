@@ -6,8 +6,8 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
-use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::text::from_server;
+use crate::expression::{Expression, expressions};
+use crate::text::from_server;
 
 pub struct Index {
     pub oid: Oid,

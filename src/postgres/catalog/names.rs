@@ -25,8 +25,8 @@ use pgrx::spi::quote_qualified_identifier;
 use super::cache::read_cached;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
-use crate::postgres::error::user_error;
-use crate::postgres::text::from_server;
+use crate::error::user_error;
+use crate::text::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
 pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {

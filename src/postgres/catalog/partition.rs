@@ -7,10 +7,10 @@ use pgrx::spi::quote_identifier;
 
 use super::names::{relation_sql, role_name};
 use super::relation::Relation;
-use crate::postgres::error::{sendable, user_error};
-use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::ffi;
-use crate::postgres::list::oids;
+use crate::error::{sendable, user_error};
+use crate::expression::{Expression, expressions};
+use crate::ffi;
+use crate::list::oids;
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.

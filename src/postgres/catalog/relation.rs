@@ -7,9 +7,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::postgres::error::user_error;
-use crate::postgres::list::oids;
-use crate::postgres::text::from_server;
+use crate::error::user_error;
+use crate::list::oids;
+use crate::text::from_server;
 
 /// An open relation. While it is open, its definition stays in memory and does not change.
 pub struct Relation {

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, TransactionId};
 
 use super::relation::Relation;
-use crate::postgres::ffi::read_page;
+use crate::ffi::read_page;
 
 /// The outcome of an attempt to lock a row.
 pub enum RowLock {

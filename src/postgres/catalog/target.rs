@@ -10,8 +10,8 @@ use super::citus::{distribution, is_coordinator};
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation, relation_kind};
-use crate::postgres::error::user_error;
-use crate::postgres::owner::is_owner;
+use crate::error::user_error;
+use crate::owner::is_owner;
 
 /// A lock mode of PostgreSQL.
 pub type Lock = pg_sys::LOCKMODE;

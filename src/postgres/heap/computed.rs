@@ -4,10 +4,10 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum};
 
 use super::row::Row;
-use crate::postgres::catalog::column::generation_of;
-use crate::postgres::catalog::partition::partition_constraint;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::Expression;
+use crate::catalog::column::generation_of;
+use crate::catalog::partition::partition_constraint;
+use crate::catalog::relation::Relation;
+use crate::expression::Expression;
 
 /// An expression of a table's columns, ready to be evaluated.
 pub struct Computed {

@@ -9,7 +9,7 @@ use super::entry_scan::{EntryRead, EntryScan, KeyCondition};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
-use crate::postgres::catalog::relation::Relation;
+use crate::catalog::relation::Relation;
 
 /// The state of a row version.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::postgres::ffi::executor::index_getnext_tid;
-use crate::postgres::ffi::{attribute, guarded};
+use crate::ffi::executor::index_getnext_tid;
+use crate::ffi::{attribute, guarded};
 
 /// A scan of an index. Dropping it does not end it: after an error, PostgreSQL has already released it.
 pub struct EntryScan {

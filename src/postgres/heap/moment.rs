@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys;
 
-use crate::postgres::catalog::relation::Relation;
+use crate::catalog::relation::Relation;
 
 /// A point in time, as a snapshot of the transactions that were in progress.
 pub struct Moment(pg_sys::Snapshot);

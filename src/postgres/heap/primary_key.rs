@@ -7,12 +7,12 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::row::Row;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::ffi::datum_copy;
-use crate::postgres::json;
-use crate::postgres::settings::{set_locally, with_settings};
-use crate::postgres::text::from_server;
+use crate::catalog::column::Column;
+use crate::catalog::relation::Relation;
+use crate::ffi::datum_copy;
+use crate::json;
+use crate::settings::{set_locally, with_settings};
+use crate::text::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
 #[derive(Default)]

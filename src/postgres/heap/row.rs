@@ -6,8 +6,8 @@ use std::slice;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::ffi::{attribute, datum_image_eq};
+use crate::catalog::relation::Relation;
+use crate::ffi::{attribute, datum_image_eq};
 
 /// A row of a table, valid as long as the slot holds it.
 ///

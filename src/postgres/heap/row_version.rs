@@ -3,9 +3,9 @@
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
 use super::row::{Row, TableSlot, tid_numbers};
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::row_lock::{is_in_progress_elsewhere, multixact_members};
-use crate::postgres::ffi::read_page;
+use crate::catalog::relation::Relation;
+use crate::catalog::row_lock::{is_in_progress_elsewhere, multixact_members};
+use crate::ffi::read_page;
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
 #[derive(Clone, Copy)]

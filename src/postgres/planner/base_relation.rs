@@ -4,8 +4,8 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
 use super::planner_info::Planner;
-use crate::postgres::expression::{Expression, Variable};
-use crate::postgres::list::nodes;
+use crate::expression::{Expression, Variable};
+use crate::list::nodes;
 
 /// A relation whose paths the planner is collecting, such as a table or a family of tables.
 #[derive(Clone, Copy)]

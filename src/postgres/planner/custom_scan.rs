@@ -12,8 +12,8 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 
-use crate::postgres::ffi::executor::ExecScan;
-use crate::postgres::raised::forward_errors;
+use crate::ffi::executor::ExecScan;
+use crate::raised::forward_errors;
 
 /// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
 #[cfg(not(feature = "pg19"))]

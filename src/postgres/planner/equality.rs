@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use crate::postgres::expression::{Expression, expressions};
+use crate::expression::{Expression, expressions};
 
 /// An operator between a column and a value.
 #[derive(Clone, Copy)]

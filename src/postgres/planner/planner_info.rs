@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys;
 
-use crate::postgres::expression::Expression;
+use crate::expression::Expression;
 
 /// The planner of one query.
 #[derive(Clone, Copy)]

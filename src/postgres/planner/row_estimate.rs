@@ -6,7 +6,7 @@
 use pgrx::pg_sys;
 
 use super::base_relation::{BaseRelation, Condition};
-use crate::postgres::list::nodes;
+use crate::list::nodes;
 
 impl BaseRelation {
     /// Sets the planner's estimate of a condition. `share` is the share of the rows for which it is true or, in a join,

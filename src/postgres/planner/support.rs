@@ -4,8 +4,8 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::planner_info::Planner;
-use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::raised::forward_errors;
+use crate::expression::{Expression, expressions};
+use crate::raised::forward_errors;
 
 /// A request from the planner to a support function.
 pub enum Request<'a> {

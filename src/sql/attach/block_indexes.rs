@@ -7,13 +7,13 @@ use std::ops::Deref;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::spi::quote_identifier;
+use postgres::catalog::column::Column;
+use postgres::catalog::index::KeyKind;
+use postgres::catalog::target::Target;
 
 use super::index_names::{IndexNames, name_of_block};
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::index::KeyKind;
-use crate::postgres::catalog::target::Target;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{BlockKey, block_keys, has_own_equality};
 use crate::sql::indexed::scope::Scope;

@@ -4,14 +4,14 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::call::Call;
+use postgres::catalog::citus::distribution;
+use postgres::catalog::target::{Lock, Target};
+use postgres::owner::as_owner;
+use postgres::raised::forward_errors;
+use postgres::settings::{read_setting, set_locally};
 
 use super::prefix::Prefix;
-use crate::postgres::call::Call;
-use crate::postgres::catalog::citus::distribution;
-use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::owner::as_owner;
-use crate::postgres::raised::forward_errors;
-use crate::postgres::settings::{read_setting, set_locally};
 use crate::sql::functions::ExtensionSchema;
 
 /// A command on a family of tables, all of them locked.

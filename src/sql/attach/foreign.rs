@@ -4,14 +4,14 @@
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use postgres::catalog::foreign::{has_user_mapping, server_name};
+use postgres::catalog::names::role_name;
+use postgres::catalog::target::Target;
+use postgres::error::{sendable, user_error};
+use postgres::raised;
+use postgres::spi::execute;
 
 use super::prefix::in_quotes;
-use crate::postgres::catalog::foreign::{has_user_mapping, server_name};
-use crate::postgres::catalog::names::role_name;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::error::{sendable, user_error};
-use crate::postgres::raised;
-use crate::postgres::spi::execute;
 
 /// A fingerprint column that is generated here.
 pub struct GeneratedFingerprint<'a> {

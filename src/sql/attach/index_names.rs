@@ -5,10 +5,10 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::catalog::target::Target;
+use postgres::text::{from_server, to_server};
 
 use super::prefix::Prefix;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::text::{from_server, to_server};
 
 /// The suffix that REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, with a number if that name
 /// existed.

@@ -4,15 +4,15 @@ use std::ops::Deref;
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::catalog::column::Column;
+use postgres::catalog::index::Index;
+use postgres::catalog::names::relation_sql;
+use postgres::catalog::relation::Relation;
+use postgres::catalog::target::Target;
+use postgres::spi::query_strings;
 
 use super::index_names::{IndexNames, leftover_label, name_of_block};
 use super::prefix::Prefix;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::index::Index;
-use crate::postgres::catalog::names::relation_sql;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::spi::query_strings;
 use crate::sql::indexed::layouts::BlockKey;
 
 /// An index with its name.

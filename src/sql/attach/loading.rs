@@ -8,17 +8,17 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, quote_qualified_identifier};
+use postgres::catalog::citus::distribution;
+use postgres::catalog::column::Column;
+use postgres::catalog::names::schema_name;
+use postgres::catalog::target::Target;
+use postgres::error::notice;
+use postgres::spi::{execute, query_strings};
+use postgres::text::{from_server, to_server};
 
 use super::index_names::object_name;
 use super::prefix::Prefix;
 use super::provenance::Maker;
-use crate::postgres::catalog::citus::distribution;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::names::schema_name;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::error::notice;
-use crate::postgres::spi::{execute, query_strings};
-use crate::postgres::text::{from_server, to_server};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::source::as_bigint;
 

@@ -5,9 +5,9 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::user_error;
+use postgres::text::to_server;
 
-use crate::postgres::error::user_error;
-use crate::postgres::text::to_server;
 use crate::sql::arguments::name;
 
 /// The number of bytes that the longest of these names, the trigger's, adds to the prefix.

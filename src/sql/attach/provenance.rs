@@ -6,9 +6,9 @@ use std::iter;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
+use postgres::text::from_server;
 
 use super::prefix::Prefix;
-use crate::postgres::text::from_server;
 
 /// The function that made an object.
 #[derive(Clone, Copy, PartialEq, Eq)]

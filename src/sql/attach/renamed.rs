@@ -2,16 +2,16 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::column::{Column, generation_of};
+use postgres::catalog::index::KeyKind;
+use postgres::catalog::relation::Relation;
+use postgres::catalog::target::Target;
+use postgres::expression::Expression;
 use simhash::search::blocks::BLOCK_COUNTS;
 
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
 use super::provenance::{Maker, is_labelled_relation, maker_of};
-use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::KeyKind;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::expression::Expression;
 use crate::sql::indexed::recognise::BlockCall;
 
 /// A block column whose name is no longer one of a prefix.

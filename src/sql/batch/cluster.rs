@@ -5,16 +5,16 @@ use std::ffi::c_int;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::call::Call;
+use postgres::error::{algorithm_error, shorten, user_error};
+use postgres::text::decode;
+use postgres::window::Window;
 use simhash::pairs::{Confirmed, Rows, clusters};
 use simhash::search::nearness::Nearness;
 
 use super::partition::{number_of_current_row, read_fingerprints};
 use super::progress::Reporter;
 use super::verified::{CONTENT_ARGUMENT, VerifiedArguments};
-use crate::postgres::call::Call;
-use crate::postgres::error::{algorithm_error, shorten, user_error};
-use crate::postgres::text::decode;
-use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
 const NAME: &str = "simhash_cluster";

@@ -6,14 +6,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
+use postgres::error::{algorithm_error, tick, user_error};
+use postgres::ordering::TypeOrder;
+use postgres::raised::forward_errors;
 use simhash::pairs::{Compare, Components, Rows};
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
 use super::progress::Reporter;
-use crate::postgres::error::{algorithm_error, tick, user_error};
-use crate::postgres::ordering::TypeOrder;
-use crate::postgres::raised::forward_errors;
 
 #[pg_extern(sql = false)]
 fn simhash_components(

@@ -3,12 +3,12 @@
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::call::Call;
 use simhash::pairs::Kept;
 
 use super::partition::{number_of_current_row, read_fingerprints};
 use super::progress::Reporter;
 use super::verified::VerifiedArguments;
-use crate::postgres::call::Call;
 
 /// Returns the position, from 1, of the earlier row that the current row duplicates, which itself duplicates none. NULL
 /// if there is no such row.

@@ -10,10 +10,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::varlena::varsize_any;
 use pgrx::{AnyArray, AnyElement, FromDatum};
+use postgres::arrays::{detoast, null_element};
+use postgres::error::{algorithm_error, tick, user_error};
 use simhash::error::Error;
-
-use crate::postgres::arrays::{detoast, null_element};
-use crate::postgres::error::{algorithm_error, tick, user_error};
 
 /// The elements of an array, none of them NULL. Valid as long as the array's memory.
 pub struct Ids {

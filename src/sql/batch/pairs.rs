@@ -5,14 +5,14 @@ use std::iter;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
+use postgres::arrays::bigints;
+use postgres::error::{algorithm_error, raise, tick, user_error};
 use simhash::pairs::{Pairs, Rows};
 use simhash::search::nearness::Nearness;
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
 use super::progress::Reporter;
-use crate::postgres::arrays::bigints;
-use crate::postgres::error::{algorithm_error, raise, tick, user_error};
 use crate::sql::arguments::check_distance;
 
 #[pg_extern(sql = false)]

@@ -5,13 +5,13 @@ use std::ffi::c_int;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::call::Call;
+use postgres::error::{algorithm_error, user_error};
+use postgres::raised::forward_errors;
+use postgres::window::Window;
 use simhash::pairs::{Phase, Progress, Rows};
 
 use super::progress::Reporter;
-use crate::postgres::call::Call;
-use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::raised::forward_errors;
-use crate::postgres::window::Window;
 
 /// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
 const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;

@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use pgrx::pg_sys;
+use postgres::error::{notice, tick};
+use postgres::report::Schedule;
 use simhash::pairs::{Phase, Progress};
-
-use crate::postgres::error::{notice, tick};
-use crate::postgres::report::Schedule;
 
 thread_local! {
     /// The start time of the reporting statement, and when its next report is due. Both outlive a partition, because a

@@ -8,12 +8,12 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
+use postgres::error::{algorithm_error, user_error};
+use postgres::memory;
+use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
 
 use super::simhash::{hash_of, to_bigint, weight_of};
-use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::memory;
-use crate::postgres::text::RawText;
 
 // palloc aligns the state to 8 bytes, and nothing drops it.
 const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());

@@ -7,12 +7,11 @@
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::call::{Call, null_unless_planning};
+use postgres::error::{algorithm_error, user_error};
+use postgres::expression::Expression;
+use postgres::planner::support::{Answer, Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
-
-use crate::postgres::call::{Call, null_unless_planning};
-use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::expression::Expression;
-use crate::postgres::planner::support::{Answer, Request, answer};
 
 #[pg_extern(sql = false)]
 fn simhash_block(

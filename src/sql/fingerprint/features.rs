@@ -3,13 +3,13 @@
 use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{algorithm_error, tick};
+use postgres::json::RawJsonb;
+use postgres::text::{RawText, decode, to_datum};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
 use super::simhash::to_bigint;
-use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::json::RawJsonb;
-use crate::postgres::text::{RawText, decode, to_datum};
 
 #[pg_extern(sql = false)]
 fn simhash_features(

@@ -9,11 +9,10 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::error::{algorithm_error, tick};
+use postgres::text::{CachedText, TextArgument, decode};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
-
-use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;

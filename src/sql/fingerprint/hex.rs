@@ -1,8 +1,7 @@
 //! `simhash_from_hex`.
 
 use pgrx::pg_extern;
-
-use crate::postgres::text::RawText;
+use postgres::text::RawText;
 
 /// The bits that `('x' || digits)::bit(64)` has: a missing digit is 0, and digits after the 16th do not matter. NULL
 /// where that cast is an error.

@@ -4,12 +4,11 @@ use std::cell::RefCell;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{algorithm_error, out_of_memory, user_error};
+use postgres::json::{RawJsonb, to_json};
+use postgres::text::{RawText, decode};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
-
-use crate::postgres::error::{algorithm_error, out_of_memory, user_error};
-use crate::postgres::json::{RawJsonb, to_json};
-use crate::postgres::text::{RawText, decode};
 
 /// An options document as SQL passes it.
 #[derive(Clone, Copy, PartialEq, Eq)]

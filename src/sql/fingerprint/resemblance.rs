@@ -8,14 +8,14 @@ use std::cell::RefCell;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{algorithm_error, tick};
+use postgres::json::RawJsonb;
+use postgres::text::{CachedText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
-use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::json::RawJsonb;
-use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
 const MAX_CACHED_FEATURE_BYTES: usize = 1 << 20;

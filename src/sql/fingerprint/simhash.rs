@@ -3,6 +3,10 @@
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::arrays::{features, weights};
+use postgres::error::{algorithm_error, raise, tick, user_error};
+use postgres::json::RawJsonb;
+use postgres::text::{RawText, TextArgument, decode};
 use simhash::FORMAT;
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::options::Options;
@@ -12,10 +16,6 @@ use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
 use super::options::{OptionsDocument, read_options};
-use crate::postgres::arrays::{features, weights};
-use crate::postgres::error::{algorithm_error, raise, tick, user_error};
-use crate::postgres::json::RawJsonb;
-use crate::postgres::text::{RawText, TextArgument, decode};
 
 /// A fingerprint as SQL's bigint: the same 64 bits.
 pub fn to_bigint(fingerprint: u64) -> i64 {

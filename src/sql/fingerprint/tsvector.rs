@@ -4,11 +4,11 @@ use formats::tsvector::Lexemes;
 use pgrx::pg_extern;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{algorithm_error, tick, user_error};
 use simhash::fingerprint::tally::Tally;
 use simhash::ticking::ticking;
 
 use super::simhash::{hash_of, to_bigint};
-use crate::postgres::error::{algorithm_error, tick, user_error};
 
 #[pg_extern(sql = false)]
 pub fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>, ErrorReport> {

@@ -7,14 +7,14 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, pg_extern};
+use postgres::error::{algorithm_error, tick, user_error};
+use postgres::json::{RawJsonb, to_jsonb};
+use postgres::memory;
+use postgres::text::{RawText, decode};
 use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample, WEIGHT_LEVELS};
 use simhash::fingerprint::options::Options;
 
 use super::options::{MAX_OPTIONS_BYTES, OptionsDocument, read_options};
-use crate::postgres::error::{algorithm_error, tick, user_error};
-use crate::postgres::json::{RawJsonb, to_jsonb};
-use crate::postgres::memory;
-use crate::postgres::text::{RawText, decode};
 use crate::sql::arguments::required;
 
 /// Larger numbers that were measured are no better: see `docs/accuracy.md`.

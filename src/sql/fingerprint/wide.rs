@@ -5,16 +5,16 @@ use std::cell::RefCell;
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::arrays::{bigints, null_element};
+use postgres::error::{algorithm_error, tick, user_error};
+use postgres::json::RawJsonb;
+use postgres::text::{RawText, decode};
 use simhash::distance;
 use simhash::fingerprint::options::{Options, WORD_COUNTS};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
 use super::simhash::to_bigint;
-use crate::postgres::arrays::{bigints, null_element};
-use crate::postgres::error::{algorithm_error, tick, user_error};
-use crate::postgres::json::RawJsonb;
-use crate::postgres::text::{RawText, decode};
 
 thread_local! {
     /// The options of each word of the last call. The options of the first word are the argument of the call. Seeding a

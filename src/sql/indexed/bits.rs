@@ -1,8 +1,8 @@
 //! The 64 bits of a fingerprint, in the SQL types that can store them.
 
 use pgrx::pg_sys;
+use postgres::expression::Expression;
 
-use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 
 /// Number of bits of a fingerprint.

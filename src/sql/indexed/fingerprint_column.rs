@@ -2,11 +2,11 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
+use postgres::error::user_error;
 
 use super::bits::Bits;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
 
 /// The column with this name; an error if it does not exist or is not a `bigint`.
 pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorReport> {

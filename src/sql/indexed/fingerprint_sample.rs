@@ -4,21 +4,21 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
+use postgres::catalog::citus::distribution;
+use postgres::catalog::column::Column;
+use postgres::catalog::foreign::is_foreign;
+use postgres::catalog::names::schema_name;
+use postgres::catalog::partition::with_inheritors;
+use postgres::catalog::relation::{Relation, no_such_relation, relation_name};
+use postgres::error::{algorithm_error, user_error};
+use postgres::expression::Variable;
+use postgres::query::Query;
+use postgres::text::to_server;
 use simhash::search::skew::FingerprintSample;
 
 use super::fingerprint_column::fingerprint_column;
 use super::layouts::IndexedBlocks;
 use super::scope::Scope;
-use crate::postgres::catalog::citus::distribution;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::foreign::is_foreign;
-use crate::postgres::catalog::names::schema_name;
-use crate::postgres::catalog::partition::with_inheritors;
-use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
-use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::expression::Variable;
-use crate::postgres::query::Query;
-use crate::postgres::text::to_server;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
 const MAX_SAMPLED_PAGES: f64 = 8192.0;

@@ -5,6 +5,11 @@
 //! Columns before the block, such as a tenant's number, are the index's scope.
 
 use pgrx::pg_sys::{self, Oid};
+use postgres::catalog::column::{Column, btree_family, generation_of};
+use postgres::catalog::index::{Index, KeyKind};
+use postgres::catalog::partition::with_inheritors;
+use postgres::catalog::relation::Relation;
+use postgres::expression::Expression;
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::Entries;
 use simhash::search::growth;
@@ -12,11 +17,6 @@ use simhash::search::nearness::Nearness;
 
 use super::bits::Bits;
 use super::recognise::BlockCall;
-use crate::postgres::catalog::column::{Column, btree_family, generation_of};
-use crate::postgres::catalog::index::{Index, KeyKind};
-use crate::postgres::catalog::partition::with_inheritors;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::Expression;
 
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]

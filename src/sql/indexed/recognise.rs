@@ -5,12 +5,12 @@
 
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Oid};
+use postgres::expression::Expression;
+use postgres::json::RawJsonb;
+use postgres::text::RawText;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
-use crate::postgres::expression::Expression;
-use crate::postgres::json::RawJsonb;
-use crate::postgres::text::RawText;
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 

@@ -4,12 +4,12 @@ use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use postgres::arrays::names;
+use postgres::catalog::column::{Column, btree_family};
+use postgres::catalog::relation::Relation;
+use postgres::error::user_error;
 
 use super::fingerprint_column::check_is_stored;
-use crate::postgres::arrays::names;
-use crate::postgres::catalog::column::{Column, btree_family};
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
 use crate::sql::arguments::required;
 
 /// The most columns of a scope: an index also has the block and the fingerprint.

@@ -7,6 +7,9 @@ use std::ffi::CStr;
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{algorithm_error, tick};
+use postgres::raised::forward_errors;
+use postgres::text::from_server;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::{recall, searches};
@@ -14,9 +17,6 @@ use simhash::search::skew::skew;
 
 use super::fingerprint_sample::SampledTable;
 use super::scope::Scope;
-use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::raised::forward_errors;
-use crate::postgres::text::from_server;
 use crate::sql::arguments::check_distance;
 
 #[pg_extern(sql = false)]

@@ -3,18 +3,18 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
+use postgres::catalog::column::Column;
+use postgres::catalog::generation::{generation_sql, lock_generation_names};
+use postgres::catalog::relation::Relation;
+use postgres::catalog::target::Target;
+use postgres::error::user_error;
+use postgres::expression::Expression;
+use postgres::json::{RawJsonb, to_json_text};
 use simhash::fingerprint::options::Options;
 
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::generation::{generation_sql, lock_generation_names};
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::error::user_error;
-use crate::postgres::expression::Expression;
-use crate::postgres::json::{RawJsonb, to_json_text};
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::ExtensionSchema;
 

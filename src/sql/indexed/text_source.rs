@@ -2,14 +2,14 @@
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
+use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
 use super::recognise::FingerprintCall;
 use super::source::SourceKind;
 use super::update_trigger::{UpdateTrigger, kind_of_stored};
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 
 /// The text that a table's fingerprints are made from, and the options that they are made with.

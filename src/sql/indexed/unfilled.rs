@@ -4,18 +4,18 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
+use postgres::catalog::column::Column;
+use postgres::catalog::index::{Index, KeyKind};
+use postgres::catalog::names::schema_name;
+use postgres::catalog::relation::{Relation, hides_rows};
+use postgres::catalog::target::Target;
+use postgres::error::{sendable, user_error, warn};
+use postgres::settings::{set_locally, with_settings};
+use postgres::spi::execute;
 
 use super::layouts::{BlockKey, block_keys};
 use super::source::{Source, block_sql};
 use super::update_trigger::UpdateTrigger;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::index::{Index, KeyKind};
-use crate::postgres::catalog::names::schema_name;
-use crate::postgres::catalog::relation::{Relation, hides_rows};
-use crate::postgres::catalog::target::Target;
-use crate::postgres::error::{sendable, user_error, warn};
-use crate::postgres::settings::{set_locally, with_settings};
-use crate::postgres::spi::execute;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 /// A fingerprint column that the trigger `simhash_update` maintains.

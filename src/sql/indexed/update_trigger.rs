@@ -2,12 +2,12 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::relation::Relation;
+use postgres::text::{from_server, to_server};
+use postgres::trigger::{arguments, is_before_each_row, triggers};
 use simhash::fingerprint::options::Options;
 
 use super::source::SourceKind;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::text::{from_server, to_server};
-use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::ExtensionSchema;
 

@@ -3,15 +3,15 @@
 //! [`SearchCondition`].
 
 use pgrx::pg_sys;
+use postgres::catalog::relation::Relation;
+use postgres::expression::{Expression, integer_strategy};
+use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
 use super::USUAL_DISTANCE;
 use super::distance::Distance;
 use super::estimate::Estimate;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::{Expression, integer_strategy};
-use crate::postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::column_of;

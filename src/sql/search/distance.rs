@@ -4,8 +4,8 @@
 //! which two fingerprints differ: with `bit_count` or, before PostgreSQL 14, as characters of a text.
 
 use pgrx::pg_sys::{self, Oid};
+use postgres::expression::Expression;
 
-use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::{Bits, FINGERPRINT_BITS};
 

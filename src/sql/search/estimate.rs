@@ -1,10 +1,9 @@
 //! Estimates for the planner: how many rows are within a distance.
 
+use postgres::expression::Expression;
+use postgres::planner::planner_info::Planner;
 use simhash::distance::share_within;
 use simhash::search::nearness::Nearness;
-
-use crate::postgres::expression::Expression;
-use crate::postgres::planner::planner_info::Planner;
 
 /// The number of near rows that the planner expects for a fingerprint, in addition to rows that are near by
 /// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end

@@ -3,11 +3,11 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
+use postgres::expression::{Expression, expressions};
+use postgres::planner::custom_scan::NodeInstrumentation;
 
 use super::finder::FinderCounts;
 use super::plan::Settings;
-use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::planner::custom_scan::NodeInstrumentation;
 use crate::sql::indexed::layouts::is_covering;
 
 /// The work of a scan in this process.

@@ -8,6 +8,9 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use pgrx::pg_sys::{self, ItemPointerData};
+use postgres::error::{out_of_memory, push};
+use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE};
+use postgres::heap::row::{tid_of_number, tid_to_number};
 use simhash::distance::hamming;
 use simhash::search::blocks::Block;
 use simhash::search::cost::Entries;
@@ -16,9 +19,6 @@ use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
 use super::rows::FetchedRows;
-use crate::postgres::error::{out_of_memory, push};
-use crate::postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE};
-use crate::postgres::heap::row::{tid_of_number, tid_to_number};
 use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
 
 /// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.

@@ -4,15 +4,15 @@ use pgrx::AnyArray;
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::call::{Call, null_unless_planning};
+use postgres::expression::Expression;
+use postgres::planner::planner_info::Planner;
+use postgres::planner::support::{Answer, Request, answer};
 use simhash::distance;
 
 use super::USUAL_DISTANCE;
 use super::condition::Limit;
 use super::estimate::Estimate;
-use crate::postgres::call::{Call, null_unless_planning};
-use crate::postgres::expression::Expression;
-use crate::postgres::planner::planner_info::Planner;
-use crate::postgres::planner::support::{Answer, Request, answer};
 use crate::sql::radii::check_radii;
 
 #[pg_extern(sql = false)]

@@ -6,13 +6,13 @@
 //! full scan returns them without storing them.
 
 use pgrx::pg_sys::{self, ItemPointerData};
+use postgres::error::push;
 use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 
 use super::USUAL_DISTANCE;
 use super::finder::{Finder, FinderOutcome, NearEntry};
 use super::rows::FetchedRows;
-use crate::postgres::error::push;
 
 /// A search for the nearest rows.
 pub struct NearestSearch {

@@ -8,6 +8,11 @@ use std::cell::Cell;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use postgres::catalog::relation::Relation;
+use postgres::expression::Expression;
+use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
+use postgres::planner::custom_scan::{Methods, path_lists};
+use postgres::raised::forward_errors;
 use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
@@ -17,11 +22,6 @@ use super::distance::Distance;
 use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::Expression;
-use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
-use crate::postgres::planner::custom_scan::{Methods, path_lists};
-use crate::postgres::raised::forward_errors;
 use crate::sql::indexed::layouts::{
     Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of,
 };

@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 
 use pgrx::pg_sys::{self, Oid};
+use postgres::expression::Expression;
+use postgres::list::{integers, oids};
 
 use super::condition::{Limit, largest_distance};
-use crate::postgres::expression::Expression;
-use crate::postgres::list::{integers, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
 /// A search of a table: within a distance of a query, nearest first, or both.

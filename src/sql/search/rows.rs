@@ -1,11 +1,10 @@
 //! The rows of the searched table, fetched by their tids.
 
 use pgrx::pg_sys;
-
-use crate::postgres::ffi::predicate_lock_page;
-use crate::postgres::heap::computed::evaluate;
-use crate::postgres::heap::entry_scan::EntryScan;
-use crate::postgres::heap::row::tid_numbers;
+use postgres::ffi::predicate_lock_page;
+use postgres::heap::computed::evaluate;
+use postgres::heap::entry_scan::EntryScan;
+use postgres::heap::row::tid_numbers;
 
 /// Fetches rows of a table into a slot. [`FetchedRows::end`] releases all resources that it holds.
 pub struct FetchedRows {

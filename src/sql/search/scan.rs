@@ -5,6 +5,10 @@ use std::ffi::CStr;
 use pgrx::pg_sys::TupleTableSlot;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
 use pgrx::{AnyArray, FromDatum, PgMemoryContexts, PgSqlErrorCode};
+use postgres::error::{raise, user_error};
+use postgres::expression::{expressions, integer_value};
+use postgres::heap::computed::evaluate;
+use postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
@@ -14,10 +18,6 @@ use super::nearest::{Capacity, Nearby, NearestSearch};
 use super::plan::Settings;
 use super::rows::FetchedRows;
 use super::scope::ScopeConditions;
-use crate::postgres::error::{raise, user_error};
-use crate::postgres::expression::{expressions, integer_value};
-use crate::postgres::heap::computed::evaluate;
-use crate::postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::sql::radii::check_radii;
 
 /// A scan that finds near rows, or returns rows nearest first.

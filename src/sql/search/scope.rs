@@ -2,12 +2,12 @@
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
+use postgres::expression::Expression;
+use postgres::ffi::datum_copy;
+use postgres::heap::computed::evaluate;
+use postgres::memory::small_context;
 
 use super::plan::ScopeKey;
-use crate::postgres::expression::Expression;
-use crate::postgres::ffi::datum_copy;
-use crate::postgres::heap::computed::evaluate;
-use crate::postgres::memory::small_context;
 
 /// The conditions that define a scope. Their values are evaluated when a search begins.
 pub struct ScopeConditions {

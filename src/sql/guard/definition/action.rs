@@ -2,8 +2,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-
-use crate::postgres::error::{shorten, user_error};
+use postgres::error::{shorten, user_error};
 
 /// What a guard does with a near-duplicate: reject it with an error, skip it silently, or store it with a mark, which
 /// is the key of the near row.

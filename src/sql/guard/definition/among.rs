@@ -8,14 +8,13 @@ use std::rc::Rc;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::condition::{parse, to_sql};
-use crate::postgres::error::user_error;
-use crate::postgres::expression::Expression;
-use crate::postgres::settings::{set_locally, with_settings};
-use crate::postgres::text::{RawText, from_bytes};
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
+use postgres::condition::{parse, to_sql};
+use postgres::error::user_error;
+use postgres::expression::Expression;
+use postgres::settings::{set_locally, with_settings};
+use postgres::text::{RawText, from_bytes};
 
 /// The argument's name, for errors.
 const ARGUMENT_NAME: &CStr = c"among";

@@ -5,11 +5,11 @@
 //! may follow: another empty argument, and the condition. Without a log, it follows two empty arguments.
 
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::trigger::protocol_violated;
 
 use super::action::Action;
 use super::criterion::GuardCriterion;
 use super::log::Log;
-use crate::postgres::trigger::protocol_violated;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \

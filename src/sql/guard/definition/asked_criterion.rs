@@ -3,12 +3,12 @@
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::user_error;
+use postgres::json::{RawJsonb, to_json_text};
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
 use super::criterion::{GuardCriterion, by_radii};
-use crate::postgres::error::user_error;
-use crate::postgres::json::{RawJsonb, to_json_text};
 use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::radii::check_radii;

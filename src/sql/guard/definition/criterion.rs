@@ -4,9 +4,9 @@ use std::fmt;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{shorten, user_error};
 use simhash::search::nearness::Nearness;
 
-use crate::postgres::error::{shorten, user_error};
 use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::radii::wrong_radii;
 

@@ -2,11 +2,10 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-
-use crate::postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
-use crate::postgres::catalog::relation::{Relation, relation_name};
-use crate::postgres::error::{sendable, user_error};
-use crate::postgres::settings::read_setting;
+use postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
+use postgres::catalog::relation::{Relation, relation_name};
+use postgres::error::{sendable, user_error};
+use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
 pub fn check_can_guard(table: &Relation, scope: &[String], has_log: bool) -> Result<(), ErrorReport> {

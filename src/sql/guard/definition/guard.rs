@@ -8,6 +8,13 @@ use std::rc::Rc;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::column::Column;
+use postgres::catalog::partition::with_inheritors;
+use postgres::catalog::relation::Relation;
+use postgres::error::user_error;
+use postgres::owner::as_owner;
+use postgres::text::from_server;
+use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::{KeyBlocks, Secret};
 
 use super::action::Action;
@@ -21,13 +28,6 @@ use super::mark_column::MarkColumn;
 use super::members::{Members, no_index};
 use super::searched_table::SearchedTable;
 use super::secret::secret;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::partition::with_inheritors;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
-use crate::postgres::owner::as_owner;
-use crate::postgres::text::from_server;
-use crate::postgres::trigger::{RowEvent, table_of_original};
 use crate::sql::functions::ExtensionSchema;
 
 /// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the

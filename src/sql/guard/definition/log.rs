@@ -8,17 +8,17 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
+use postgres::catalog::column::{Column, type_name};
+use postgres::catalog::names::{role_name, schema_name};
+use postgres::catalog::partition::{ancestors, with_inheritors};
+use postgres::catalog::relation::{Relation, no_such_relation, relation_name};
+use postgres::error::{sendable, user_error};
+use postgres::owner::as_owner;
+use postgres::query::{Query, QueryPlan};
+use postgres::text::to_server;
+use postgres::trigger::triggers;
 
 use super::action::Action;
-use crate::postgres::catalog::column::{Column, type_name};
-use crate::postgres::catalog::names::{role_name, schema_name};
-use crate::postgres::catalog::partition::{ancestors, with_inheritors};
-use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
-use crate::postgres::error::{sendable, user_error};
-use crate::postgres::owner::as_owner;
-use crate::postgres::query::{Query, QueryPlan};
-use crate::postgres::text::to_server;
-use crate::postgres::trigger::triggers;
 
 /// The columns that every log has, with their types. A log may have other columns, which get their defaults.
 const LOG_COLUMNS: [(&str, Oid); 7] = [

@@ -7,14 +7,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use postgres::catalog::cache::read_cached;
+use postgres::catalog::column::{Column, type_name};
+use postgres::catalog::relation::Relation;
+use postgres::error::{sendable, user_error};
+use postgres::heap::primary_key::KeyValue;
+use postgres::json::to_jsonb;
 
 use super::searched_table::SearchedTable;
-use crate::postgres::catalog::cache::read_cached;
-use crate::postgres::catalog::column::{Column, type_name};
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::{sendable, user_error};
-use crate::postgres::heap::primary_key::KeyValue;
-use crate::postgres::json::to_jsonb;
 
 /// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct MarkColumn {

@@ -6,13 +6,12 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
+use postgres::error::user_error;
+use postgres::ffi::datum_copy;
+use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
-
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
-use crate::postgres::ffi::datum_copy;
-use crate::postgres::heap::row::Row;
 
 /// The scope columns of a table, in the order of the guard's arguments. Partitions have the same columns, of the same
 /// types.

@@ -5,19 +5,19 @@ use std::cell::Cell;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::column::{Column, distinct_values};
+use postgres::catalog::partition::partition_columns;
+use postgres::catalog::relation::Relation;
+use postgres::error::user_error;
+use postgres::heap::primary_key::PrimaryKey;
+use postgres::heap::row::Row;
+use postgres::text::to_server;
 use simhash::fingerprint::options::Options;
 use simhash::search::growth::{ExpectedWork, Growth};
 use simhash::search::nearness::Nearness;
 
 use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
-use crate::postgres::catalog::column::{Column, distinct_values};
-use crate::postgres::catalog::partition::partition_columns;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
-use crate::postgres::heap::primary_key::PrimaryKey;
-use crate::postgres::heap::row::Row;
-use crate::postgres::text::to_server;
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{

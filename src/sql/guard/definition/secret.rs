@@ -7,9 +7,8 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
+use postgres::error::user_error;
 use simhash::search::lock_keys::Secret;
-
-use crate::postgres::error::user_error;
 
 /// The secret of a guard: SHA-256 of its table, its arguments, and a random number of the database cluster. Only users
 /// with access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not

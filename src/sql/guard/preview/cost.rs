@@ -2,14 +2,14 @@
 
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::catalog::column::Column;
+use postgres::catalog::target::Target;
+use postgres::error::{algorithm_error, notice, tick};
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::{recall, searches};
 use simhash::search::skew::{Skew, skew};
 
 use super::sample::Preview;
-use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::error::{algorithm_error, notice, tick};
 use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::SampledTable;

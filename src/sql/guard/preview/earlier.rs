@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::error::algorithm_error;
+use postgres::heap::dirty_scan::VersionState;
+use postgres::heap::moment::Moment;
+use postgres::heap::primary_key::KeyValue;
+use postgres::heap::row::{Row, tid_numbers};
 
 use super::sample::Preview;
-use crate::postgres::error::algorithm_error;
-use crate::postgres::heap::dirty_scan::VersionState;
-use crate::postgres::heap::moment::Moment;
-use crate::postgres::heap::primary_key::KeyValue;
-use crate::postgres::heap::row::{Row, tid_numbers};
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::confirmation::NewText;
 use crate::sql::guard::row::search::{Candidate, NearQuery};

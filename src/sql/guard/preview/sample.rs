@@ -8,13 +8,13 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::spi::quote_identifier;
+use postgres::call::Call;
+use postgres::catalog::target::Target;
+use postgres::heap::row::{Row, TableSlot};
+use postgres::query::Query;
+use postgres::text::to_server;
 
 use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
-use crate::postgres::call::Call;
-use crate::postgres::catalog::target::Target;
-use crate::postgres::heap::row::{Row, TableSlot};
-use crate::postgres::query::Query;
-use crate::postgres::text::to_server;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
+use postgres::catalog::relation::Relation;
+use postgres::heap::computed::Computed;
+use postgres::heap::row::Row;
+use postgres::owner::as_owner;
 
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::heap::computed::Computed;
-use crate::postgres::heap::row::Row;
-use crate::postgres::owner::as_owner;
 use crate::sql::guard::definition::among::GuardCondition;
 use crate::sql::guard::definition::guard::Guard;
 

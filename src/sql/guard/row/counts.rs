@@ -8,10 +8,10 @@ use std::rc::Rc;
 use pgrx::AnyElement;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+use postgres::catalog::relation::exists;
+use postgres::text::name_to_datum;
+use postgres::trigger::RowEvent;
 
-use crate::postgres::catalog::relation::exists;
-use crate::postgres::text::name_to_datum;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::action::Action;
 
 /// The limit on the guards that are counted: about half a megabyte.

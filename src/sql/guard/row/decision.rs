@@ -9,6 +9,10 @@ use std::cell::Cell;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData};
+use postgres::heap::computed::Computed;
+use postgres::heap::moment::{Moment, Transaction};
+use postgres::heap::row::Row;
+use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
 use super::confirmation::NewText;
@@ -17,10 +21,6 @@ use super::running::clear_after_call;
 use super::same_key::SameKey;
 use super::search::NearQuery;
 use super::statement::Statement;
-use crate::postgres::heap::computed::Computed;
-use crate::postgres::heap::moment::{Moment, Transaction};
-use crate::postgres::heap::row::Row;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 

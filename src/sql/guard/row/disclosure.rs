@@ -8,12 +8,12 @@ use std::ffi::CStr;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::column::{Column, attnum_of};
+use postgres::catalog::partition::ancestors;
+use postgres::catalog::relation::{Relation, hides_rows};
+use postgres::json;
 
 use super::near_duplicate::NearDuplicate;
-use crate::postgres::catalog::column::{Column, attnum_of};
-use crate::postgres::catalog::partition::ancestors;
-use crate::postgres::catalog::relation::{Relation, hides_rows};
-use crate::postgres::json;
 
 /// The report for the current user.
 pub struct Disclosure {

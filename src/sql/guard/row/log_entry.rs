@@ -4,15 +4,15 @@ use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, PgMemoryContexts};
+use postgres::error::user_error;
+use postgres::heap::row::Row;
+use postgres::owner::as_owner;
+use postgres::raised;
+use postgres::text::to_server;
+use postgres::trigger::RowEvent;
 
 use super::near_duplicate::NearDuplicate;
 use super::statement::Statement;
-use crate::postgres::error::user_error;
-use crate::postgres::heap::row::Row;
-use crate::postgres::owner::as_owner;
-use crate::postgres::raised;
-use crate::postgres::text::to_server;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::log::{LoggedGuard, PreparedLog};
 
 impl Statement {

@@ -1,9 +1,9 @@
 //! The near-duplicate of a new row.
 
 use pgrx::prelude::*;
+use postgres::heap::primary_key::KeyValue;
 
 use super::search::Candidate;
-use crate::postgres::heap::primary_key::KeyValue;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The nearest row that a search has found; of several rows at the same distance, the first one.

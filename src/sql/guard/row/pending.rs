@@ -6,13 +6,13 @@
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CommandId, Oid};
+use postgres::catalog::relation::Relation;
+use postgres::heap::row::{Row, TableSlot, tid_numbers};
+use postgres::heap::row_version::RowVersion;
+use postgres::memory::small_context;
+use postgres::trigger::RowEvent;
 
 use super::search::NearQuery;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
-use crate::postgres::heap::row_version::RowVersion;
-use crate::postgres::memory::small_context;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::scope::{GuardScope, GuardScopeValues};
 
 /// The last row that was accepted in a statement, if it may not be stored yet.

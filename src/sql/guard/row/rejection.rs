@@ -4,13 +4,13 @@ use std::convert::Infallible;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::names::schema_name;
+use postgres::error::{sendable, user_error};
+use postgres::raised::{ErrorNames, raise_with_names};
+use postgres::text::to_server;
+use postgres::trigger::RowEvent;
 
 use super::disclosure::Disclosure;
-use crate::postgres::catalog::names::schema_name;
-use crate::postgres::error::{sendable, user_error};
-use crate::postgres::raised::{ErrorNames, raise_with_names};
-use crate::postgres::text::to_server;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::distribution::user_names_of;
 
 /// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.

@@ -3,15 +3,15 @@
 use pgrx::pg_sys::HeapTuple;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::catalog::foreign_key::foreign_keys;
+use postgres::error::user_error;
+use postgres::heap::row::Row;
+use postgres::trigger::RowEvent;
 
 use super::disclosure::Disclosure;
 use super::near_duplicate::NearDuplicate;
 use super::rejection::reject;
 use super::statement::Statement;
-use crate::postgres::catalog::foreign_key::foreign_keys;
-use crate::postgres::error::user_error;
-use crate::postgres::heap::row::Row;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::action::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
 

@@ -11,15 +11,14 @@
 //! registered, and the guard searches for other near rows, as for any INSERT.
 
 use pgrx::pg_sys::{self, Datum, Oid};
-
-use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::is_inferable;
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::heap::computed::Computed;
-use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
-use crate::postgres::heap::moment::{Moment, Transaction};
-use crate::postgres::heap::row::{Row, TableSlot};
+use postgres::catalog::column::{Column, generation_of};
+use postgres::catalog::index::is_inferable;
+use postgres::catalog::relation::Relation;
+use postgres::expression::{Expression, expressions};
+use postgres::heap::computed::Computed;
+use postgres::heap::dirty_scan::{DirtyScan, VersionState};
+use postgres::heap::moment::{Moment, Transaction};
+use postgres::heap::row::{Row, TableSlot};
 
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
 pub struct UniqueIndexes {

@@ -9,17 +9,17 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::{self, Oid};
+use postgres::catalog::relation::Relation;
+use postgres::heap::dirty_scan::{DirtyScan, VersionState};
+use postgres::heap::entry_scan::MAX_VALUES_AT_ONCE;
+use postgres::heap::moment::Moment;
+use postgres::heap::row::{Row, TableSlot, tid_numbers};
+use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::search::blocks::Block;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
-use crate::postgres::catalog::relation::Relation;
-use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
-use crate::postgres::heap::entry_scan::MAX_VALUES_AT_ONCE;
-use crate::postgres::heap::moment::Moment;
-use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
-use crate::postgres::heap::row_version::RowVersion;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
 use crate::sql::indexed::layouts::block_indexes;

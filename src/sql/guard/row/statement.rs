@@ -7,15 +7,15 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::heap::computed::Computed;
+use postgres::portal::may_lock_on_conflict;
+use postgres::trigger::RowEvent;
 
 use super::among::Among;
 use super::confirmation::TextReader;
 use super::counts::GuardCounts;
 use super::running::{CurrentRow, current_row};
 use super::same_key::UniqueIndexes;
-use crate::postgres::heap::computed::Computed;
-use crate::postgres::portal::may_lock_on_conflict;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::guard::TriggerGuard;
 use crate::sql::guard::definition::log::PreparedLog;
 

@@ -5,11 +5,11 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::call::Call;
+use postgres::raised::forward_errors;
+use postgres::trigger::RowEvent;
 
 use super::statement::Statement;
-use crate::postgres::call::Call;
-use crate::postgres::raised::forward_errors;
-use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::arguments::USAGE;
 
 #[pg_extern(sql = false)]

@@ -1,0 +1,39 @@
+//! PostgreSQL's interfaces that the SQL functions need. Of the crate `simhash` only the errors are used.
+//!
+//! [`catalog`] models the catalogs, and locks the names in statements against renaming. [`expression`] reads and builds
+//! expression trees, [`condition`] parses conditions, [`planner`] works with the planner, and [`heap`] reads the rows
+//! of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`]
+//! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner, and
+//! [`settings`] changes settings. [`portal`] reads the client's statement. [`error`] makes errors and notices,
+//! [`raised`] forwards other errors unchanged, [`json`] writes JSON, and [`report`] says when a progress report is due.
+//! [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has memory contexts. [`ffi`] declares
+//! what pgrx does not bind.
+
+// In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
+// mutable values.
+#![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
+
+pub mod arrays;
+pub mod call;
+pub mod catalog;
+pub mod condition;
+pub mod error;
+pub mod expression;
+pub mod ffi;
+pub mod heap;
+pub mod json;
+pub mod list;
+pub mod memory;
+pub mod ordering;
+pub mod owner;
+pub mod planner;
+pub mod portal;
+pub mod query;
+pub mod raised;
+pub mod report;
+pub mod server_text;
+pub mod settings;
+pub mod spi;
+pub mod text;
+pub mod trigger;
+pub mod window;
