@@ -79,9 +79,9 @@ SELECT near('INSERT INTO keyless VALUES (7)');
 CREATE ROLE regress_guard_fields;
 GRANT USAGE ON SCHEMA guard_fields TO regress_guard_fields;
 GRANT USAGE ON SCHEMA public TO PUBLIC;
-CREATE FUNCTION told(granted text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION reported(granted text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    told text;
+    reported text;
 BEGIN
     REVOKE ALL ON docs FROM regress_guard_fields;
     GRANT INSERT ON docs TO regress_guard_fields;
@@ -89,17 +89,17 @@ BEGIN
         EXECUTE format('GRANT SELECT (%s) ON docs TO regress_guard_fields', granted);
     END IF;
     SET LOCAL ROLE regress_guard_fields;
-    told := near(format('INSERT INTO docs VALUES (43, %L)',
+    reported := near(format('INSERT INTO docs VALUES (43, %L)',
         (SELECT string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n)));
     RESET ROLE;
-    RETURN told;
+    RETURN reported;
 END
 $$;
-SELECT granted, told(granted) FROM unnest('{"",id,simhash,body,"id, simhash","body, simhash","id, body","id, body, simhash"}'::text[])
+SELECT granted, reported(granted) FROM unnest('{"",id,simhash,body,"id, simhash","body, simhash","id, body","id, body, simhash"}'::text[])
     AS granted;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY all_rows ON docs USING (true);
-SELECT told('id, body, simhash');
+SELECT reported('id, body, simhash');
 
 DROP SCHEMA guard_fields CASCADE;
 DROP ROLE regress_guard_fields;
