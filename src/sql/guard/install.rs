@@ -45,7 +45,7 @@ const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
-/// The arguments that versions 0.3.0 and 0.4.0 of `simhash_guard` share, and the running call.
+/// The arguments that `simhash_guard` has had since version 0.3.0, and the running call.
 struct GuardCall<'a> {
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'a>>,

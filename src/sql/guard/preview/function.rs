@@ -36,7 +36,7 @@ type PreviewRow = (
     Option<AnyElement>,
 );
 
-/// The arguments that versions 0.3.0 and 0.4.0 of `simhash_preview` share, and the running call.
+/// The arguments that `simhash_preview` has had since version 0.3.0, and the running call.
 struct PreviewCall<'a> {
     target: Option<pg_sys::Oid>,
     scope: Option<AnyArray>,
