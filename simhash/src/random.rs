@@ -1,6 +1,7 @@
 //! Pseudo-random numbers for samples, tests and benchmarks. The same seed gives the same numbers.
 
-/// 2^64 divided by the golden ratio, a factor for hashes (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+/// 2^64 divided by the golden ratio, a factor for hashes (Knuth, The Art of Computer Programming, volume 3, section
+/// 6.4).
 pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The generator SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Its value is the seed.

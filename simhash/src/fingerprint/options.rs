@@ -216,8 +216,8 @@ const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
 /// What the option `weights` may be.
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
-/// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong part
-/// of the value.
+/// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong
+/// part of the value.
 fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<WeightMap>, InvalidOptions> {
     let wrong = |value: String| InvalidOptions::Value { key, value, allowed: WEIGHTS };
     let mut written = String::new();
