@@ -6,11 +6,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use pgrx::prelude::*;
-
-    use crate::sql::batch::progress::Reporter;
     use postgres::report::REPORT_INTERVAL;
     use simhash::pairs::{Phase, Progress};
     use simhash::random::Random;
+
+    use crate::sql::batch::progress::Reporter;
 
     /// Counts the pairs that only simhash_pairs finds or only the definition has.
     const PAIRS: &str = "

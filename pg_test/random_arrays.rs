@@ -2,7 +2,6 @@
 
 mod tests {
     use pgrx::prelude::*;
-
     use simhash::fingerprint::hash::hash;
     use simhash::random::Random;
 

@@ -6,9 +6,8 @@ mod tests {
     use simhash::fingerprint::Fingerprinter;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
-    use simhash::search::nearness::Nearness;
-
     use simhash::random::Random;
+    use simhash::search::nearness::Nearness;
 
     // The defaults of guards.
     const MAX_DISTANCE: i32 = 10;

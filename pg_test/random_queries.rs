@@ -3,8 +3,9 @@
 //! A condition is written `«fingerprint¦query¦distance»`, so that one text gives several queries, with conditions that
 //! are written differently and mean the same.
 
-use super::random_tables::{Table, TableKind, Values};
 use simhash::random::Random;
+
+use super::random_tables::{Table, TableKind, Values};
 
 /// A statement, the statements before it, and a query that shows what it did if it does not return that itself.
 pub struct Case {

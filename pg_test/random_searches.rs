@@ -4,10 +4,10 @@
 mod tests {
     use pgrx::prelude::*;
     use pgrx::spi::SpiClient;
+    use simhash::random::Random;
 
     use crate::pg_test::random_queries::{ALIKE, Case, Queries, views};
     use crate::pg_test::random_tables::{Table, Values};
-    use simhash::random::Random;
 
     /// Number of queries for each pair of tables.
     const QUERIES: u64 = 40;

@@ -4,7 +4,6 @@ mod tests {
     use pgrx::JsonB;
     use pgrx::prelude::*;
     use serde_json::{Map, Value, json};
-
     use simhash::fingerprint::Fingerprinter;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;

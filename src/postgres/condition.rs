@@ -23,10 +23,10 @@ use crate::text::{from_server, to_server};
 /// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
 /// So a condition that others may have written must not be parsed with the owner's rights.
 ///
-/// `name` is the argument that an error is about. The result lives in the current memory context.
-pub fn parse(table: &Relation, condition: &str, name: &CStr) -> Result<Expression, ErrorReport> {
+/// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current memory context.
+pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression, ErrorReport> {
     let query = to_server(&format!("SELECT ({condition}\n)"))?;
-    let tree = with_context(&query, name, || {
+    let tree = with_context(&query, context, || {
         // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
         unsafe {
             let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
@@ -238,9 +238,9 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     }
 }
 
-/// Runs `f`. If PostgreSQL raises an error, its context names the argument, and its position is in `query`, not in the
-/// client's statement.
-fn with_context<T>(query: &CStr, name: &CStr, f: impl FnOnce() -> T) -> T {
+/// Runs `f`. If PostgreSQL raises an error, it gets this context, and its position is in `query`, not in the client's
+/// statement.
+fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
     /// Restores the stack of callbacks, also while a panic unwinds.
     struct Restore(*mut pg_sys::ErrorContextCallback);
     impl Drop for Restore {
@@ -252,7 +252,7 @@ fn with_context<T>(query: &CStr, name: &CStr, f: impl FnOnce() -> T) -> T {
     // SAFETY: the callback and the query live until `f` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
-        let mut texts = [query.as_ptr(), name.as_ptr()];
+        let mut texts = [query.as_ptr(), context.as_ptr()];
         let argument = (&raw mut texts).cast();
         let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
         let _restore = Restore(previous);
@@ -265,8 +265,8 @@ fn with_context<T>(query: &CStr, name: &CStr, f: impl FnOnce() -> T) -> T {
 unsafe extern "C-unwind" fn add_context(texts: *mut c_void) {
     // SAFETY: PostgreSQL calls this while it raises an error. The argument is two NUL-terminated texts.
     unsafe {
-        let [query, name] = *texts.cast::<[*const c_char; 2]>();
-        errcontext_msg(c"argument \"%s\"".as_ptr(), name);
+        let [query, context] = *texts.cast::<[*const c_char; 2]>();
+        errcontext_msg(c"%s".as_ptr(), context);
         let position = pg_sys::geterrposition();
         if position > 0 {
             pg_sys::errposition(0);

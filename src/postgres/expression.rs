@@ -1,6 +1,6 @@
 //! PostgreSQL's expression trees: the nodes that the extension reads and builds.
 //!
-//! An [`Expression`] is always valid, so its methods need no `unsafe`. To make one of a pointer or a list does.
+//! An [`Expression`] is always valid, so its methods need no `unsafe`. Making one from a pointer or a list needs it.
 
 use std::ptr::NonNull;
 

@@ -48,7 +48,10 @@ pub fn ascii(json: &str) -> String {
 }
 
 /// The value as JSON, in the server's encoding.
-pub fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
+///
+/// # Safety
+/// `value` is the content of a valid `jsonb` datum.
+pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
     // A short datum is not aligned, but a container must be.
     let mut aligned = vec![0u32; value.len().div_ceil(4)];
     for (word, bytes) in aligned.iter_mut().zip(value.chunks(4)) {
@@ -56,8 +59,8 @@ pub fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
         four[..bytes.len()].copy_from_slice(bytes);
         *word = u32::from_ne_bytes(four);
     }
-    // SAFETY: `aligned` holds the container of a valid jsonb datum, whole and aligned to 4 bytes. A null buffer makes
-    // JsonbToCString palloc one; it returns a NUL-terminated string.
+    // SAFETY: `aligned` holds the container of the caller's valid jsonb datum, whole and aligned to 4 bytes. A null
+    // buffer makes JsonbToCString palloc one; it returns a NUL-terminated string.
     unsafe {
         let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), value.len() as i32);
         CStr::from_ptr(json).to_bytes().to_vec()
@@ -76,6 +79,10 @@ pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
 }
 
 /// The value as JSON, in UTF-8.
-pub fn to_json_text(value: RawJsonb<'_>) -> Result<String, ErrorReport> {
-    decode_copy(&to_json(value))
+///
+/// # Safety
+/// `value` is the content of a valid `jsonb` datum.
+pub unsafe fn to_json_text(value: RawJsonb<'_>) -> Result<String, ErrorReport> {
+    // SAFETY: the caller passes the content of a valid jsonb datum.
+    decode_copy(&unsafe { to_json(value) })
 }

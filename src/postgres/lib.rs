@@ -4,10 +4,10 @@
 //! expression trees, [`condition`] parses conditions, [`planner`] works with the planner, and [`heap`] reads the rows
 //! of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`]
 //! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner, and
-//! [`settings`] changes settings. [`portal`] reads the client's statement. [`error`] makes errors and notices,
-//! [`raised`] forwards other errors unchanged, [`json`] writes JSON, and [`report`] says when a progress report is due.
-//! [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has memory contexts. [`ffi`] declares
-//! what pgrx does not bind.
+//! [`settings`] reads and changes settings. [`portal`] reads the client's statement. [`error`] makes errors and
+//! notices, [`raised`] forwards other errors unchanged, [`json`] writes JSON and converts `jsonb`, and [`report`] says
+//! when a progress report is due. [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has
+//! memory contexts. [`ffi`] declares what pgrx does not bind.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.

@@ -10,8 +10,8 @@ use super::list::nodes;
 /// # Safety
 /// The memory context exists.
 pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
-    // SAFETY: the caller passes a memory context that exists. The active portal is valid, if there is one. Its statements
-    // have plans, or are utility statements such as COPY.
+    // SAFETY: the caller passes a memory context that exists. The active portal is valid, if there is one. Its
+    // statements have plans, or are utility statements such as COPY.
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
         // The executor's memory context for a statement of the portal is a child of the portal's context. COPY uses the

@@ -68,8 +68,8 @@ impl ExtensionSchema {
     /// Only functions in C count, which only superusers can create. If the library is newer than the extension in a
     /// database, a function may not exist yet, and other users may be allowed to create one in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
-        // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. Its rows are of
-        // this form.
+        // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. Its rows are
+        // of this form.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let row = pg_sys::SearchSysCache3(

@@ -20,7 +20,7 @@ use crate::texts::TextColumn;
 
 /// The default distances, as in SQL: without and with texts.
 const DEFAULT_DISTANCE: i64 = 3;
-const MAX_DISTANCE_OF_TEXTS: i64 = 10;
+const DEFAULT_DISTANCE_OF_TEXTS: i64 = 10;
 /// The default radii, with texts, as in SQL.
 const RADII: [i64; 4] = [1; 4];
 /// The default resemblance of texts, as in SQL.
@@ -62,7 +62,7 @@ pub fn clusters<'py>(
     if texts.is_none() && of_texts {
         return Err(PyTypeError::new_err("resemblance, radii and options are those of texts. Pass the texts too."));
     }
-    let default = if texts.is_some() { MAX_DISTANCE_OF_TEXTS } else { DEFAULT_DISTANCE };
+    let default = if texts.is_some() { DEFAULT_DISTANCE_OF_TEXTS } else { DEFAULT_DISTANCE };
     let max_distance = check_distance(max_distance.unwrap_or(default))?;
     let resemblance = check_resemblance(resemblance.unwrap_or(RESEMBLANCE))?;
     let options = options::read(options)?;

@@ -3,9 +3,10 @@
 //! An input is the largest distance, whether the rows are shuffled and how many radii there are, the radii, and groups
 //! of rows: a digit for the kind of group, the number of its rows, a fingerprint, and a mask.
 
-use super::input::Input;
 use simhash::random::Random;
 use simhash::search::nearness::Nearness;
+
+use super::input::Input;
 
 #[path = "../../../simhash/tests/oracle/pairs.rs"]
 mod oracle;

@@ -9,10 +9,10 @@
 //! If [`Nearness`] has radii, everything near has also been found when the steps of each block of its layout are
 //! complete up to its radius, whatever the distance.
 //!
-//! The next step is the cheapest of the cheapest steps to the distance of the search. Costs rise with the radius, so
-//! always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value
-//! turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with
-//! other blocks.
+//! The next step is the cheapest one of the cheapest sequence of steps to the distance of the search. Costs rise with
+//! the radius, so always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform
+//! fingerprints. If a value turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and
+//! the search goes on with other blocks.
 
 use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};
@@ -84,7 +84,7 @@ pub struct ExpectedWork {
     pub microseconds: f64,
 }
 
-/// The remaining steps to a distance.
+/// The cheapest sequence of the steps that remain to a distance.
 struct StepSequence {
     /// The expected cost of all of them, in microseconds.
     cost: f64,
@@ -142,7 +142,7 @@ impl Growth {
         let (layout, sequence) = sequences(None).filter(|(_, sequence)| sequence.cost <= otherwise)?;
         let progress = &self.layouts[layout][sequence.first];
         let cost = self.step_cost(progress, progress.radii);
-        // Once the step has cost more than this, the cheapest steps without its block are cheaper.
+        // Once the step has cost more than this, the cheapest sequence without its block is cheaper.
         let others =
             sequences(Some((layout, sequence.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
         let limit = (others - (sequence.cost - cost)).max(cost * MIN_COST_FACTOR);

@@ -153,13 +153,13 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
             next_tick = at + BYTES_BETWEEN_TICKS;
         }
         let ahead = &bytes[at..bytes.len().min(next_tick)];
-        let passing = match ahead[0] {
+        let unchanged = match ahead[0] {
             0..0x80 => ascii_prefix(ahead),
-            0xe0..0xf0 => passing_prefix(ahead),
+            0xe0..0xf0 => unchanged_prefix(ahead),
             _ => 0,
         };
-        if passing > 0 {
-            at += passing;
+        if unchanged > 0 {
+            at += unchanged;
             boundary = last_character(&bytes[..at]);
             reorders = false;
             continue;
@@ -204,18 +204,18 @@ fn last_character(utf8: &[u8]) -> usize {
     utf8.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0)
 }
 
-/// Length of a prefix of characters that pass and are boundaries, as all Chinese characters are.
+/// Length of a prefix of unchanged characters that are boundaries, as all Chinese characters are.
 ///
 /// In chunks of 64 bytes, Chinese characters and ASCII are recognised by their first bytes, many bytes at a time; only
 /// other characters are looked up. That takes a fifth of the instructions of looking up all of them. A chunk of ASCII
 /// ends the prefix, because [`ascii_prefix`] reads it faster.
 #[inline]
-fn passing_prefix(bytes: &[u8]) -> usize {
+fn unchanged_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = bytes[at..].first_chunk()
         && !chunk.is_ascii()
     {
-        // All characters from U+4000 to U+9FFF pass and are boundaries.
+        // All characters from U+4000 to U+9FFF are unchanged, and are boundaries.
         let mut others = mask(chunk, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
         while others != 0 {
             let other = at + others.trailing_zeros() as usize;

@@ -89,7 +89,7 @@ impl Computed {
 /// The value of an expression in its context; None for NULL. It lives in the context's memory for one row.
 ///
 /// # Safety
-/// The expression was prepared for rows such as those in the context.
+/// The expression and the context exist, and the expression was prepared for rows such as those in the context.
 pub unsafe fn evaluate(expression: *mut pg_sys::ExprState, context: *mut pg_sys::ExprContext) -> Option<Datum> {
     let mut is_null = false;
     // SAFETY: the caller passes an expression that fits the context.

@@ -149,8 +149,8 @@ struct TableProgress {
     file: Option<pg_sys::Oid>,
     /// The first page that is not filled yet.
     next: u32,
-    /// The length of the file in pages at the first batch. Later pages have only new rows, whose fingerprints the trigger
-    /// has computed.
+    /// The length of the file in pages at the first batch. Later pages have only new rows, whose fingerprints the
+    /// trigger has computed.
     pages: u32,
 }
 

@@ -59,7 +59,11 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorRepor
     reserve_for_document(bytes.len());
     let options = match document {
         OptionsDocument::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
-        OptionsDocument::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
+        OptionsDocument::Jsonb(jsonb) => {
+            // SAFETY: an argument or a constant of type jsonb.
+            let json = unsafe { to_json(jsonb) };
+            parse(&json, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?
+        }
     };
     let cached = CachedOptions { is_jsonb, document: bytes.into(), options: options.clone() };
     CACHED.with_borrow_mut(|last| {

@@ -54,28 +54,28 @@ DROP INDEX detach_index_simhash_block1_idx;
 CREATE VIEW detach_view AS SELECT simhash FROM detach_index;
 SELECT errors($$SELECT simhash_detach('detach_index')$$);
 DROP VIEW detach_view;
-CREATE FUNCTION pg_temp.in_the_way(statement text, undo text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.obstacle(statement text, undo text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
     RETURN QUERY SELECT statement;
     RETURN QUERY SELECT errors('SELECT simhash_detach(''detach_index'')');
     EXECUTE undo;
 END $$;
-SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index (simhash, body)', 'DROP INDEX mine');
-SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index (body) WHERE simhash_block0 > 0', 'DROP INDEX mine');
-SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index ((simhash + 1))', 'DROP INDEX mine');
-SELECT pg_temp.in_the_way('CREATE STATISTICS mine ON simhash, body FROM detach_index', 'DROP STATISTICS mine');
-SELECT pg_temp.in_the_way('ALTER TABLE detach_index ADD CONSTRAINT mine CHECK (simhash <> 0)',
+SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_index (simhash, body)', 'DROP INDEX mine');
+SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_index (body) WHERE simhash_block0 > 0', 'DROP INDEX mine');
+SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_index ((simhash + 1))', 'DROP INDEX mine');
+SELECT pg_temp.obstacle('CREATE STATISTICS mine ON simhash, body FROM detach_index', 'DROP STATISTICS mine');
+SELECT pg_temp.obstacle('ALTER TABLE detach_index ADD CONSTRAINT mine CHECK (simhash <> 0)',
     'ALTER TABLE detach_index DROP CONSTRAINT mine');
-SELECT pg_temp.in_the_way('ALTER TABLE detach_index ADD CONSTRAINT mine UNIQUE (simhash)',
+SELECT pg_temp.obstacle('ALTER TABLE detach_index ADD CONSTRAINT mine UNIQUE (simhash)',
     'ALTER TABLE detach_index DROP CONSTRAINT mine');
-SELECT pg_temp.in_the_way('CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index
+SELECT pg_temp.obstacle('CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index
     EXECUTE FUNCTION suppress_redundant_updates_trigger()',
     'DROP TRIGGER mine ON detach_index');
-SELECT pg_temp.in_the_way('CREATE POLICY mine ON detach_index USING (simhash <> 0)',
+SELECT pg_temp.obstacle('CREATE POLICY mine ON detach_index USING (simhash <> 0)',
     'DROP POLICY mine ON detach_index');
 CREATE TABLE detach_child (PRIMARY KEY (body)) INHERITS (detach_index);
-SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP INDEX mine');
+SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP INDEX mine');
 DROP TABLE detach_child;
 \pset format aligned
 \pset tuples_only off

@@ -18,6 +18,8 @@ use postgres::text::{RawText, from_bytes};
 
 /// The argument's name, for errors.
 const ARGUMENT_NAME: &CStr = c"among";
+/// The CONTEXT of errors. A writer who causes one has passed no argument.
+const CONTEXT: &CStr = c"argument \"among\" of the guard";
 
 /// A condition as a user writes it.
 pub struct AskedCondition {
@@ -38,7 +40,7 @@ impl AskedCondition {
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set_locally(c"search_path", &self.search_path);
-            parse(table, &self.condition, ARGUMENT_NAME)
+            parse(table, &self.condition, ARGUMENT_NAME, CONTEXT)
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
         if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
@@ -81,7 +83,7 @@ impl GuardCondition {
             set_locally(c"search_path", c"pg_catalog, pg_temp");
             set_locally(c"transform_null_equals", c"off");
             set_locally(c"array_nulls", c"on");
-            parse(&Relation::open(table), &self.sql, ARGUMENT_NAME)
+            parse(&Relation::open(table), &self.sql, ARGUMENT_NAME, CONTEXT)
         })
     }
 

@@ -68,7 +68,9 @@ impl AskedCriterion {
             Some(least) => AskedResemblance::Least(check_resemblance(least)?),
         };
         let radii = radii.map(|radii| check_radii(0, &radii)).transpose()?.map(|near| near.radii().collect());
-        let checked = |options| read_options(OptionsDocument::Jsonb(options)).and_then(|_| to_json_text(options));
+        // SAFETY: an argument or a constant of type jsonb.
+        let to_text = |options| unsafe { to_json_text(options) };
+        let checked = |options| read_options(OptionsDocument::Jsonb(options)).and_then(|_| to_text(options));
         let options = options.map(checked).transpose()?;
         Ok(Self { max_distance: max_distance.map(check_distance).transpose()?, radii, resemblance, options })
     }

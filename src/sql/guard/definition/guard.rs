@@ -114,8 +114,8 @@ impl Deref for TriggerGuard {
 }
 
 impl Guard {
-    /// The guard of the trigger that `event` fires, with its tables locked. `known` is a guard that this statement has obtained before, whose tables
-    /// are locked already.
+    /// The guard of the trigger that `event` fires, with its tables locked. `known` is a guard that this statement has
+    /// obtained before, whose tables are locked already.
     fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
         // SAFETY: the trigger manager passes the trigger with each call.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };

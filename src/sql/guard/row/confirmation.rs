@@ -138,9 +138,9 @@ impl<'a> NewText<'a> {
         self.refuted.borrow().len()
     }
 
-    /// What [`Self::confirm`] returns, for a row that is present. The search may find the row in several indexes; a text that
-    /// does not resemble the new text is compared once. No other row gets the row's tid during the search, because
-    /// VACUUM does not remove what this transaction may see.
+    /// What [`Self::confirm`] returns, for a row that is present. The search may find the row in several indexes; a
+    /// text that does not resemble the new text is compared once. No other row gets the row's tid during the search,
+    /// because VACUUM does not remove what this transaction may see.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
         let tid = (searched.oid.to_u32(), tid_numbers(row.tid()));
         if self.refuted.borrow().contains(&tid) {
