@@ -23,7 +23,8 @@ use crate::text::{from_server, to_server};
 /// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
 /// So a condition that others may have written must not be parsed with the owner's rights.
 ///
-/// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current memory context.
+/// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
+/// memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression, ErrorReport> {
     let query = to_server(&format!("SELECT ({condition}\n)"))?;
     let tree = with_context(&query, context, || {

@@ -225,7 +225,7 @@ impl CountedSample {
 
         // A sample exaggerates the differences between searches: the number that each finds scatters around its true
         // value. The variance of the scatter is about the mean, or less if the sample is nearly the whole table. Two
-        // standard errors are added, because the mean is uncertain. So each number is moved towards the mean by
+        // standard errors are added to it, because the mean is uncertain. So each number is moved towards the mean by
         // the expected scatter (Louis, JASA 79, 1984), but never below the number that is found by chance.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;

@@ -1,7 +1,7 @@
 //! `simhash_guard` and `simhash_unguard`: create the trigger on a table, and drop it.
 
 use std::collections::HashSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -45,17 +45,8 @@ const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
-/// The arguments that `simhash_guard` has had since version 0.3.0, and the running call.
-struct GuardCall<'a> {
-    target: Option<pg_sys::Oid>,
-    action: Option<RawText<'a>>,
-    scope: Option<AnyArray>,
-    mark_column: Option<&'a CStr>,
-    fingerprint: Option<&'a CStr>,
-    log_to: Option<pg_sys::Oid>,
-    log_columns: Option<AnyArray>,
-    fcinfo: pg_sys::FunctionCallInfo,
-}
+/// The position of the first argument that the declaration of version 0.3.0 lacks.
+const RADII_ARGUMENT: c_int = 9;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -74,9 +65,33 @@ fn simhash_guard(
     among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    let mut criterion = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    if !call.has_argument(RADII_ARGUMENT) {
+        criterion = criterion.without_default_radii();
+    }
     let among = among.map(AskedCondition::new).transpose()?;
-    GuardCall { target, action, scope, mark_column, fingerprint, log_to, log_columns, fcinfo }.install(asked, among)
+    let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
+    let target = required(target, "target")?;
+    let action = decode_copy(required(action, "action")?)?;
+    let scope = required(scope, "scope")?;
+    let guard = AskedGuard {
+        function: call.function(),
+        schema: ExtensionSchema::running(call)?,
+        action: Action::named(&action)?,
+        criterion,
+        scope: names(&scope, "scope")?,
+        // SAFETY: a `name` argument is NUL-terminated.
+        mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
+        fingerprint: name(fingerprint, "fingerprint")?,
+        log: asked_log(log_to, log_columns)?,
+        among,
+    };
+    forward_errors(|| {
+        let table = Target::lock(target, GUARD_LOCK)?;
+        as_owner(table.owner, || guard.install(&table))
+    })
 }
 
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
@@ -95,35 +110,21 @@ fn simhash_guard_texts(
     log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.without_default_radii();
-    GuardCall { target, action, scope, mark_column, fingerprint, log_to, log_columns, fcinfo }.install(asked, None)
-}
-
-impl GuardCall<'_> {
-    fn install(self, criterion: AskedCriterion, among: Option<AskedCondition>) -> Result<(), ErrorReport> {
-        let log_columns = names(&required(self.log_columns, "log_columns")?, "log_columns")?;
-        let target = required(self.target, "target")?;
-        let action = decode_copy(required(self.action, "action")?)?;
-        let scope = required(self.scope, "scope")?;
-        // SAFETY: `fcinfo` belongs to the running call.
-        let call = unsafe { Call::new(self.fcinfo) };
-        let guard = AskedGuard {
-            function: call.function(),
-            schema: ExtensionSchema::running(call)?,
-            action: Action::named(&action)?,
-            criterion,
-            scope: names(&scope, "scope")?,
-            // SAFETY: a `name` argument is NUL-terminated.
-            mark_column: self.mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
-            fingerprint: name(self.fingerprint, "fingerprint")?,
-            log: asked_log(self.log_to, log_columns)?,
-            among,
-        };
-        forward_errors(|| {
-            let table = Target::lock(target, GUARD_LOCK)?;
-            as_owner(table.owner, || guard.install(&table))
-        })
-    }
+    simhash_guard(
+        target,
+        action,
+        max_distance,
+        scope,
+        mark_column,
+        fingerprint,
+        resemblance,
+        log_to,
+        log_columns,
+        None,
+        None,
+        None,
+        fcinfo,
+    )
 }
 
 #[pg_extern(sql = false)]

@@ -1,6 +1,6 @@
 //! `simhash_preview`: the near-duplicates that a guard would find among a table's existing rows.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -24,26 +24,8 @@ use crate::sql::guard::definition::among::AskedCondition;
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
 
-type PreviewRow = (
-    Option<i32>,
-    bool,
-    i64,
-    f64,
-    Option<f64>,
-    Option<AnyElement>,
-    Option<AnyElement>,
-    Option<AnyElement>,
-    Option<AnyElement>,
-);
-
-/// The arguments that `simhash_preview` has had since version 0.3.0, and the running call.
-struct PreviewCall<'a> {
-    target: Option<pg_sys::Oid>,
-    scope: Option<AnyArray>,
-    fingerprint: Option<&'a CStr>,
-    sample: Option<i32>,
-    fcinfo: pg_sys::FunctionCallInfo,
-}
+/// The position of the first argument that the declaration of version 0.3.0 lacks.
+const RADII_ARGUMENT: c_int = 6;
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
@@ -75,9 +57,56 @@ fn simhash_preview_radii(
     >,
     ErrorReport,
 > {
-    let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    let mut asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    if !call.has_argument(RADII_ARGUMENT) {
+        asked = asked.without_default_radii();
+    }
     let among = among.map(AskedCondition::new).transpose()?;
-    PreviewCall { target, scope, fingerprint, sample, fcinfo }.table(asked, among)
+    let scope = names(&required(scope, "scope")?, "scope")?;
+    let fingerprint = name(fingerprint, "fingerprint")?;
+    let sample = required(sample, "sample")?;
+    if sample < 1 {
+        let message = format!("sample of {sample} rows is too small");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_hint("A sample of some thousand rows takes seconds."));
+    }
+    let (is_hidden, groups) = forward_errors(|| {
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+        check_has_rows(&table.open())?;
+        check_is_whole(&table)?;
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let hides = || family.iter().any(|member| hides_rows(member.oid, None));
+        let is_hidden = hides() || as_owner(table.owner, hides);
+        let groups = as_owner(table.owner, || {
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;
+            let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
+            report_refuted(&preview, &table);
+            Ok(groups)
+        })?;
+        Ok::<_, ErrorReport>((is_hidden, groups))
+    })?;
+    let total: i64 = groups.values().map(|group| group.rows).sum();
+    let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
+    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
+        let round = |value: f64, units: f64| (value * units).round() / units;
+        let share = round(group.rows as f64 / total as f64, 1e4);
+        // As in a guard's error, report nothing about single rows if some rows are hidden.
+        let example = if is_hidden { Example::default() } else { group.example };
+        let Example { resemblance, keys: [example, earlier], texts: [example_text, earlier_text] } = example;
+        (
+            key.distance.map(u32::cast_signed),
+            key.kind == GroupKind::Duplicates,
+            group.rows,
+            share,
+            resemblance.map(|resemblance| round(resemblance, 1e3)),
+            text(example),
+            text(earlier),
+            text(example_text),
+            text(earlier_text),
+        )
+    })))
 }
 
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
@@ -108,60 +137,5 @@ fn simhash_preview(
     >,
     ErrorReport,
 > {
-    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.without_default_radii();
-    PreviewCall { target, scope, fingerprint, sample, fcinfo }.table(asked, None)
-}
-
-impl PreviewCall<'_> {
-    fn table(
-        self,
-        asked: AskedCriterion,
-        among: Option<AskedCondition>,
-    ) -> Result<TableIterator<'static, PreviewRow>, ErrorReport> {
-        let scope = names(&required(self.scope, "scope")?, "scope")?;
-        let fingerprint = name(self.fingerprint, "fingerprint")?;
-        let sample = required(self.sample, "sample")?;
-        if sample < 1 {
-            let message = format!("sample of {sample} rows is too small");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-                .set_hint("A sample of some thousand rows takes seconds."));
-        }
-        // SAFETY: `fcinfo` belongs to the running call.
-        let call = unsafe { Call::new(self.fcinfo) };
-        let (is_hidden, groups) = forward_errors(|| {
-            let table = Target::lock(required(self.target, "target")?, pg_sys::AccessShareLock as Lock)?;
-            check_has_rows(&table.open())?;
-            check_is_whole(&table)?;
-            let family = table.family(pg_sys::AccessShareLock as Lock)?;
-            let hides = || family.iter().any(|member| hides_rows(member.oid, None));
-            let is_hidden = hides() || as_owner(table.owner, hides);
-            let groups = as_owner(table.owner, || {
-                let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;
-                let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
-                report_refuted(&preview, &table);
-                Ok(groups)
-            })?;
-            Ok::<_, ErrorReport>((is_hidden, groups))
-        })?;
-        let total: i64 = groups.values().map(|group| group.rows).sum();
-        let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
-        Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
-            let round = |value: f64, units: f64| (value * units).round() / units;
-            let share = round(group.rows as f64 / total as f64, 1e4);
-            // As in a guard's error, report nothing about single rows if some rows are hidden.
-            let example = if is_hidden { Example::default() } else { group.example };
-            let Example { resemblance, keys: [example, earlier], texts: [example_text, earlier_text] } = example;
-            (
-                key.distance.map(u32::cast_signed),
-                key.kind == GroupKind::Duplicates,
-                group.rows,
-                share,
-                resemblance.map(|resemblance| round(resemblance, 1e3)),
-                text(example),
-                text(earlier),
-                text(example_text),
-                text(earlier_text),
-            )
-        })))
-    }
+    simhash_preview_radii(target, max_distance, resemblance, scope, fingerprint, sample, None, None, None, fcinfo)
 }
