@@ -139,9 +139,10 @@ class Table:
         )
         if done:
             if columns == "false":
-                # Indexes on expressions; block columns are those of an attach before.
-                blocks = self.attached[prefix][2] if prefix in self.attached else 0
-            self.attached[prefix] = (source, options, blocks)
+                # Indexes on expressions: block columns with this prefix, if any, still have the source they had.
+                self.attached.setdefault(prefix, (source, options, 0))
+            else:
+                self.attached[prefix] = (source, options, blocks)
 
     def attach_online(self):
         source, options, prefix = self.source(), self.options(), self.prefix()
