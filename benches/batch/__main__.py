@@ -21,6 +21,10 @@ from statements import psql, seconds, value
 from ways import FULL, MEMORY, WAYS
 
 K = 3
+# The most that all pairs of the largest table may take, in sorts of its fingerprints.
+SORTS = {"uniform": 1.2, "text": 1.8}
+
+
 def main():
     runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     sizes = rows // 10, rows
@@ -101,12 +105,13 @@ def judge(distribution, tables, times, rows):
     seconds_small, times_small = median(times["pairs", small]), ratio(times["pairs", small], times["sort", small])
     times_large = ratio(times["pairs", large], times["sort", large])
     growth = ratio(times["pairs", large], times["pairs", small])
+    bar = SORTS[distribution]
     return [
         (
             f"{distribution}, all pairs of {rows // 10:,}: {seconds_small:.2f} s, {times_small:.2f} sorts,"
             " bar 1.0 s or 2 sorts", seconds_small <= 1 or times_small <= 2,
         ),
-        (f"{distribution}, all pairs of {rows:,}: {times_large:.2f} sorts, bar 3", times_large <= 3),
+        (f"{distribution}, all pairs of {rows:,}: {times_large:.2f} sorts, bar {bar}", times_large <= bar),
         (f"{distribution}, growth from {rows // 10:,} to {rows:,}: {growth:.1f} times, bar 15", growth <= 15),
     ]
 

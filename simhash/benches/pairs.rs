@@ -74,12 +74,13 @@ fn run(fingerprints: &[u64], near: Nearness) -> Result<Run, Error> {
         fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint)))?;
         Ok::<_, Error>(rows)
     };
-    let (last, gap) = (Cell::new(Instant::now()), Cell::new(0f64));
+    let all = rows()?;
+    let start = Instant::now();
+    let (last, gap) = (Cell::new(start), Cell::new(0f64));
     let tick = |_: Progress| {
         gap.set(gap.get().max(last.replace(Instant::now()).elapsed().as_secs_f64()));
     };
-    let start = Instant::now();
-    let mut all = Pairs::new(rows()?, near, &tick)?;
+    let mut all = Pairs::new(all, near, &tick)?;
     let sort = start.elapsed().as_secs_f64();
     let mut found = 0;
     while found < MAX_PAIRS && all.next(&tick)?.is_some() {
