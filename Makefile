@@ -5,7 +5,7 @@
 #   DOCS=path        the documents of `make demo`: a folder, or a CSV or JSON lines file
 #   FIELD=body       the column or field of that file that is the text
 #   KEEP=1           `make demo` leaves its server running
-#   JOBS=2           how many stages of `make test` run at a time (see tools/test)
+#   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo check unit test test-matrix test-packages test-images test-arm64 soak fuzz hostile leaks valgrind deny all \
 	install package deb sbom wheel js bench clean
