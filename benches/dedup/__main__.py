@@ -144,7 +144,8 @@ def report(name, what, figures, bars):
     verdict = ""
     if bar:
         verdict = f"  bar {bar[0]:.3f} / {bar[1]:.2f}: " + ("reached" if precision >= bar[0] and recall >= bar[1] else "MISSED")
-    print(f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}{verdict}".rstrip(), flush=True)
+    line = f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}{verdict}"
+    print(line.rstrip(), flush=True)
     return [f"{name} {what}"] if verdict.endswith("MISSED") else []
 
 
