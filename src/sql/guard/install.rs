@@ -67,10 +67,8 @@ fn simhash_guard(
 ) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let mut criterion = AskedCriterion::read(max_distance, radii, resemblance, options)?;
-    if !call.has_argument(RADII_ARGUMENT) {
-        criterion = criterion.without_default_radii();
-    }
+    let has_radii = call.has_argument(RADII_ARGUMENT);
+    let criterion = AskedCriterion::read(max_distance, radii, resemblance, options, has_radii)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
     let target = required(target, "target")?;

@@ -107,18 +107,19 @@ impl Source {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Options say how the features of a text are made."));
         }
-        // SAFETY: an argument or a constant of type jsonb.
-        let to_text = |document| unsafe { to_json_text(document) };
         let (options, options_json) = match options {
             None => (Options::default(), None),
-            Some(document) if to_text(document)? == IS_HEX => {
-                kind = SourceKind::Hex;
-                (Options::default(), None)
-            }
             Some(document) => {
-                let options = read_options(OptionsDocument::Jsonb(document))?;
-                let json = if options == Options::default() { None } else { Some(to_text(document)?) };
-                (options, json)
+                // SAFETY: an argument or a constant of type jsonb.
+                let json = unsafe { to_json_text(document) }?;
+                if json == IS_HEX {
+                    kind = SourceKind::Hex;
+                    (Options::default(), None)
+                } else {
+                    let options = read_options(OptionsDocument::Jsonb(document))?;
+                    let is_default = options == Options::default();
+                    (options, (!is_default).then_some(json))
+                }
             }
         };
         let argument = as_argument(table, &found, kind)?;

@@ -59,10 +59,8 @@ fn simhash_preview_radii(
 > {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let mut asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
-    if !call.has_argument(RADII_ARGUMENT) {
-        asked = asked.without_default_radii();
-    }
+    let has_radii = call.has_argument(RADII_ARGUMENT);
+    let asked = AskedCriterion::read(max_distance, radii, resemblance, options, has_radii)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let scope = names(&required(scope, "scope")?, "scope")?;
     let fingerprint = name(fingerprint, "fingerprint")?;
