@@ -30,10 +30,11 @@ struct Unicode {
 
 impl Unicode {
     fn new() -> Self {
+        let category = CodePointMapData::new();
         let nfc = ComposingNormalizerBorrowed::new_nfc();
         let nfd = DecomposingNormalizerBorrowed::new_nfd();
         let mut compose_backwards = BTreeSet::new();
-        for c in (0..CODE_POINTS).filter_map(char::from_u32) {
+        for c in (0..CODE_POINTS).filter_map(char::from_u32).filter(|&c| is_character(category.get(c))) {
             let mut utf8 = [0; 4];
             let c = c.encode_utf8(&mut utf8);
             let decomposed = nfd.normalize(c);
@@ -42,7 +43,7 @@ impl Unicode {
             }
         }
         Self {
-            category: CodePointMapData::new(),
+            category,
             script: CodePointMapData::new(),
             combining: CodePointMapData::new(),
             nfkc: ComposingNormalizerBorrowed::new_nfkc(),
@@ -84,6 +85,9 @@ impl Unicode {
     }
 
     fn class(&self, c: char) -> u8 {
+        if !is_character(self.category.get(c)) {
+            return SEPARATOR | UNCHANGED | BOUNDARY;
+        }
         let mut utf8 = [0; 4];
         let text = &*c.encode_utf8(&mut utf8);
         let normal = self.nfkc.normalize(text);
@@ -110,6 +114,12 @@ impl Unicode {
         }
         class
     }
+}
+
+/// Whether normalisation or case folding may change a code point of this category. Three quarters of all are not
+/// assigned, or for private use.
+fn is_character(category: Gc) -> bool {
+    !matches!(category, Gc::Unassigned | Gc::PrivateUse)
 }
 
 fn main() {

@@ -120,7 +120,7 @@ fn many_rows_match_oracle() {
     for shape in SHAPES {
         // Some shapes have millions of pairs at larger distances.
         let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
-        let (count, distances): (usize, &[i32]) = if dense { (3000, &[1, 3]) } else { (10_000, &[1, 3, 5]) };
+        let (count, distances): (usize, &[i32]) = if dense { (2000, &[1, 3]) } else { (6000, &[1, 3, 5]) };
         for &max_distance in distances {
             let fingerprints = shaped(shape, count, &mut Random(max_distance as u64));
             check(&present(fingerprints), Nearness::within(max_distance), shape);

@@ -172,7 +172,7 @@ fn sorted(mut features: Vec<String>) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Long enough for the cache of words that a text has had.
     #[test]
@@ -530,7 +530,7 @@ fn radii_fulfil_pigeonhole_principle() {
     }
 }
 
-/// Every character, in each kind of context that normalisation looks at.
+/// Every character, in each kind of context that normalisation looks at. Of the planes that have no characters yet, in two.
 #[test]
 fn all_characters_match_oracle() {
     let single = Options { ngram: Some(1), ..Options::default() };
@@ -544,7 +544,8 @@ fn all_characters_match_oracle() {
         ("中 ", "か\u{3099}"),
     ];
     for c in '\0'..=char::MAX {
-        for (before, after) in neighbourhoods {
+        let contexts = if matches!(c, '\u{40000}'..'\u{e0000}' | '\u{f0000}'..) { 2 } else { neighbourhoods.len() };
+        for (before, after) in &neighbourhoods[..contexts] {
             let text = format!("{before}{c}{after}");
             assert_eq!(features(&text, &single), oracle::features(&text, &single), "{text:?} U+{:04X}", u32::from(c));
         }
