@@ -116,7 +116,7 @@ impl Unicode {
     }
 }
 
-/// Whether normalisation or case folding may change a code point of this category. Three quarters of all are not
+/// Whether normalisation or case folding may change a code point of this category. More than four fifths are not
 /// assigned, or for private use.
 fn is_character(category: Gc) -> bool {
     !matches!(category, Gc::Unassigned | Gc::PrivateUse)

@@ -9,7 +9,7 @@
 
 mod sql;
 
-/// The version that PostgreSQL 18 shows in pg_get_loaded_modules().
+/// The version that PostgreSQL shows in pg_get_loaded_modules(), from 18 on.
 const VERSION: &std::ffi::CStr =
     match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
         Ok(version) => version,

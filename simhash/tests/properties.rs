@@ -530,7 +530,7 @@ fn radii_fulfil_pigeonhole_principle() {
     }
 }
 
-/// Every character, in each kind of context that normalisation looks at. Of the planes that have no characters yet, in two.
+/// Every character, in each kind of context that normalisation looks at. Planes without characters, in two of them.
 #[test]
 fn all_characters_match_oracle() {
     let single = Options { ngram: Some(1), ..Options::default() };
