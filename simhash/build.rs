@@ -34,7 +34,7 @@ impl Unicode {
         let nfc = ComposingNormalizerBorrowed::new_nfc();
         let nfd = DecomposingNormalizerBorrowed::new_nfd();
         let mut compose_backwards = BTreeSet::new();
-        for c in (0..CODE_POINTS).filter_map(char::from_u32).filter(|&c| is_character(category.get(c))) {
+        for c in (0..CODE_POINTS).filter_map(|c| character(category, c)) {
             let mut utf8 = [0; 4];
             let c = c.encode_utf8(&mut utf8);
             let decomposed = nfd.normalize(c);
@@ -85,9 +85,6 @@ impl Unicode {
     }
 
     fn class(&self, c: char) -> u8 {
-        if !is_character(self.category.get(c)) {
-            return SEPARATOR | UNCHANGED | BOUNDARY;
-        }
         let mut utf8 = [0; 4];
         let text = &*c.encode_utf8(&mut utf8);
         let normal = self.nfkc.normalize(text);
@@ -116,10 +113,10 @@ impl Unicode {
     }
 }
 
-/// Whether normalisation or case folding may change a code point of this category. More than four fifths are not
-/// assigned, or for private use.
-fn is_character(category: Gc) -> bool {
-    !matches!(category, Gc::Unassigned | Gc::PrivateUse)
+/// The character at a code point. More than four fifths of all have none: they are not assigned, for private use, or
+/// surrogates, and normalisation and case folding leave them as they are.
+fn character(category: CodePointMapDataBorrowed<'static, Gc>, c: u32) -> Option<char> {
+    char::from_u32(c).filter(|&c| !matches!(category.get(c), Gc::Unassigned | Gc::PrivateUse))
 }
 
 fn main() {
@@ -132,7 +129,7 @@ fn main() {
     let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for start in (0..CODE_POINTS).step_by(BLOCK) {
         let block: Vec<u8> = (start..start + BLOCK as u32)
-            .map(|c| char::from_u32(c).map_or(SEPARATOR | UNCHANGED | BOUNDARY, |c| unicode.class(c)))
+            .map(|c| character(unicode.category, c).map_or(SEPARATOR | UNCHANGED | BOUNDARY, |c| unicode.class(c)))
             .collect();
         let number = *known.entry(block).or_insert_with_key(|block| {
             blocks.extend(block);
