@@ -68,7 +68,8 @@ fn every_long_text_ticks() {
     }
 }
 
-/// Markup of every kind, most of it never closed. Reading any of it anew for each repetition would take a quarter of an hour.
+/// Markup of every kind, most of it never closed. Reading any of it anew for each repetition would take a quarter of an
+/// hour.
 #[test]
 fn every_long_document_ticks() {
     const LENGTH: usize = 1 << 20;
