@@ -75,7 +75,7 @@ class Server(unittest.TestCase):
         cls.admin = psycopg.connect(autocommit=True)
         cls.addClassCleanup(cls.admin.close)
         cls.admin.execute(f"CREATE DATABASE {database} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0")
-        cls.addClassCleanup(cls.admin.execute, f"DROP DATABASE {database}")
+        cls.addClassCleanup(cls.admin.execute, f"DROP DATABASE {database} WITH (FORCE)")
         cls.connection = psycopg.connect(dbname=database, autocommit=True)
         cls.addClassCleanup(cls.connection.close)
         cls.connection.execute("CREATE EXTENSION pg_simhash")

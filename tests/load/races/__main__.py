@@ -219,10 +219,11 @@ def run(scenario, commands_wanted, renames_wanted):
         try:
             # In a session of its own each time, so that nothing is known yet.
             while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
-                if (ran, renames) != before:
-                    before, deadline = (ran, renames), time.monotonic() + PATIENCE
+                progress = min(ran, commands_wanted), min(renames, renames_wanted)
+                if progress != before:
+                    before, deadline = progress, time.monotonic() + PATIENCE
                 if time.monotonic() > deadline:
-                    raise NotReached(f"{scenario}: none after {ran} commands and {renames} renames within {PATIENCE} s")
+                    raise NotReached(f"{scenario}: only {ran} commands and {renames} renames, none more within {PATIENCE} s")
                 (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
                 with connect(options=LIMIT) as caller:
                     caller.execute("SET client_min_messages = warning")
@@ -271,7 +272,7 @@ def main():
             failed = True
             print(f"FAILED: {scenario}: {'; '.join(wrong)}", file=sys.stderr)
     with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE {DATABASE}")
+        superuser.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
         superuser.execute(f"DROP ROLE {ATTACKER}")
     sys.exit(failed)
 

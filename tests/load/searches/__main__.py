@@ -100,8 +100,12 @@ class Load:
         self.wrong, self.hung = [], []
         self.lock = threading.Lock()
 
+    def reached(self):
+        """How much of what is wanted has been done."""
+        return sum(min(self.done[what], times) for what, times in self.wanted.items())
+
     def going_on(self):
-        return not self.wrong and not self.hung and any(self.done[what] < times for what, times in self.wanted.items())
+        return not self.wrong and not self.hung and self.reached() < sum(self.wanted.values())
 
     def count(self, what, found=0):
         with self.lock:
@@ -125,7 +129,7 @@ class Load:
                         self.count(type(error).__name__)
         except psycopg.errors.QueryCanceled as error:
             self.hung.append(f"a statement hangs: {error}")
-        except psycopg.Error as error:
+        except Exception as error:
             self.fail(f"{type(error).__name__}: {error}")
 
     def write(self, connection, rng):
@@ -218,7 +222,7 @@ def main():
     for thread in threads:
         thread.start()
     with not_reached():
-        until_ended(lambda: not any(thread.is_alive() for thread in threads), load.done.total, "the end of a statement")
+        until_ended(lambda: not any(thread.is_alive() for thread in threads), load.reached, "the work that is wanted")
         if load.hung:
             raise NotReached(load.hung[0])
         if not load.wrong and not load.found:
@@ -229,7 +233,7 @@ def main():
     for message in load.wrong:
         print(f"FAILED: {message}", file=sys.stderr)
     with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE {DATABASE}")
+        superuser.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
     sys.exit(bool(load.wrong))
 
 

@@ -138,5 +138,5 @@ DROP EXTENSION pg_simhash;
 RESET ROLE;
 
 \c :database
-DROP DATABASE regress_simhash_extension;
+DROP DATABASE regress_simhash_extension WITH (FORCE);
 DROP ROLE regress_simhash_owner, regress_simhash_user;

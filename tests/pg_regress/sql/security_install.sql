@@ -169,5 +169,5 @@ SELECT shared.simhash_guard('of_domains', 'skip', fingerprint => 'f');
 RESET client_min_messages;
 
 \c :database
-DROP DATABASE regress_security;
+DROP DATABASE regress_security WITH (FORCE);
 DROP ROLE regress_security_mallory, regress_security_installer;

@@ -13,6 +13,7 @@ import time
 
 sys.path.append(f"{sys.path[0]}/../../load")
 
+import psycopg
 from cluster import HUB, OTHERS, Servers, is_search, is_whole, nodes
 from patience import not_reached, until
 
@@ -312,7 +313,7 @@ class Test:
 
 def main():
     test = Test(Servers())
-    with not_reached():
+    with not_reached(psycopg.errors.QueryCanceled):
         test.run()
     sys.exit(test.failures > 0)
 

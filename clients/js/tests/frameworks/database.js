@@ -22,7 +22,7 @@ export const NUMBERS_FOUND = 114
 export async function createDatabase(name) {
   const client = new pg.Client({ database: 'postgres' })
   await client.connect()
-  await client.query(`DROP DATABASE IF EXISTS ${name}`)
+  await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   await client.query(`CREATE DATABASE ${name}`)
   await client.end()
   process.env.PGDATABASE = name

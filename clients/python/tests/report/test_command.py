@@ -226,9 +226,9 @@ class Errors(WithDatabase):
 class Encodings(WithDatabase):
     def database(self, name, encoding):
         """The connection string of a new database in this encoding, with the extension."""
-        self.sql(f"DROP DATABASE IF EXISTS {name}")
+        self.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         self.sql(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
-        self.addCleanup(self.sql, f"DROP DATABASE {name}")
+        self.addCleanup(self.sql, f"DROP DATABASE {name} WITH (FORCE)")
         database = make_conninfo(dbname=name)
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("CREATE EXTENSION pg_simhash")
