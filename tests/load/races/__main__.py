@@ -223,7 +223,7 @@ def run(scenario, commands_wanted, renames_wanted):
                 if progress != before:
                     before, deadline = progress, time.monotonic() + PATIENCE
                 if time.monotonic() > deadline:
-                    raise NotReached(f"{scenario}: only {ran} commands and {renames} renames, none more within {PATIENCE} s")
+                    raise NotReached(f"{scenario}: no more than {ran} commands, {renames} renames within {PATIENCE} s")
                 (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
                 with connect(options=LIMIT) as caller:
                     caller.execute("SET client_min_messages = warning")
