@@ -213,5 +213,18 @@ fn totals_sum_the_steps() {
         assert!((total.microseconds - probes * 2.2 - total.entries * 0.05).abs() < 1e-6, "{total:?}");
     }
     assert_eq!(growth.total(-1).expect("there are blocks").probes, 0.0);
+    // Of all layouts, with radii and without. At larger distances, a search that looks up all values of a block is
+    // cheaper than its total, and dearer than a full scan.
+    let radii = Nearness::by_radii(64, &[3, 2, 1, 0]).expect("radii of a layout");
+    for (distance, near) in (0..=32).flat_map(|distance| [(distance, ANY), (distance, radii)]) {
+        let layouts = BLOCK_COUNTS.map(|blocks| layout(blocks, Entries::Plain));
+        let mut growth = Growth::new(1e7, layouts, near);
+        let total = growth.total(distance).expect("there are blocks");
+        while let Some(step) = growth.next(distance, NO_FULL_SCAN) {
+            growth.complete(step);
+        }
+        assert!((growth.spent() / total.microseconds - 1.0).abs() < 1e-9, "{distance}: {growth:?}, {total:?}");
+        assert_eq!(total.fetches, total.entries);
+    }
     assert!(Growth::new(1e7, [Vec::new()], ANY).total(3).is_none());
 }

@@ -7,6 +7,7 @@
 
 use super::blocks::MAX_PROBES;
 use super::nearness::Nearness;
+use crate::distance::share_within;
 
 /// The cost of one probe in microseconds: a descent of a warm btree within `= ANY (...)`.
 ///
@@ -63,6 +64,13 @@ pub fn uniform_share(blocks: i32, near: Nearness) -> f64 {
     -missed_by_all.exp_m1()
 }
 
+/// The share of all possible fingerprints that are near, at most: the share within the distance or, if radii leave fewer
+/// candidates, the share of these.
+pub fn share_near(near: Nearness) -> f64 {
+    let within = share_within(near.max_distance());
+    near.blocks().map_or(within, |blocks| within.min(uniform_share(blocks, near)))
+}
+
 /// The cost of a search by covering indexes, in microseconds if everything is in memory. Use it only to compare
 /// layouts: the time of a search with a disk, or with other indexes, differs.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
@@ -96,6 +104,18 @@ mod tests {
         assert_eq!(probes(4, near), Some(18));
         assert!((uniform_share(4, near) * 65536.0 - 18.0).abs() < 1e-2);
         assert_eq!((probes(3, near), uniform_share(3, near)), (None, 0.0));
+    }
+
+    #[test]
+    fn share_near_is_limited_by_both() {
+        let by_radii = |max_distance, radii: &[i32]| share_near(Nearness::by_radii(max_distance, radii).unwrap());
+        for distance in [-1, 0, 3, 30, 64] {
+            assert_eq!(share_near(Nearness::within(distance)), share_within(distance));
+        }
+        assert!((by_radii(64, &[0; 4]) * 65536.0 - 4.0).abs() < 1e-3);
+        assert_eq!(by_radii(3, &[0; 4]), share_within(3));
+        assert_eq!(by_radii(64, &[64, -1]), 1.0);
+        assert_eq!(by_radii(64, &[-1; 4]), 0.0);
     }
 
     #[test]

@@ -90,6 +90,8 @@ struct StepSequence {
     cost: f64,
     /// The index of the block that comes next.
     first: usize,
+    /// For each block, the number of radii, from 0 on, that have then been looked up.
+    radii: Vec<u32>,
 }
 
 impl Growth {
@@ -129,22 +131,12 @@ impl Growth {
         if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
             return None;
         }
-        let sequences = |except: Option<(usize, usize)>| {
-            let sequences = self.layouts.iter().enumerate().filter_map(move |(layout, blocks)| {
-                let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
-                Some((layout, self.cheapest_steps(blocks, distance, except)?))
-            });
-            let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
-            let sequences = sequences
-                .chain(by_radii.and_then(|layout| Some((layout, self.steps_by_radii(&self.layouts[layout])?))));
-            sequences.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
-        };
-        let (layout, sequence) = sequences(None).filter(|(_, sequence)| sequence.cost <= otherwise)?;
+        let (layout, sequence) = self.cheapest_sequence(distance, None).filter(|(_, found)| found.cost <= otherwise)?;
         let progress = &self.layouts[layout][sequence.first];
         let cost = self.step_cost(progress, progress.radii);
         // Once the step has cost more than this, the cheapest sequence without its block is cheaper.
-        let others =
-            sequences(Some((layout, sequence.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
+        let others = self.cheapest_sequence(distance, Some((layout, sequence.first)));
+        let others = others.map_or(otherwise, |(_, other)| other.cost.min(otherwise));
         let limit = (others - (sequence.cost - cost)).max(cost * MIN_COST_FACTOR);
         Some(Step { layout, block: sequence.first, radius: progress.radii, cost, limit })
     }
@@ -192,44 +184,59 @@ impl Growth {
     /// The expected work of the steps that are left until everything within a distance is found; None if there is no
     /// block.
     pub fn total(&self, distance: i32) -> Option<ExpectedWork> {
-        let (mut rest, mut total) = (self.clone(), ExpectedWork::default());
-        while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
-            let step = rest.next(distance, f64::INFINITY)?;
-            let SearchBlock { block, entries } = rest.layouts[step.layout][step.block].searched;
-            let (probes, found) = rest.expected(block, step.radius);
-            total.probes += probes;
-            total.entries += found;
-            if entries == Entries::Plain {
-                total.fetches += found;
-            }
-            rest.complete(step);
+        let mut total = ExpectedWork::default();
+        if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
+            return Some(total);
         }
-        total.microseconds = rest.spent - self.spent;
+        let (layout, sequence) = self.cheapest_sequence(distance, None)?;
+        for (progress, &radii) in self.layouts[layout].iter().zip(&sequence.radii) {
+            let SearchBlock { block, entries } = progress.searched;
+            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(block, radius)) {
+                total.probes += probes;
+                total.entries += found;
+                if entries == Entries::Plain {
+                    total.fetches += found;
+                }
+            }
+        }
+        total.microseconds = sequence.cost;
         Some(total)
+    }
+
+    /// The cheapest sequence of steps that finds everything near within a distance, and the index of its layout;
+    /// without one block, given as the indexes of its layout and of itself. None if no step is left.
+    fn cheapest_sequence(&self, distance: i32, except: Option<(usize, usize)>) -> Option<(usize, StepSequence)> {
+        let sequences = self.layouts.iter().enumerate().filter_map(|(layout, blocks)| {
+            let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
+            Some((layout, self.cheapest_steps(blocks, distance, except)?))
+        });
+        let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
+        let by_radii = by_radii.and_then(|layout| Some((layout, self.steps_by_radii(&self.layouts[layout])?)));
+        sequences.chain(by_radii).min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
     }
 
     /// The cheapest steps to find everything within a distance by the blocks of one layout, without the block at
     /// `except`; None if there is no other block.
     fn cheapest_steps(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<StepSequence> {
-        let mut radii: Vec<u32> = blocks.iter().map(|progress| progress.radii).collect();
-        let mut sequence: Option<StepSequence> = None;
+        let radii = blocks.iter().map(|progress| progress.radii).collect();
+        let mut sequence = StepSequence { cost: 0.0, first: 0, radii };
         let mut first_cost = f64::INFINITY;
+        let mut costs: Vec<_> = blocks.iter().map(|progress| self.step_cost(progress, progress.radii)).collect();
         for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
+            let others = costs.iter().enumerate().filter(|(block, _)| Some(*block) != except);
+            let (block, &cost) = others.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+            sequence.cost += cost;
+            sequence.radii[block] += 1;
+            if cost < first_cost {
+                (sequence.first, first_cost) = (block, cost);
+            }
             // If all values of a block have been looked up, everything has been found.
-            if blocks.iter().zip(&radii).any(|(progress, &radius)| radius > progress.searched.block.width()) {
+            if sequence.radii[block] > blocks[block].searched.block.width() {
                 break;
             }
-            let steps = blocks.iter().zip(&radii).enumerate().filter(|(block, _)| Some(*block) != except);
-            let steps = steps.map(|(block, (progress, &radius))| (block, self.step_cost(progress, radius)));
-            let (block, cost) = steps.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-            radii[block] += 1;
-            let so_far = sequence.get_or_insert(StepSequence { cost: 0.0, first: block });
-            so_far.cost += cost;
-            if cost < first_cost {
-                (so_far.first, first_cost) = (block, cost);
-            }
+            costs[block] = self.step_cost(&blocks[block], sequence.radii[block]);
         }
-        sequence
+        (first_cost < f64::INFINITY).then_some(sequence)
     }
 
     /// The steps that are left until everything near by the radii of the search is found; None if none is left.
@@ -243,6 +250,7 @@ impl Growth {
         Some(StepSequence {
             cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.needed)).sum(),
             first,
+            radii: blocks.iter().map(|progress| progress.radii.max(progress.needed)).collect(),
         })
     }
 
