@@ -6,12 +6,13 @@ use pgrx::pg_sys;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, integer_strategy};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
+use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
-use super::USUAL_DISTANCE;
 use super::distance::Distance;
 use super::estimate::Estimate;
+use super::{USUAL_DISTANCE, USUAL_RADIUS};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::column_of;
@@ -85,7 +86,7 @@ impl SearchCondition {
             let NearCondition { fingerprints, limit, is_estimated } = near;
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
                 let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
-                let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected());
+                let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
                 Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
             })
         });
@@ -94,7 +95,7 @@ impl SearchCondition {
 
     /// The condition with the smallest expected distance, which is the cheapest to search for.
     pub fn cheapest(conditions: impl IntoIterator<Item = Self>) -> Option<Self> {
-        conditions.into_iter().min_by_key(|condition| condition.limit.expected().max_distance())
+        conditions.into_iter().min_by_key(|condition| condition.limit.expected(DEFAULT_BLOCKS).max_distance())
     }
 }
 
@@ -155,12 +156,14 @@ impl DistanceComparison {
 
 impl Limit {
     /// The nearness for the planner's estimates. A limit that is not constant counts as [`USUAL_DISTANCE`], and radii
-    /// that are not constant are left out.
-    pub fn expected(self) -> Nearness {
+    /// that are not constant count as [`USUAL_RADIUS`] for each of `blocks` blocks.
+    pub fn expected(self, blocks: i32) -> Nearness {
         let limit = self.expression.any_integer();
         let max_distance = limit.map_or(USUAL_DISTANCE, |limit| largest_distance(limit, self.is_strict));
-        let radii = self.radii.and_then(Expression::array);
-        let near = radii.and_then(|radii| check_radii(max_distance, &radii).ok());
+        let near = self.radii.and_then(|radii| match radii.array() {
+            Some(radii) => check_radii(max_distance, &radii).ok(),
+            None => Nearness::by_radii(max_distance, &vec![USUAL_RADIUS; blocks as usize]),
+        });
         near.unwrap_or(Nearness::within(max_distance))
     }
 

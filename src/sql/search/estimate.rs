@@ -2,7 +2,7 @@
 
 use postgres::expression::Expression;
 use postgres::planner::planner_info::Planner;
-use simhash::distance::share_within;
+use simhash::search::cost::share_near;
 use simhash::search::nearness::Nearness;
 
 /// The number of near rows that the planner expects for a fingerprint, in addition to rows that are near by
@@ -15,7 +15,8 @@ const MIN_SHARE_WITH_NEAR_ROW: f64 = 0.5;
 /// An estimate of the rows whose fingerprint is near another fingerprint.
 #[derive(Clone, Copy)]
 pub struct Estimate {
-    distance: i32,
+    /// The share of uniform fingerprints that are near; 0 if none can be near.
+    by_chance: f64,
     /// The share of rows whose fingerprint is a most common value and is near.
     common: f64,
     /// The share of rows whose fingerprint is neither a most common value nor NULL; 1 if neither fingerprint's value is
@@ -27,30 +28,29 @@ impl Estimate {
     /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the estimate
     /// includes the common values of the other one that are near it.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], near: Nearness) -> Self {
-        let distance = near.max_distance();
+        let by_chance = share_near(near);
         let sides = [(a, b), (b, a)].into_iter();
         let found = sides.filter_map(|(fingerprint, query)| Some((fingerprint, planner.known_bigint(query)?))).next();
-        let Some((fingerprint, query)) = found else { return Self { distance, common: 0.0, rest: 1.0 } };
+        let Some((fingerprint, query)) = found else { return Self { by_chance, common: 0.0, rest: 1.0 } };
         let statistics = planner.common_values(fingerprint);
         let is_near = |value: i64| near.contains((value ^ query).cast_unsigned());
         let share = |of: &dyn Fn(i64) -> bool| -> f64 {
             statistics.values.iter().filter(|(value, _)| of(*value)).map(|(_, share)| share).sum()
         };
         let (common, all) = (share(&is_near), share(&|_| true));
-        Self { distance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
+        Self { by_chance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
     }
 
     /// The share of rows that are near, in a table or a scope of `rows` rows.
     pub fn share(&self, rows: f64) -> f64 {
-        if self.distance < 0 {
+        if self.by_chance == 0.0 {
             return 0.0;
         }
-        let by_chance = share_within(self.distance) + EXPECTED_NEAR_ROWS / rows.max(1.0);
-        (self.common + self.rest * by_chance).min(1.0)
+        (self.common + self.rest * (self.by_chance + EXPECTED_NEAR_ROWS / rows.max(1.0))).min(1.0)
     }
 
     /// The share of rows for which a near row exists among `rows` rows.
     pub fn share_with_near_row(&self, rows: f64) -> f64 {
-        if self.distance < 0 { 0.0 } else { (rows * share_within(self.distance)).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0) }
+        if self.by_chance == 0.0 { 0.0 } else { (rows * self.by_chance).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0) }
     }
 }

@@ -19,3 +19,5 @@ mod scope;
 
 /// The distance that is assumed if it is not known when a query is planned.
 const USUAL_DISTANCE: i32 = 3;
+/// The radius of each block that is assumed if radii are not known when a query is planned.
+const USUAL_RADIUS: i32 = 1;

@@ -9,6 +9,7 @@ use postgres::expression::Expression;
 use postgres::planner::planner_info::Planner;
 use postgres::planner::support::{Answer, Request, answer};
 use simhash::distance;
+use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use super::USUAL_DISTANCE;
 use super::condition::Limit;
@@ -67,7 +68,7 @@ fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
 fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
     let (&[a, b, max_distance], radii) = arguments.split_first_chunk()?;
     let limit = Limit { expression: max_distance, radii: radii.first().copied(), is_strict: false };
-    let estimate = Estimate::new(planner, [a, b], limit.expected());
+    let estimate = Estimate::new(planner, [a, b], limit.expected(DEFAULT_BLOCKS));
     let rows = planner.most_rows([a, b]);
     Some(if is_semi_join { estimate.share_with_near_row(rows) } else { estimate.share(rows) })
 }

@@ -14,6 +14,7 @@ use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, Pat
 use postgres::planner::custom_scan::{Methods, path_lists};
 use postgres::raised::forward_errors;
 use simhash::distance::share_within;
+use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
@@ -280,7 +281,7 @@ impl<'a> IndexedTable<'a> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
         let found = self.rows * condition.estimate.share(self.rows);
-        let total = self.search_cost(condition.limit.expected())? + self.fetch_cost(found, only_column.is_some());
+        let total = self.search_cost(self.expected(condition.limit))? + self.fetch_cost(found, only_column.is_some());
         Some(Path { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
@@ -296,7 +297,7 @@ impl<'a> IndexedTable<'a> {
         let (growth, rest) = match order.limit {
             Some(limit) => {
                 let found = self.rows * limit.estimate.share(self.rows);
-                let near = limit.limit.expected();
+                let near = self.expected(limit.limit);
                 (self.search_cost(near)?, full_scans(near.max_distance()) + fetches(found))
             }
             None => {
@@ -309,6 +310,13 @@ impl<'a> IndexedTable<'a> {
         };
         let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
         Some(Path { table: self, cost, only_column })
+    }
+
+    /// The nearness for cost estimates. Radii that are not known are taken to be those of the layout with the number of
+    /// blocks that is nearest to [`DEFAULT_BLOCKS`].
+    fn expected(&self, limit: Limit) -> Nearness {
+        let blocks = self.layouts.iter().flatten().map(|found| found.blocks);
+        limit.expected(blocks.min_by_key(|blocks| blocks.abs_diff(DEFAULT_BLOCKS)).unwrap_or(DEFAULT_BLOCKS))
     }
 
     /// The cost of finding everything near, in the planner's units; None if the layouts do not serve the search.

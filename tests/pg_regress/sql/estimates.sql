@@ -61,6 +61,26 @@ DEALLOCATE near;
 -- With another condition beside it.
 SELECT expected('SELECT FROM docs WHERE fp <~> 42 <= 3 AND author < 100');
 
+-- Radii: no more rows than have a block within its radius. Radii that are not known count as 1 for each block.
+CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    EXECUTE 'EXPLAIN ' || query INTO line;
+    RETURN substring(line FROM 'cost=\S+\.\.(\S+)');
+END $$;
+SELECT expected('SELECT FROM docs WHERE simhash_near(fp, -7, 24, ''{0,0,0,0}'')') AS equal,
+    expected('SELECT FROM docs WHERE simhash_near(fp, -7, 64, ''{1,1,1,1}'')') AS radii_1,
+    expected('SELECT FROM docs WHERE simhash_near(fp, 7, 24, ''{0,0,0,0}'')') AS common;
+SELECT nodes('SELECT FROM docs WHERE simhash_near(fp, -7, 64, ''{0,0,0,0}'')') AS one,
+    nodes('SELECT FROM docs WHERE simhash_near(fp, -7, 64, ''{0,0,0,0}'') ORDER BY created_at LIMIT 5') AS newest;
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_radii (integer[]) AS SELECT FROM docs WHERE simhash_near(fp, -7, 12, $1);
+SELECT cost('EXECUTE by_radii (''{0,0,0,0}'')') = cost('SELECT FROM docs WHERE simhash_near(fp, -7, 12, ''{1,1,1,1}'')') AS usual_radii;
+RESET plan_cache_mode;
+DEALLOCATE by_radii;
+DROP FUNCTION cost;
+
 -- Joins: as many near pairs as rows; half of the rows have a near one.
 SELECT expected('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS near,
     expected('SELECT FROM news n JOIN docs d ON d.fp <~> n.fp <= 3') AS distance,
