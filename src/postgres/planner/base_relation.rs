@@ -448,7 +448,7 @@ unsafe extern "C-unwind" fn is_member_column(
 ///
 /// # Safety
 /// `infos` is such a list of the running planner, or null.
-unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
+pub(super) unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
     // SAFETY: the caller passes a list of nodes, each of which has an expression.
     unsafe {
         let infos = nodes::<pg_sys::RestrictInfo>(infos).into_iter();

@@ -76,6 +76,11 @@ impl NearCondition {
     }
 }
 
+/// Whether a condition is that two fingerprints are near.
+pub fn is_near_condition(condition: Expression) -> bool {
+    NearCondition::read(condition).is_some()
+}
+
 impl SearchCondition {
     /// The conditions by which a relation can be searched. A condition on two fingerprints of the relation is listed
     /// for each of them.

@@ -1,14 +1,15 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
 //! which a table can be searched, and [`estimate`] estimates how many rows fulfil them. [`path`] offers the scan of
-//! block indexes to the planner, and [`plan`] defines what the plan stores. [`scan`] runs it, within a [`scope`] if the
-//! indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows, and [`nearest`] returns the nearest rows
-//! first. [`explain`] adds to the output of EXPLAIN.
+//! block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines what the plan stores.
+//! [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows,
+//! and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod distance;
 mod estimate;
 mod explain;
 mod finder;
+mod join;
 mod near;
 mod nearest;
 pub mod path;

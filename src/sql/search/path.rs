@@ -20,6 +20,7 @@ use simhash::search::nearness::Nearness;
 
 use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
 use super::distance::Distance;
+use super::join;
 use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
@@ -33,7 +34,7 @@ thread_local! {
     static PREVIOUS_HOOK: Cell<pg_sys::set_rel_pathlist_hook_type> = const { Cell::new(None) };
 }
 
-/// Defines the setting, registers the scan, and sets the hook. Called once, when the library is loaded.
+/// Defines the setting, registers the scan, and sets the hooks. Called once, when the library is loaded.
 pub fn initialise() {
     GucRegistry::define_bool_guc(
         c"pg_simhash.enable_scan",
@@ -50,6 +51,7 @@ pub fn initialise() {
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }
+    join::initialise();
 }
 
 #[pg_guard]

@@ -91,6 +91,52 @@ SELECT expected('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE simha
     expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS not_near,
     expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE d.fp <~> n.fp <= 3)') AS not_distance;
 
+-- EXISTS and NOT EXISTS beside another equality: a search for each row, unless a hash join compares few pairs.
+CREATE TABLE notes (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
+CREATE TABLE notes0 PARTITION OF notes FOR VALUES IN (0, 1, 2);
+CREATE TABLE notes1 PARTITION OF notes DEFAULT;
+INSERT INTO notes SELECT n, n % 6, random_fingerprint(n % 4999) FROM generate_series(1, 6000) n;
+SELECT simhash_attach('notes', 'fp', scope => '{tenant}', columns => false);
+CREATE TABLE tenants AS SELECT n AS tenant FROM generate_series(0, 5) n;
+VACUUM ANALYZE notes, tenants;
+CREATE TEMP TABLE queries (id serial, query text);
+INSERT INTO queries (query)
+SELECT format('SELECT n.id FROM %s WHERE %s (SELECT FROM notes0 o WHERE o.tenant = n.tenant AND o.id < n.id AND %s)', t, e, near)
+FROM unnest('{notes0 n, notes0 n JOIN tenants USING (tenant)}'::text[]) t, unnest('{EXISTS, NOT EXISTS}'::text[]) e,
+    unnest('{"simhash_near(n.fp, o.fp)", "o.fp <~> n.fp <= 3", "bit_count((o.fp # n.fp)::bit(64)) < 4"}'::text[]) near
+UNION ALL
+SELECT 'SELECT n.id FROM notes0 n LEFT JOIN notes0 o ON o.tenant = n.tenant AND o.id < n.id AND simhash_near(o.fp, n.fp) WHERE o.id IS NULL'
+ORDER BY 1;
+SELECT count(*) AS queries, count(*) FILTER (WHERE plan ~ 'Nested Loop (Semi|Anti) Join.*SimhashScan' AND plan !~ 'Hash (Semi|Anti)') AS searched
+FROM queries, nodes(query) AS plan;
+SET enable_partitionwise_join = on;
+SELECT nodes('SELECT FROM notes n WHERE EXISTS (SELECT FROM notes o WHERE o.tenant = n.tenant AND simhash_near(o.fp, n.fp))');
+RESET enable_partitionwise_join;
+-- Parallel, and where a hash join is cheaper or the only choice.
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT nodes(query) FROM queries WHERE id = 10;
+RESET parallel_setup_cost;
+RESET min_parallel_table_scan_size;
+SET max_parallel_workers_per_gather = 0;
+SELECT nodes(replace(query, 'tenant', 'id')) ~ 'Hash (Right )?Semi Join' AS of_few_pairs FROM queries WHERE id = 10;
+SET enable_nestloop = off;
+SELECT bool_and(nodes(query) ~ 'Hash (Right )?(Semi|Anti) Join') AS without_nested_loop FROM queries;
+-- Both plans return the same rows.
+CREATE FUNCTION result(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    found bigint;
+BEGIN
+    EXECUTE 'SELECT sum(id) FROM (' || query || ') q' INTO found;
+    RETURN found;
+END $$;
+CREATE TEMP TABLE hashed AS SELECT id, result(query) FROM queries WHERE id IN (3, 7, 13);
+RESET enable_nestloop;
+SELECT bool_and(result(query) = result) AS same FROM queries JOIN hashed USING (id);
+DROP TABLE notes, tenants, queries, hashed;
+DROP FUNCTION result;
+
 -- Families of tables: the whole, and each member.
 CREATE TABLE parts (id integer, fp bigint) PARTITION BY LIST ((id % 3));
 SELECT format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES IN (%1$s)%s', n, CASE n WHEN 2 THEN ' PARTITION BY RANGE (id)' END)

@@ -1,0 +1,132 @@
+//! A semi-join or anti-join (EXISTS, NOT EXISTS), while the planner collects its paths.
+
+use pgrx::pg_sys::{self, NodeTag};
+
+use super::base_relation::{Condition, conditions};
+use crate::list::nodes;
+
+/// A semi-join or anti-join of two relations, each of which may be a join itself.
+pub struct SemiJoin {
+    root: *mut pg_sys::PlannerInfo,
+    relation: *mut pg_sys::RelOptInfo,
+    outer: *mut pg_sys::RelOptInfo,
+    inner: *mut pg_sys::RelOptInfo,
+    kind: pg_sys::JoinType::Type,
+    extra: *mut pg_sys::JoinPathExtraData,
+}
+
+impl SemiJoin {
+    /// The join for which the planner calls the hook; None if it is of another kind.
+    ///
+    /// # Safety
+    /// The arguments are those of the planner's `set_join_pathlist_hook`, while it runs.
+    pub unsafe fn new(
+        root: *mut pg_sys::PlannerInfo,
+        relation: *mut pg_sys::RelOptInfo,
+        outer: *mut pg_sys::RelOptInfo,
+        inner: *mut pg_sys::RelOptInfo,
+        kind: pg_sys::JoinType::Type,
+        extra: *mut pg_sys::JoinPathExtraData,
+    ) -> Option<Self> {
+        let kinds = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
+        kinds.contains(&kind).then_some(Self { root, relation, outer, inner, kind, extra })
+    }
+
+    /// The conditions of the join.
+    pub fn conditions(&self) -> Vec<Condition> {
+        // SAFETY: the planner's list has RestrictInfo nodes.
+        unsafe { conditions((*self.extra).restrictlist) }
+    }
+
+    /// Charges hash joins for all pairs of rows with equal keys that they compare.
+    ///
+    /// PostgreSQL charges them for one pair of each outer row that they return (final_cost_hashjoin in costsize.c), as
+    /// if the other conditions of the join were true for nearly all pairs.
+    pub fn charge_hash_joins(&self) {
+        // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these yet.
+        // The conditions are as they were before any other path of this query is planned.
+        unsafe {
+            let relation = &mut *self.relation;
+            let complete = self.take_hash_paths(&mut relation.pathlist);
+            let partial = self.take_hash_paths(&mut relation.partial_pathlist);
+            let Some(&path) = complete.iter().chain(&partial).next() else { return };
+            // PostgreSQL has dropped the paths that are dearer than the hash joins seemed. Let it collect all but hash
+            // joins again.
+            let keys = nodes::<pg_sys::RestrictInfo>((*path).path_hashclauses);
+            let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
+            keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);
+            let pg_sys::JoinPathExtraData { sjinfo, restrictlist, .. } = *self.extra;
+            pg_sys::add_paths_to_joinrel(
+                self.root,
+                self.relation,
+                self.outer,
+                self.inner,
+                self.kind,
+                sjinfo,
+                restrictlist,
+            );
+            keys.iter().zip(operators).for_each(|(key, operator)| (**key).hashjoinoperator = operator);
+            for path in complete {
+                (*path).jpath.path.total_cost += self.cost_of_pairs(&*path);
+                pg_sys::add_path(self.relation, path.cast());
+            }
+            for path in partial {
+                (*path).jpath.path.total_cost += self.cost_of_pairs(&*path);
+                pg_sys::add_partial_path(self.relation, path.cast());
+            }
+        }
+    }
+
+    /// Removes the hash joins of the two relations from a list of paths.
+    ///
+    /// # Safety
+    /// The list has valid paths of the joined relation.
+    unsafe fn take_hash_paths(&self, paths: &mut *mut pg_sys::List) -> Vec<*mut pg_sys::HashPath> {
+        // SAFETY: the caller passes valid paths. A path with this tag is a HashPath.
+        unsafe {
+            let is_own = |path: &*mut pg_sys::HashPath| {
+                let join = &(**path).jpath;
+                join.path.type_ == NodeTag::T_HashPath
+                    && join.jointype == self.kind
+                    && ((*join.outerjoinpath).parent, (*join.innerjoinpath).parent) == (self.outer, self.inner)
+            };
+            let own: Vec<_> = nodes(*paths).into_iter().filter(is_own).collect();
+            own.iter().for_each(|path| *paths = pg_sys::list_delete_ptr(*paths, path.cast()));
+            own
+        }
+    }
+
+    /// The cost of comparing the pairs of rows with equal keys, apart from those that PostgreSQL has charged.
+    fn cost_of_pairs(&self, path: &pg_sys::HashPath) -> f64 {
+        let join = &path.jpath;
+        // SAFETY: the planner is at work on this join, and the path and its conditions are valid. The costs are written
+        // to the two structs.
+        unsafe {
+            let (left, right) = ((*self.outer).relids, (*self.inner).relids);
+            let mut as_inner_join = pg_sys::SpecialJoinInfo {
+                type_: NodeTag::T_SpecialJoinInfo,
+                jointype: pg_sys::JoinType::JOIN_INNER,
+                min_lefthand: left,
+                min_righthand: right,
+                syn_lefthand: left,
+                syn_righthand: right,
+                ..Default::default()
+            };
+            let kind = as_inner_join.jointype;
+            let share = |key| pg_sys::clause_selectivity(self.root, key, 0, kind, &mut as_inner_join);
+            let shares = nodes(path.path_hashclauses).into_iter().map(share);
+            let rows = (*join.outerjoinpath).rows;
+            let pairs = rows * path.inner_rows_total * shares.product::<f64>();
+            // An outer row that matches is compared until it matches, as PostgreSQL estimates it.
+            let factors = (*self.extra).semifactors;
+            let matched = factors.outer_match_frac.clamp(0.0, 1.0);
+            let compared = pairs * (1.0 - matched + matched * (2.0 / (factors.match_count + 1.0)).min(1.0));
+            let returned = if self.kind == pg_sys::JoinType::JOIN_ANTI { 1.0 - matched } else { matched };
+            let (mut all, mut keys) = (pg_sys::QualCost::default(), pg_sys::QualCost::default());
+            pg_sys::cost_qual_eval(&mut all, join.joinrestrictinfo, self.root);
+            pg_sys::cost_qual_eval(&mut keys, path.path_hashclauses, self.root);
+            let each = pg_sys::cpu_tuple_cost + all.per_tuple - keys.per_tuple;
+            (compared - rows * returned).max(0.0) * each
+        }
+    }
+}
