@@ -174,7 +174,7 @@ pub mod windowapi {
     }
 }
 
-/// Functions of the executor that are called for every entry or row. A caller crosses the guarded boundary once for
+/// Functions of the executor that are called for every entry, row or statement. A caller crosses the guarded boundary once for
 /// many calls, or not at all if none of its frames has anything to drop.
 pub mod executor {
     use super::*;
@@ -196,5 +196,11 @@ pub mod executor {
             access: AccessMethod,
             recheck: RecheckMethod,
         ) -> *mut pg_sys::TupleTableSlot;
+        pub fn standard_ExecutorRun(
+            query: *mut pg_sys::QueryDesc,
+            direction: pg_sys::ScanDirection::Type,
+            count: u64,
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))] execute_once: bool,
+        );
     }
 }

@@ -120,6 +120,17 @@ impl<'a> RowVersion<'a> {
         }
     }
 
+    /// Whether the running transaction has moved the row to another partition.
+    pub fn is_moved(self) -> bool {
+        let pg_sys::ItemPointerData { ip_blkid, ip_posid } = self.header().t_ctid;
+        // SAFETY: any number may be passed as a transaction.
+        let is_own = |deleter| unsafe { pg_sys::TransactionIdIsCurrentTransactionId(deleter) };
+        // Like PostgreSQL's macro HeapTupleHeaderIndicatesMovedPartitions.
+        (ip_blkid.bi_hi, ip_blkid.bi_lo, u32::from(ip_posid))
+            == (u16::MAX, u16::MAX, pg_sys::MovedPartitionsOffsetNumber)
+            && self.deleter().is_some_and(is_own)
+    }
+
     fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
         // SAFETY: `new` has checked that the slot is for stored heap rows. The row is on a page that the slot pins.
         unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }

@@ -12,6 +12,7 @@ use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData};
 use postgres::heap::computed::Computed;
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::Row;
+use postgres::row_movement::may_complete_move;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
@@ -35,6 +36,8 @@ struct NewRow<'a> {
     scope: GuardScopeValues<'a>,
     /// Whether an UPDATE moves the row to another partition.
     moves: bool,
+    /// Whether the row is or may be inserted by an UPDATE that has deleted it in another partition.
+    may_have_moved: bool,
     /// Whether ON CONFLICT may find another row with the same key: true for an INSERT, unless an UPDATE moves the row
     /// here.
     may_have_same_key: bool,
@@ -58,8 +61,9 @@ impl Statement {
     /// The event belongs to this statement.
     pub unsafe fn decide(&mut self, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
         let has_moved = self.begin_row(event);
+        let may_have_moved = may_complete_move(event) || has_moved;
         // SAFETY: the caller passes an event of this statement.
-        let Some(row) = (unsafe { self.new_row(event, has_moved) }) else {
+        let Some(row) = (unsafe { self.new_row(event, has_moved, may_have_moved) }) else {
             self.current.borrow_mut().registration.release();
             return self.with_mark(event, None);
         };
@@ -110,7 +114,7 @@ impl Statement {
     ///
     /// # Safety
     /// The event belongs to this statement.
-    unsafe fn new_row<'a>(&self, event: &'a RowEvent, has_moved: bool) -> Option<NewRow<'a>> {
+    unsafe fn new_row<'a>(&self, event: &'a RowEvent, has_moved: bool, may_have_moved: bool) -> Option<NewRow<'a>> {
         let (own, new) = (self.guard.own_table(), event.new_row());
         let fingerprint = match &self.generated {
             // SAFETY: the event belongs to this statement, and `generated` was made for its table.
@@ -124,6 +128,7 @@ impl Statement {
             scope: own.scope.of_row(new),
             // SAFETY: the event belongs to this statement, and `new` is its row.
             moves: is_update && unsafe { self.moves(new) },
+            may_have_moved,
             may_have_same_key: !is_update && !has_moved,
         })
     }
@@ -174,7 +179,7 @@ impl Statement {
         let (tuple, near) = match self.find_near(&query, new_text.as_ref())? {
             Outcome::SearchAgain => return Ok(Decision::SearchAgain),
             Outcome::Unique => (self.with_mark(event, None)?, None),
-            Outcome::Near(nearest) => (self.act(event, &nearest)?, Some(nearest)),
+            Outcome::Near(nearest) => (self.act(event, &nearest, row.may_have_moved)?, Some(nearest)),
         };
         // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks
         // for it.

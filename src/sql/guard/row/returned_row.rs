@@ -16,8 +16,14 @@ use crate::sql::guard::definition::action::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
 
 impl Statement {
-    /// Takes the guard's action for a row with a near-duplicate.
-    pub fn act(&self, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
+    /// Takes the guard's action for a row with a near-duplicate. `may_have_moved` says whether an UPDATE may have deleted
+    /// the row in another partition.
+    pub fn act(
+        &self,
+        event: &RowEvent,
+        nearest: &NearDuplicate,
+        may_have_moved: bool,
+    ) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
             let name = user_name_of(&event.table())?;
@@ -30,8 +36,9 @@ impl Statement {
             .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
         }
         match action {
-            // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone.
-            Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
+            // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
+            // that has been deleted in another partition: it would be lost.
+            Action::Skip if !changes_foreign_key(event) && !may_have_moved => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, Some(nearest)),
             Action::Skip | Action::Reject => {
                 self.counts.add(Some(Action::Reject));
