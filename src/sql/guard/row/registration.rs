@@ -76,14 +76,16 @@ impl Registration {
                 self.release();
             }
             for other in others {
-                lock(&other, SHARED_LOCK_MODE);
-                unlock(&other, SHARED_LOCK_MODE);
+                while_waited_for(&other, SHARED_LOCK_MODE, || {});
             }
         }
     }
 
     fn hold(&mut self, tag: pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
-        lock(&tag, mode);
+        if !try_lock(&tag, mode) {
+            // Another session has just waited for this row, and has not yet released its lock.
+            while_waited_for(&tag, mode, || try_lock(&tag, mode));
+        }
         self.held.push((tag, mode));
     }
 
@@ -171,10 +173,25 @@ fn registered_elsewhere() -> Vec<pg_sys::LOCKTAG> {
     }
 }
 
-/// Takes a lock, or waits for it. The wait can be cancelled.
-fn lock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
+/// Takes a lock for the top-level transaction, and does not wait; false if the lock is not available.
+fn try_lock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
     // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
-    for_transaction(|| unsafe { pg_sys::LockAcquire(tag, mode, false, false) });
+    for_transaction(|| unsafe { pg_sys::LockAcquire(tag, mode, false, true) })
+        != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
+}
+
+/// Waits for a lock, calls `f` while it is held, and releases it. The wait can be cancelled.
+///
+/// The lock belongs to the current resource owner. So if a timeout ends the wait after another session has granted the
+/// lock, PostgreSQL releases it with the subtransaction that fails.
+fn while_waited_for<T>(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE, f: impl FnOnce() -> T) -> T {
+    // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
+    unsafe {
+        pg_sys::LockAcquire(tag, mode, false, false);
+        let result = f();
+        pg_sys::LockRelease(tag, mode, false);
+        result
+    }
 }
 
 fn unlock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
