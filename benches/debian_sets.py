@@ -4,8 +4,8 @@
 
 Editions of one document differ between the releases as people edit. The sets are `manuals` (manual pages in several
 languages), `paragraphs` (the first paragraphs of each page) and `copyrights` (what packages of priority standard or
-above say on their copyright). simhash/benches/relations.rs reads them; their form is that of simhash/benches/quality.rs,
-but with the pairs of resemblance .8 or more only. An id begins with the language. Of equal texts only one is kept.
+above say on their copyright). benches/dedup reads them; their form is that of simhash/benches/quality.rs, but with the
+pairs of resemblance .8 or more only. An id begins with the language. Of equal texts only one is kept.
 
 apt downloads the packages from the machine's mirror, or from DEBIAN_MIRROR.
 """
@@ -155,13 +155,13 @@ def distinct(documents):
     return dict(seen.values())
 
 
-def write(folder, name, documents, texts=None):
-    """Writes documents, and the pairs of which the texts resemble each other: by default, the documents are the texts."""
+def write(folder, name, documents):
+    """Writes documents, and the pairs that resemble each other."""
     with gzip.open(folder / f"{name}.jsonl.gz", "wt") as file:
         for document, text in documents.items():
             file.write(json.dumps({"id": document, "text": text}, ensure_ascii=False) + "\n")
     with gzip.open(folder / f"{name}.pairs.tsv.gz", "wt") as file:
-        for pair in resembling(texts or documents):
+        for pair in resembling(documents):
             file.write("{}\t{}\t{:.4f}\n".format(*pair))
     print(f"{name}: {len(documents)} documents", flush=True)
 

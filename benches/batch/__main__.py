@@ -3,20 +3,15 @@
     python benches/batch RUNS ROWS FINGERPRINTS
 
 In tables of ROWS rows and of a tenth of them, all within distance 3: uniform fingerprints, and those of texts (the
-file FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Beside
-them, where they finish: the join of the blocks in plain SQL, FAISS and numpy. Then memory, and how soon a cancel is
-obeyed.
+file FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Then memory.
 
-Needs the packages of requirements.txt, PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a
-server with pg_simhash. Everything is warm; all ways take turns, in every other run in the opposite order; medians of
-RUNS runs, and of the runs' ratios.
+Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Everything is
+warm; all ways take turns, in every other run in the opposite order; medians of RUNS runs, and of the runs' ratios.
 """
 
 import sys
 from statistics import median
 
-import cancels
-import otherwise
 from statements import psql, seconds, value
 from ways import FULL, MEMORY, WAYS
 
@@ -41,10 +36,7 @@ def main():
         tables = {size: f"{distribution}_{size}" for size in sizes}
         judged += judge(distribution, tables, measure(tables.values(), runs), rows)
     judged += identical(sizes[0], runs)
-    for distribution in ("uniform", "text"):
-        otherwise.report(f"{distribution}_{sizes[0]}", sizes[0], sizes[0] // 20)
     memory(f"uniform_{rows}", rows)
-    judged += cancels.cancel(f"uniform_{rows}", rows)
     print()
     if rows != FULL:
         print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")

@@ -1,8 +1,10 @@
-"""How soon a cancel is obeyed.
+"""How soon pairs, clusters and components obey a cancel.
 
     python benches/batch/cancels.py ROWS
 
-This part alone, in a table of ROWS uniform fingerprints: it wants a quiet machine more than the others do.
+In a table of ROWS uniform fingerprints, and of half as many pairs of ids. It wants a quiet machine more than the other
+measurements do. Needs the packages of requirements.txt, PYTHONPATH=benches, and psql's environment (PGHOST and so on)
+pointing to a server with pg_simhash.
 """
 
 import random
@@ -11,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
+import components
 import psycopg
 from statements import environment, psql, value
 from ways import ARRAYS, FULL, MEMORY, WAYS
@@ -26,37 +29,38 @@ BRUTE_ROWS, BRUTE_DISTANCE = 300_000, 19
 def main():
     rows = int(sys.argv[1])
     print(f"shared_buffers {value('SHOW shared_buffers')}, no JIT, no parallel workers; {rows:,} uniform fingerprints")
-    psql(f"CREATE UNLOGGED TABLE uniform AS SELECT i AS id, hashint8extended(i, 0) AS fp"
-         f" FROM generate_series(1, {rows}::bigint) AS i", "VACUUM ANALYZE uniform")
-    print()
-    for line, reached in cancel("uniform", rows):
-        print(f"{line}: {'reached' if reached else 'MISSED'}")
+    psql("CREATE UNLOGGED TABLE cancelled AS SELECT i AS id, hashint8extended(i, 0) AS fp"
+         f" FROM generate_series(1, {rows}::bigint) AS i", "VACUUM ANALYZE cancelled")
+    print(f"seconds from pg_cancel_backend to the error, at up to {CANCELS} random moments of each")
+    ours, own = statements(rows)
+    for settings in ({}, MEMORY):
+        memory = settings.get("work_mem") or value("SHOW work_mem")
+        # PostgreSQL's own part of the others: no bar is below what it takes.
+        bar = max(CANCEL_BAR, *(cancelled(name, statement, memory, settings) for name, statement in own.items()))
+        worst = max(cancelled(name, statement, memory, settings) for name, statement in ours.items())
+        print(f"work_mem {memory}: cancelled in {worst * 1e3:.0f} ms at the worst, bar {bar * 1e3:.0f}:"
+              f" {'reached' if worst <= bar else 'MISSED'}", flush=True)
 
 
-def cancel(table, rows):
-    """Cancels statements at random moments, with the server's own work_mem and with that of the other measurements."""
+def statements(rows):
+    """The statements that are cancelled, by name; and those parts of them that are PostgreSQL's alone."""
     brute_rows = BRUTE_ROWS if rows == FULL else BRUTE_ROWS // 10
-    brute = f"(SELECT * FROM {table} LIMIT {brute_rows}) AS few"
-    # The first two are PostgreSQL's own part of the next two.
-    statements = {
-        f"two array_agg of {rows:,}": WAYS["arrays"].format(table=table),
-        f"ntile of {rows:,}": WAYS["window"].format(table=table),
-        f"pairs of {rows:,}": WAYS["pairs"].format(table=table),
-        f"clusters of {rows:,}": WAYS["clusters"].format(table=table),
+    brute = f"(SELECT * FROM cancelled LIMIT {brute_rows}) AS few"
+    ours = {
+        f"pairs of {rows:,}": WAYS["pairs"].format(table="cancelled"),
+        f"clusters of {rows:,}": WAYS["clusters"].format(table="cancelled"),
         f"pairs of {brute_rows:,} at distance {BRUTE_DISTANCE}":
             f"SELECT count(*) FROM {ARRAYS.format(table=brute)}, simhash_pairs(ids, fps, {BRUTE_DISTANCE})",
     }
-    print(f"\nseconds from pg_cancel_backend to the error, at up to {CANCELS} random moments of each")
-    judged = []
-    for settings in ({}, MEMORY):
-        memory = settings.get("work_mem") or value("SHOW work_mem")
-        taken = [cancelled(name, statement, memory, settings) for name, statement in statements.items()]
-        worst = max(taken[2:])
-        judged.append((
-            f"work_mem {memory}: cancelled in {worst * 1e3:.0f} ms at the worst, bar {CANCEL_BAR * 1e3:.0f}",
-            worst <= CANCEL_BAR,
-        ))
-    return judged
+    own = {
+        f"two array_agg of {rows:,}": WAYS["arrays"].format(table="cancelled"),
+        f"ntile of {rows:,}": WAYS["window"].format(table="cancelled"),
+    }
+    for name in ("bigint", "text"):
+        table = components.load(name, rows // 2, prefix="cancelled")
+        ours[f"components of {rows // 2:,} pairs of {name}"] = components.WAYS["components"].format(table=table)
+        own[f"array_agg of {rows // 2:,} pairs of {name}"] = components.WAYS["arrays"].format(table=table)
+    return ours, own
 
 
 def cancelled(name, statement, memory, settings):

@@ -1,21 +1,18 @@
 """What simhash_components costs beside PostgreSQL's own sort of the same ids.
 
-    python benches/batch/components.py RUNS PAIRS [cancel]
+    python benches/batch/components.py RUNS PAIRS
 
 PAIRS pairs and half of them, in components of up to ten ids; ids and pairs in random order. Bigints and timestamps are
 sorted by their digits, and UUIDs and texts in the collation "C" by PostgreSQL's abbreviated keys of 8 bytes and then by
 comparison. Half of the pairs also of texts whose first 8 bytes are the same, which are sorted by comparison alone. Then
-memory, and how soon a cancel is obeyed: with `cancel`, only that. Times are medians of RUNS runs, and of the runs'
-ratios.
+memory. Times are medians of RUNS runs, and of the runs' ratios.
 
-Needs the packages of requirements.txt, PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a
-server with pg_simhash.
+Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 """
 
 import sys
 from statistics import median
 
-import cancels
 from statements import psql, seconds, value
 from ways import MEMORY
 
@@ -42,20 +39,15 @@ def main():
         f"shared_buffers {value('SHOW shared_buffers')}, work_mem {MEMORY['work_mem']}, no JIT, no parallel workers;"
         f" medians of {runs} runs, in seconds"
     )
-    if sys.argv[3:] == ["cancel"]:
-        for name in ("bigint", "text"):
-            load(name, pairs // 2)
-        return cancel(pairs // 2)
     for name in TYPES:
         measure(load(name, pairs // 2), name, pairs // 2, runs)
     for name in ("bigint", "uuid"):
         measure(load(name, pairs), name, pairs, runs)
     memory(pairs // 2)
-    cancel(pairs // 2)
 
 
-def load(name, size):
-    table = f"{name}_{size}"
+def load(name, size, prefix="components"):
+    table = f"{prefix}_{name}_{size}"
     a, b = (TYPES[name].format(id=id) for id in ("a", "a / 10 * 10 + other"))
     psql(
         f"CREATE UNLOGGED TABLE {table} AS SELECT {a} AS a, {b} AS b FROM (SELECT"
@@ -89,23 +81,9 @@ def memory(size):
     for name in TYPES:
         peaks = {}
         for way in ("arrays", "components"):
-            (*_, (kilobytes,)) = psql(WAYS[way].format(table=f"{name}_{size}"), high, **MEMORY)
+            (*_, (kilobytes,)) = psql(WAYS[way].format(table=f"components_{name}_{size}"), high, **MEMORY)
             peaks[way] = int(kilobytes) * 1024 / size
         print(f"  {name:<10} {peaks['components']:>6.1f} {peaks['components'] - peaks['arrays']:>6.1f}", flush=True)
-
-
-def cancel(size):
-    """Cancels it at random moments, and the making of its arrays alone, which is PostgreSQL's own part."""
-    print(f"\nseconds from pg_cancel_backend to the error, at up to {cancels.CANCELS} random moments of each")
-    for name in ("bigint", "text"):
-        worst = {
-            way: cancels.cancelled(f"{way} of {size:,} pairs of {name}", WAYS[way].format(table=f"{name}_{size}"),
-                                   MEMORY["work_mem"], MEMORY)
-            for way in ("arrays", "components")
-        }
-        reached = "reached" if worst["components"] <= max(cancels.CANCEL_BAR, worst["arrays"]) else "MISSED"
-        print(f"  {name}: cancelled in {worst['components'] * 1e3:.0f} ms at the worst, bar"
-              f" {cancels.CANCEL_BAR * 1e3:.0f}, or as the arrays alone: {reached}", flush=True)
 
 
 if __name__ == "__main__":

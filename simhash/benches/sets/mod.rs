@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use crate::documents;
 
@@ -16,44 +15,26 @@ pub const NEAR: f64 = 0.9;
 /// Documents with their true near-duplicates.
 pub struct Set {
     pub name: String,
-    /// The names of the documents.
-    #[allow(dead_code, reason = "not every benchmark names its documents")]
-    pub ids: Vec<String>,
     pub texts: Vec<String>,
     /// Pairs of documents, with their resemblance J.
     pub resembling: Vec<(usize, usize, f64)>,
 }
 
-/// Reports on each set in the folders that are the program's arguments.
-#[allow(dead_code, reason = "not every benchmark has folders alone as arguments")]
-pub fn report_each(mut report: impl FnMut(&Set)) -> ExitCode {
-    for folder in std::env::args().skip(1).filter(|argument| argument != "--bench") {
-        match read_sets(Path::new(&folder)) {
-            Ok(sets) => sets.iter().for_each(&mut report),
-            Err(error) => {
-                eprintln!("cannot read {folder}: {error}");
-                return ExitCode::FAILURE;
-            }
-        }
+impl Set {
+    /// The number of pairs with at least this J.
+    pub fn pairs_from(&self, least: f64) -> usize {
+        self.resembling.iter().filter(|pair| pair.2 >= least).count()
     }
-    ExitCode::SUCCESS
-}
-
-/// A share of a number in hundredths; "-" of nothing.
-#[allow(dead_code, reason = "not every benchmark prints shares")]
-pub fn share(part: usize, whole: usize) -> String {
-    if whole == 0 { "-".to_owned() } else { format!("{:.2}", part as f64 / whole as f64) }
 }
 
 /// The sets in a folder, by name.
 pub fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let file = entry?.file_name();
+        let name = file.to_str().and_then(|file| file.strip_suffix(".jsonl.gz"));
+        names.extend(name.filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file()).map(str::to_owned));
     }
-    let mut names: Vec<String> = std::fs::read_dir(folder)?
-        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".jsonl.gz")?.to_owned()))
-        .filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file())
-        .collect();
     names.sort();
     names.into_iter().map(|name| read_set(folder, name)).collect()
 }
@@ -71,6 +52,5 @@ fn read_set(folder: &Path, name: String) -> io::Result<Set> {
     let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();
     let resembling =
         resembling.ok_or_else(|| io::Error::other(format!("{name}: pairs that do not fit the documents")))?;
-    let (ids, texts) = documents.into_iter().map(|document| (document.id, document.text)).unzip();
-    Ok(Set { name, ids, texts, resembling })
+    Ok(Set { name, texts: documents.into_iter().map(|document| document.text).collect(), resembling })
 }
