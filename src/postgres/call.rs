@@ -1,6 +1,5 @@
 //! The running call of a function.
 
-use std::ffi::c_int;
 use std::marker::PhantomData;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -36,12 +35,6 @@ impl<'a> Call<'a> {
     pub fn expression(self) -> Option<Expression> {
         // SAFETY: `fn_expr` is null or a valid expression, which outlives the call.
         unsafe { Expression::new((*(*self.info).flinfo).fn_expr) }
-    }
-
-    /// Whether the function has an argument at this position, from 0.
-    pub fn has_argument(self, position: c_int) -> bool {
-        // SAFETY: a running call knows its number of arguments.
-        position < unsafe { (*self.info).nargs }.into()
     }
 
     /// The `context` of the call, if it is a node of type `tag`.

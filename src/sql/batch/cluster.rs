@@ -50,7 +50,7 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     number_of_current_row(call, RESULT_NAME, |window| {
-        let Some(verified) = VerifiedArguments::read(call, window)? else { return Ok(()) };
+        let Some(verified) = VerifiedArguments::read(window)? else { return Ok(()) };
         // If the content is the constant NULL, so are all clusters, as with a NULL distance.
         if verified.criterion.resemblance.is_some() && !has_content(call, window)? {
             return Ok(());

@@ -17,7 +17,7 @@ fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>,
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     number_of_current_row(call, "duplicates", |window| {
-        let Some(verified) = VerifiedArguments::read(call, window)? else { return Ok(()) };
+        let Some(verified) = VerifiedArguments::read(window)? else { return Ok(()) };
         let reporter = Reporter::new("simhash_duplicate_of", window.rows, verified.progress);
         let rows = read_fingerprints(window, &reporter)?;
         let kept = verified.verify::<Kept>(window, rows, &reporter)?;

@@ -5,7 +5,6 @@ use std::ffi::c_int;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
-use postgres::call::Call;
 use postgres::error::{algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::decode;
@@ -13,7 +12,6 @@ use postgres::window::Window;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
 use simhash::pairs::{Component, Criterion, Rows, Verification};
-use simhash::search::nearness::Nearness;
 
 use super::progress::Reporter;
 use crate::sql::arguments::{check_distance, check_resemblance};
@@ -27,7 +25,6 @@ const MAX_DISTANCE_ARGUMENT: c_int = 2;
 const RESEMBLANCE_ARGUMENT: c_int = 3;
 const OPTIONS_ARGUMENT: c_int = 4;
 const PROGRESS_ARGUMENT: c_int = 5;
-/// Missing in the declarations of version 0.3.0, without radii.
 const RADII_ARGUMENT: c_int = 6;
 
 /// Bytes of features that are in memory at once, unless `work_mem` is larger. With a tenth of this, the rows of a
@@ -43,7 +40,7 @@ pub struct VerifiedArguments {
 
 impl VerifiedArguments {
     /// Reads the arguments; None if the distance, the radii or the options are NULL.
-    pub fn read(call: Call<'_>, window: &Window) -> Result<Option<Self>, ErrorReport> {
+    pub fn read(window: &Window) -> Result<Option<Self>, ErrorReport> {
         let max_distance = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()?;
         let resemblance = window.argument(RESEMBLANCE_ARGUMENT).map(check_resemblance).transpose()?;
         let options = window
@@ -52,12 +49,8 @@ impl VerifiedArguments {
             .map(read_options)
             .transpose()?;
         let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
-        let near = match max_distance {
-            Some(distance) if call.has_argument(RADII_ARGUMENT) => {
-                window.array(RADII_ARGUMENT).map(|radii| check_radii(distance, &radii)).transpose()?
-            }
-            distance => distance.map(Nearness::within),
-        };
+        let radii = max_distance.zip(window.array(RADII_ARGUMENT));
+        let near = radii.map(|(distance, radii)| check_radii(distance, &radii)).transpose()?;
         Ok(near.zip(options).map(|(near, options)| Self {
             criterion: Criterion { near, resemblance },
             progress,

@@ -1,7 +1,7 @@
 //! `simhash_guard` and `simhash_unguard`: create the trigger on a table, and drop it.
 
 use std::collections::HashSet;
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -45,9 +45,6 @@ const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
-/// The position of the first argument that the declaration of version 0.3.0 lacks.
-const RADII_ARGUMENT: c_int = 9;
-
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard(
@@ -67,8 +64,7 @@ fn simhash_guard(
 ) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let has_radii = call.has_argument(RADII_ARGUMENT);
-    let criterion = AskedCriterion::read(max_distance, radii, resemblance, options, has_radii)?;
+    let criterion = AskedCriterion::read(max_distance, radii, resemblance, options)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
     let target = required(target, "target")?;
@@ -90,39 +86,6 @@ fn simhash_guard(
         let table = Target::lock(target, GUARD_LOCK)?;
         as_owner(table.owner, || guard.install(&table))
     })
-}
-
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
-/// condition.
-#[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)] // The SQL function has as many.
-fn simhash_guard_texts(
-    target: Option<pg_sys::Oid>,
-    action: Option<RawText<'_>>,
-    max_distance: Option<i32>,
-    scope: Option<AnyArray>,
-    mark_column: Option<&CStr>,
-    fingerprint: Option<&CStr>,
-    resemblance: Option<f64>,
-    log_to: Option<pg_sys::Oid>,
-    log_columns: Option<AnyArray>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
-    simhash_guard(
-        target,
-        action,
-        max_distance,
-        scope,
-        mark_column,
-        fingerprint,
-        resemblance,
-        log_to,
-        log_columns,
-        None,
-        None,
-        None,
-        fcinfo,
-    )
 }
 
 #[pg_extern(sql = false)]

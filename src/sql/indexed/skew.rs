@@ -51,21 +51,9 @@ fn simhash_skew(
     let rows = skew_rows(target, fingerprint, searches, &Scope::read(scope)?)?;
     Ok(TableIterator::new(rows.map(|row| {
         let (within, radii, found) = (row.near.max_distance(), row.near.radii().collect(), recall(row.near));
-        let (blocks, indexed, probes, commonest, candidates, worst, cost, best) = row.into_columns();
+        let SkewRow { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = row;
         (blocks, indexed, probes, commonest, candidates, worst, cost, best, within, radii, found)
     })))
-}
-
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
-#[pg_extern(sql = false)]
-fn simhash_skew_scoped(
-    target: pg_sys::Oid,
-    fingerprint: &CStr,
-    max_distance: i32,
-    scope: AnyArray,
-) -> Result<TableIterator<'static, (i32, bool, i64, Vec<f64>, f64, f64, f64, bool)>, ErrorReport> {
-    let rows = skew_rows(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
-    Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }
 
 /// The number of blocks of a search, and which fingerprints it finds.
@@ -82,14 +70,6 @@ struct SkewRow {
     worst: f64,
     cost: f64,
     best: bool,
-}
-
-impl SkewRow {
-    /// The row's columns, except the columns for the nearness.
-    fn into_columns(self) -> (i32, bool, i64, Vec<f64>, f64, f64, f64, bool) {
-        let Self { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = self;
-        (blocks, indexed, probes, commonest, candidates, worst, cost, best)
-    }
 }
 
 /// The searches within a distance, with all layouts.

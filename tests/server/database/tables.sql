@@ -10,7 +10,7 @@ SET client_min_messages = warning;
 \o /dev/null
 
 CREATE SCHEMA extensions;
--- Another version than the newest, if one is named: psql -v version=0.3.0
+-- Another version than the newest, if one is named: psql -v version=1.0.0
 \if :{?version}
 CREATE EXTENSION pg_simhash SCHEMA extensions VERSION :'version';
 \else

@@ -55,14 +55,12 @@ const PREFERRED_BLOCKS: [usize; 1 + (*BLOCK_COUNTS.end() - *BLOCK_COUNTS.start()
 
 impl AskedCriterion {
     /// Reads the arguments of an SQL function. NULL means the default distance, the default radii, no comparison of
-    /// texts, and the options of the fingerprints. `has_radii` is false for a function as version 0.3.0 declares it:
-    /// without radii, candidates are found by the distance alone.
+    /// texts, and the options of the fingerprints.
     pub fn read(
         max_distance: Option<i32>,
         radii: Option<AnyArray>,
         resemblance: Option<f64>,
         options: Option<RawJsonb<'_>>,
-        has_radii: bool,
     ) -> Result<Self, ErrorReport> {
         let resemblance = match resemblance {
             None => AskedResemblance::Off,
@@ -70,7 +68,6 @@ impl AskedCriterion {
             Some(least) => AskedResemblance::Least(check_resemblance(least)?),
         };
         let radii = radii.map(|radii| check_radii(0, &radii)).transpose()?.map(|near| near.radii().collect());
-        let radii = radii.or((!has_radii).then(Vec::new));
         // SAFETY: an argument or a constant of type jsonb.
         let to_text = |options| unsafe { to_json_text(options) };
         let checked = |options| read_options(OptionsDocument::Jsonb(options)).and_then(|_| to_text(options));

@@ -1,6 +1,6 @@
 //! `simhash_preview`: the near-duplicates that a guard would find among a table's existing rows.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -23,9 +23,6 @@ use crate::sql::arguments::{name, required};
 use crate::sql::guard::definition::among::AskedCondition;
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
-
-/// The position of the first argument that the declaration of version 0.3.0 lacks.
-const RADII_ARGUMENT: c_int = 6;
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
@@ -59,8 +56,7 @@ fn simhash_preview_radii(
 > {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let has_radii = call.has_argument(RADII_ARGUMENT);
-    let asked = AskedCriterion::read(max_distance, radii, resemblance, options, has_radii)?;
+    let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let scope = names(&required(scope, "scope")?, "scope")?;
     let fingerprint = name(fingerprint, "fingerprint")?;
@@ -105,35 +101,4 @@ fn simhash_preview_radii(
             text(earlier_text),
         )
     })))
-}
-
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
-/// condition.
-#[pg_extern(sql = false)]
-fn simhash_preview(
-    target: Option<pg_sys::Oid>,
-    max_distance: Option<i32>,
-    resemblance: Option<f64>,
-    scope: Option<AnyArray>,
-    fingerprint: Option<&CStr>,
-    sample: Option<i32>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            Option<i32>,
-            bool,
-            i64,
-            f64,
-            Option<f64>,
-            Option<AnyElement>,
-            Option<AnyElement>,
-            Option<AnyElement>,
-            Option<AnyElement>,
-        ),
-    >,
-    ErrorReport,
-> {
-    simhash_preview_radii(target, max_distance, resemblance, scope, fingerprint, sample, None, None, None, fcinfo)
 }
