@@ -423,7 +423,7 @@ impl Table {
         let columns = random.below(2) == 0;
         let covering = random.one_of(&["NULL", "NULL", "false"]);
         self.setup.push(format!(
-            "SELECT simhash_attach('{name}', 'fp', {blocks}, prefix => 'attached', covering => {covering}, \
+            "SELECT simhash_attach('{name}', 'fp', blocks => {blocks}, prefix => 'attached', covering => {covering}, \
              scope => '{scope}', columns => {columns})"
         ));
     }

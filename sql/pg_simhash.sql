@@ -274,51 +274,28 @@ COMMENT ON FUNCTION simhash_near(bigint, bigint, integer, integer[]) IS
 -- Attach ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(
-    target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
-    covering boolean DEFAULT NULL, scope text[] DEFAULT '{}', columns boolean DEFAULT true
+    target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
+    columns boolean DEFAULT true, prefix name DEFAULT 'simhash'
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_attach_scoped_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean, text[], boolean) IS
-    'gives a table the fingerprint column of a source column, its block columns and a covering btree on each';
+COMMENT ON FUNCTION simhash_attach(regclass, name, jsonb, integer, text[], boolean, name) IS
+    'gives a table the fingerprint column of a source column, its block columns and a btree on each; or, without columns, btrees on expressions alone';
+
+CREATE FUNCTION simhash_index_commands(
+    target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
+    prefix name DEFAULT 'simhash'
+) RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index_commands(regclass, name, jsonb, integer, text[], name) IS
+    'lists commands that build the indexes of simhash_attach without columns concurrently, and runs none of them: psql''s \gexec does';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_detach(regclass, name) IS
-    'takes away what simhash_attach or simhash_attach_online made, and only that';
-
--- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills the column, and indexes on
--- expressions.
-
-CREATE FUNCTION simhash_attach_online(
-    target regclass, source name, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
-) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_attach_online_wrapper'
-    LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach_online(regclass, name, jsonb, name) IS
-    'gives a table an empty fingerprint column and a trigger that keeps it up to date, without a rewrite';
-
-CREATE PROCEDURE simhash_fill(target regclass, prefix name DEFAULT 'simhash', batch_pages integer DEFAULT 1000)
-    AS 'MODULE_PATHNAME', 'simhash_fill_wrapper'
-    LANGUAGE c;
-COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
-    'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
-
-CREATE FUNCTION simhash_index_commands(
-    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL,
-    scope text[] DEFAULT '{}'
-) RETURNS SETOF text
-    AS 'MODULE_PATHNAME', 'simhash_index_commands_scoped_wrapper'
-    LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean, text[]) IS
-    'lists commands that build the missing block indexes concurrently, and runs none of them: psql''s \gexec does';
-
-CREATE FUNCTION simhash_update() RETURNS trigger
-    AS 'MODULE_PATHNAME', 'simhash_update_wrapper'
-    LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_update() IS
-    'trigger that keeps a fingerprint column up to date; its arguments: fingerprint column, source column, options';
+    'takes away what simhash_attach made, and only that';
 
 -- Layouts --------------------------------------------------------------------
 

@@ -39,12 +39,3 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
         result
     }
 }
-
-/// Like [`as_owner`], for statements that run the table's triggers. A trigger may need the caller's search path, or an
-/// action that a restricted operation forbids, such as deferring a constraint. So if the caller is the owner, who may
-/// run the triggers anyway, nothing is restricted, and the search path stays. `f` must schema-qualify every name.
-pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
-    // SAFETY: no arguments, no conditions.
-    let is_owner = unsafe { pg_sys::GetUserId() } == owner;
-    if is_owner { with_settings(f) } else { as_owner(owner, f) }
-}

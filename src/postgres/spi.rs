@@ -16,7 +16,7 @@ use super::text::{from_server, to_server};
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
     // SAFETY: no arguments, no conditions.
     let user = unsafe { pg_sys::GetUserId() };
-    PgTryBuilder::new(|| connected(0, || run(statement, false)))
+    PgTryBuilder::new(|| connected(|| run(statement, false)))
         .catch_when(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, |error| {
             // SAFETY: no arguments, no conditions; the name is NUL-terminated, or null.
             let user = unsafe {
@@ -39,20 +39,10 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
         .execute()
 }
 
-/// Runs `statement`, then commits the transaction. Allowed only where [`pg_sys::SPI_inside_nonatomic_context`] is true.
-pub fn execute_and_commit<T>(statement: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
-    connected(pg_sys::SPI_OPT_NONATOMIC, || {
-        let result = statement()?;
-        // SAFETY: SPI is connected. In an atomic context, PostgreSQL raises an error.
-        unsafe { pg_sys::SPI_commit() };
-        Ok(result)
-    })
-}
-
 /// The first column of a query's result, without NULLs. The query sees everything that is committed now, including
 /// commits while this statement waited for a lock.
 pub fn query_strings(query: &str) -> Result<Vec<String>, ErrorReport> {
-    connected(0, || {
+    connected(|| {
         // SAFETY: a transaction is running. After a successful query, its table has `numvals` rows, and lives until
         // SPI_finish.
         unsafe {
@@ -68,10 +58,10 @@ pub fn query_strings(query: &str) -> Result<Vec<String>, ErrorReport> {
     })
 }
 
-fn connected<T>(options: u32, f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
+fn connected<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
     // SAFETY: each connection is finished here or, if `f` fails, by PostgreSQL at the end of the transaction.
     unsafe {
-        check(pg_sys::SPI_connect_ext(options as i32))?;
+        check(pg_sys::SPI_connect())?;
         let result = f()?;
         check(pg_sys::SPI_finish())?;
         Ok(result)

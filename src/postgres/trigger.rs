@@ -129,6 +129,22 @@ pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     }
 }
 
+/// Whether the condition of a BEFORE trigger for each row refers to OLD or NEW as a whole.
+pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
+    let before_each_row = pg_sys::TRIGGER_TYPE_BEFORE | pg_sys::TRIGGER_TYPE_ROW;
+    if trigger.tgqual.is_null() || trigger.tgtype as u32 & before_each_row != before_each_row {
+        return false;
+    }
+    // SAFETY: the condition is a stored expression, in which OLD and NEW are these relations.
+    unsafe {
+        let condition = pg_sys::stringToNode(trigger.tgqual).cast();
+        let mut columns = std::ptr::null_mut();
+        pg_sys::pull_varattnos(condition, pg_sys::PRS2_OLD_VARNO, &mut columns);
+        pg_sys::pull_varattnos(condition, pg_sys::PRS2_NEW_VARNO, &mut columns);
+        pg_sys::bms_is_member(-pg_sys::FirstLowInvalidHeapAttributeNumber, columns)
+    }
+}
+
 /// The table of the trigger from which a partition's trigger was cloned, at the highest level; None if that trigger was
 /// dropped.
 pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {

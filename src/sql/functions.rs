@@ -59,10 +59,6 @@ impl ExtensionSchema {
         })
     }
 
-    pub fn oid(self) -> Oid {
-        self.0
-    }
-
     /// The function with this name and exactly these argument types; None if it does not exist.
     ///
     /// Only functions in C count, which only superusers can create. If the library is newer than the extension in a

@@ -21,14 +21,10 @@ pub struct Index {
     /// Whether queries may use the index: it is built and is not being dropped. On a partitioned table, all partitions
     /// have it.
     pub is_valid: bool,
-    /// False if an interrupted DROP INDEX CONCURRENTLY has left the index behind.
-    pub is_live: bool,
     /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
     /// Whether the index is neither unique nor of a constraint.
     pub is_unconstrained: bool,
-    /// Whether all keys have the default order: ascending, NULLs last.
-    pub has_default_order: bool,
 }
 
 /// A key of an index.
@@ -83,10 +79,8 @@ impl Index {
                 columns: columns.to_vec(),
                 is_partial: has_in_pg_index(index, pg_sys::Anum_pg_index_indpred),
                 is_valid,
-                is_live: row.indislive,
                 is_partition: index.is_partition(),
                 is_unconstrained: !constrains,
-                has_default_order: (0..count).all(|position| *index.rd_indoption.add(position) == 0),
             })
         }
     }
@@ -94,11 +88,6 @@ impl Index {
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
-    }
-
-    /// The attnum in the index of a key or included column of the table; None if the index does not have the column.
-    pub fn attnum_of(&self, column: i16) -> Option<i16> {
-        self.columns.iter().position(|&found| found == column).map(|position| position as i16 + 1)
     }
 
     /// The columns in order, keys before included columns; 0 for an expression.

@@ -163,14 +163,6 @@ impl Relation {
         // SAFETY: the table is open.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
     }
-
-    /// The relfilenumber of the table; a rewrite changes it.
-    pub fn file_number(&self) -> Oid {
-        #[cfg(feature = "pg15")]
-        return self.rd_node.relNode;
-        #[cfg(not(feature = "pg15"))]
-        return self.rd_locator.relNumber;
-    }
 }
 
 /// The name of a relation that need not be open; None if it does not exist.

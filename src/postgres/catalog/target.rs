@@ -70,11 +70,6 @@ impl Target {
         })
     }
 
-    /// The same relation with its names locked, for a target with the lock of a SELECT.
-    pub fn with_locked_names(&self) -> Result<Self, ErrorReport> {
-        Self::locked(self.oid, true)
-    }
-
     /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
     /// owns one of them.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
@@ -122,10 +117,6 @@ impl Target {
     /// The planner's estimate of the rows; 0 for a partitioned table.
     pub fn estimated_rows(&self) -> f64 {
         if self.is_ordinary() { self.open().estimated_rows() } else { 0.0 }
-    }
-
-    pub fn page_count(&self) -> u32 {
-        self.open().page_count()
     }
 
     fn check_kind(&self) -> Result<(), ErrorReport> {

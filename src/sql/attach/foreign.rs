@@ -22,31 +22,17 @@ pub struct GeneratedFingerprint<'a> {
     pub source: &'a str,
 }
 
-/// Refuses foreign tables, for a command that creates triggers: postgres_fdw would send the trigger's values to a
-/// server that computes them itself.
-pub fn check_has_none(family: &[Target]) -> Result<(), ErrorReport> {
-    let Some(table) = family.iter().find(|member| member.is_foreign()) else { return Ok(()) };
-    let kind = if table.open().is_partition() { "partition" } else { "table" };
-    let message = format!("{kind} \"{}\" is a foreign table", table.name);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-        .set_detail("A trigger here would send a fingerprint that its server computes.")
-        .set_hint(sendable(format!(
-            "Attach the table on its server \"{}\". Then call simhash_attach with columns => false here.",
-            server_name(table.oid)?
-        ))))
-}
-
 /// Reads a row of each foreign table with the attached columns. An error if one of them does not exist on its server,
 /// or if this server computes another fingerprint.
 pub fn check_columns(
     family: &[Target],
     columns: &[&str],
-    fingerprint: Option<&GeneratedFingerprint<'_>>,
+    fingerprint: &GeneratedFingerprint<'_>,
 ) -> Result<(), ErrorReport> {
     for table in family.iter().filter(|member| member.is_foreign()) {
         let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
         read(table, columns, &format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql()))?;
-        let Some(GeneratedFingerprint { column, expression, source }) = fingerprint else { continue };
+        let GeneratedFingerprint { column, expression, source } = fingerprint;
         let query = format!(
             "SELECT FROM (SELECT {} IS DISTINCT FROM {expression} AS is_other FROM ONLY {} WHERE {} IS NOT NULL \
              LIMIT 1) AS found WHERE is_other",
@@ -112,8 +98,7 @@ fn other_fingerprints(table: &Target) -> Result<ErrorReport, ErrorReport> {
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("A row has another fingerprint there than the same text has here, or none.")
         .set_hint(sendable(format!(
-            "Attach the table on its server \"{}\" with the same options. After simhash_attach_online, call \
-             simhash_fill there.",
+            "Attach the table on its server \"{}\" with the same options.",
             server_name(table.oid)?
         ))))
 }

@@ -1,101 +1,106 @@
-//! The indexes of a table with their names.
+//! The btrees on the blocks of a fingerprint: the existing ones, and the commands that create them.
+//!
+//! The fingerprint is in each entry, so that a search fetches near rows only. PostgreSQL includes no expressions in an
+//! index, so in an index without columns the fingerprint is a key:
+//!
+//! ```sql
+//! CREATE INDEX ON docs (simhash_block0) INCLUDE (simhash);
+//! CREATE INDEX ON docs (simhash_block(simhash(body), 0, 4), simhash(body));
+//! ```
 
-use std::ops::Deref;
-
-use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
-use postgres::catalog::column::Column;
+use pgrx::spi::quote_identifier;
 use postgres::catalog::index::Index;
-use postgres::catalog::names::relation_sql;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::spi::query_strings;
 
-use super::index_names::{IndexNames, leftover_label, name_of_block};
+use super::index_names::IndexNames;
+use super::label::Maker;
 use super::prefix::Prefix;
-use crate::sql::indexed::layouts::BlockKey;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::layouts::{TableFingerprint, block_keys, fingerprint_in, has_own_equality};
+use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::source::Source;
 
-/// An index with its name.
-pub struct NamedIndex {
-    index: Index,
-    pub name: String,
+/// The indexes of a layout that the user asks for.
+pub struct BlockIndexes<'a> {
+    pub schema: ExtensionSchema,
+    pub prefix: &'a Prefix,
+    pub source: &'a Source,
+    pub blocks: i32,
+    pub scope: &'a Scope,
+    /// Whether fingerprint and blocks are columns of the prefix, rather than expressions in the indexes.
+    pub has_columns: bool,
 }
 
-impl NamedIndex {
-    /// The indexes of a table, including those that an interrupted command has left.
-    pub fn all_of(table: &Target) -> Result<Vec<Self>, ErrorReport> {
-        let live = table.open().indexes();
-        // A dead index may have been dropped by now, because the lock on its table does not prevent that.
-        let dead =
-            dead_of(table)?.into_iter().filter(|dead| !live.contains(dead)).filter_map(Relation::open_for_planning);
+impl BlockIndexes<'_> {
+    /// The indexes of a table that serve searches by a block within the scope. Indexes under another prefix do not
+    /// count, because they go with that prefix. Indexes that are not valid are listed too.
+    pub fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>, ErrorReport> {
+        let relation = table.open();
+        let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for index in live.iter().copied().map(Relation::open).chain(dead) {
-            let Some(index) = Index::read(&index) else { continue };
-            let name = index.name()?;
-            found.push(Self { index, name });
+        for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
+            let key = block_keys(&relation, &index).next();
+            if let Some(key) = key
+                && !index.is_partial
+                && (key.call.block, key.call.blocks, &key.scope) == (block, self.blocks, &scope)
+                && has_own_equality(&relation, &index, &scope)
+                && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
+                && fingerprint_in(&relation, &index, TableFingerprint::Expression(key.call.fingerprint)).is_some()
+                && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
+            {
+                found.push(index);
+            }
         }
         Ok(found)
     }
 
-    /// Whether the index has a column, so that its value can be read without fetching the row.
-    pub fn covers(&self, column: Option<pg_sys::AttrNumber>) -> bool {
-        column.is_some_and(|column| self.attnum_of(column).is_some())
-    }
-
-    /// Locks the index as DROP INDEX does, so that it cannot be renamed before that command. Returns its quoted name;
-    /// None if the index was dropped.
-    pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
-        // SAFETY: any OID may be locked.
-        unsafe { pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE) };
-        // The index is in its table's schema, whose name is locked.
-        relation_sql(self.oid)
-    }
-
-    /// Whether the index has the definition and the name that attach would give it for this block of the fingerprint,
-    /// or the name that an interrupted REINDEX CONCURRENTLY leaves.
-    pub fn is_as_made(
+    /// The commands that create an index and label it: `create` is the beginning of the first, `table` the quoted name.
+    /// Returns the name of the index and the commands.
+    pub fn create(
         &self,
+        names: &mut IndexNames,
+        create: &str,
         table: &Target,
-        fingerprint: Option<pg_sys::AttrNumber>,
-        prefix: &Prefix,
-        key: &BlockKey,
-    ) -> Result<bool, ErrorReport> {
-        let has_only_ours = match self.columns()[self.keys.len()..] {
-            [] => true,
-            [included] => Some(included) == fingerprint,
-            _ => false,
+        only: &str,
+        block: i32,
+    ) -> Result<(String, [String; 2]), ErrorReport> {
+        let part = [&[self.prefix.block(block)], self.scope.names()].concat().join("_");
+        let name = names.choose(table, &part)?;
+        let keys = if self.has_columns {
+            let (block, fingerprint) = (self.prefix.block(block), self.prefix.fingerprint());
+            format!("({}) INCLUDE ({})", self.scope.keys(&quote_identifier(block)), quote_identifier(fingerprint))
+        } else {
+            let block = self.source.block_sql(self.schema, block, self.blocks)?;
+            format!("({}, {})", self.scope.keys(&block), self.source.fingerprint_sql(self.schema)?)
         };
-        let is_plain = self.keys.len() == key.scope.len() + 1 && self.has_default_order && self.is_unconstrained;
-        if self.is_partial || !is_plain || !has_only_ours {
-            return Ok(false);
-        }
-        let relation = table.open();
-        let scope = key.scope.iter().filter_map(|&column| Column::at(&relation, column));
-        let scope = scope.map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
-        IndexNames::gives(table, &name_of_block(prefix, key.call.block, &scope), &self.name)
+        let create = format!("{create} {} ON {only}{} USING btree {keys}", quote_identifier(&name), table.sql());
+        let object = format!("INDEX {}", table.index_sql(&name)?);
+        let comment = self.prefix.comment(&object, &format!("btree of block {block} of {}", self.blocks));
+        Ok((name, [create, comment]))
     }
 
-    /// Whether the index is named like a leftover of an interrupted REINDEX CONCURRENTLY.
-    pub fn is_named_as_leftover(&self) -> bool {
-        leftover_label(&self.name).is_some()
+    /// Refuses a scope with a column that is the source, the fingerprint or a block of it.
+    pub fn check_scope(&self, table: &Relation) -> Result<(), ErrorReport> {
+        self.scope.check(table, |column| self.source.use_of(self.schema, table, column)).map(drop)
     }
 }
 
-impl Deref for NamedIndex {
-    type Target = Index;
-
-    fn deref(&self) -> &Index {
-        &self.index
-    }
+/// The tables that a command must name. A command on a partitioned table covers all partitions; one on another parent
+/// does not cover its inheritors.
+pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
+    let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
+    members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())
 }
 
-/// The indexes that PostgreSQL's own lists omit: leftovers of an interrupted DROP INDEX CONCURRENTLY.
-fn dead_of(table: &Target) -> Result<Vec<pg_sys::Oid>, ErrorReport> {
-    let query = format!(
-        "SELECT indexrelid::pg_catalog.oid FROM pg_catalog.pg_index \
-         WHERE indrelid OPERATOR(pg_catalog.=) '{}'::pg_catalog.oid AND NOT indislive ORDER BY 1",
-        table.oid.to_u32()
-    );
-    let oids = query_strings(&query)?;
-    Ok(oids.iter().filter_map(|oid| oid.parse().ok()).map(pg_sys::Oid::from_u32).collect())
+/// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
+/// 16, PostgreSQL fetches all rows of a foreign table. It still does so for an ordinary table from which foreign tables
+/// inherit.
+pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
+    if family.iter().any(Target::is_foreign) {
+        family.iter().filter(|member| member.is_ordinary()).collect()
+    } else {
+        one_by_one(table, family).collect()
+    }
 }

@@ -1,24 +1,18 @@
 //! Fingerprints for existing tables, and their removal.
 //!
-//! [`table`] is `simhash_attach`. [`online`] is `simhash_attach_online`, for tables in use; it goes with the trigger of
-//! [`update`], [`fill`] and [`index_commands`]. [`detach`] removes what attach made, which it recognises by its
-//! comments ([`provenance`]), even block columns that were [`renamed`]. [`command`] is the start of each command, and
-//! [`prefix`] has the names of the objects that attach makes. [`block_indexes`] are the indexes of a layout;
-//! [`indexes`] and [`index_names`] list and name indexes. [`loading`] makes queries load the library. [`foreign`]
-//! checks foreign tables.
+//! [`table`] is `simhash_attach`. It makes [`columns`] and their indexes, or [`indexes`] alone, which
+//! [`index_commands`] prints for a table in use. [`detach`] removes what attach made, which it recognises by
+//! [`label`]s in comments. [`command`] is the start of each command, and [`prefix`] has the names of what attach makes.
+//! [`foreign`] checks foreign tables, and [`triggers`] those that generated columns would break.
 
-mod block_indexes;
+mod columns;
 mod command;
 mod detach;
-mod fill;
 mod foreign;
 mod index_commands;
 mod index_names;
 mod indexes;
-mod loading;
-mod online;
+mod label;
 mod prefix;
-mod provenance;
-mod renamed;
 mod table;
-mod update;
+mod triggers;

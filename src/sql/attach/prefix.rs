@@ -10,8 +10,8 @@ use postgres::text::to_server;
 
 use crate::sql::arguments::name;
 
-/// The number of bytes that the longest of these names, the trigger's, adds to the prefix.
-const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();
+/// The number of bytes that the longest of these names, a block's, adds to the prefix.
+const LONGEST_ADDITION: usize = "_block0".len();
 const MAX_NAME_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1;
 
 pub struct Prefix(String);
@@ -38,12 +38,6 @@ impl Prefix {
     /// The name of a block column.
     pub fn block(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)
-    }
-
-    /// The name of the trigger that maintains the fingerprint. BEFORE triggers fire in the order of their names. This
-    /// one fires late, so that it sees the changes that other triggers make to the source.
-    pub fn trigger(&self) -> String {
-        format!("zz_{}_update", self.0)
     }
 }
 

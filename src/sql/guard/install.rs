@@ -37,10 +37,9 @@ use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::text_source::TextSource;
-use crate::sql::indexed::unfilled::{Look, warn_of_unfilled};
 
-/// BEFORE triggers fire in the order of their names. The guard comes after `zz_simhash_update`, so that it sees the row
-/// as the other triggers leave it.
+/// BEFORE triggers fire in the order of their names. The guard comes last, so that it sees the row as the other triggers
+/// leave it.
 const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
@@ -140,7 +139,6 @@ impl AskedGuard {
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
-        warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
         report_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             notice(format!("table \"{}\" is already guarded, skipping", table.name));
@@ -189,7 +187,7 @@ impl AskedGuard {
             .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
         check_is_stored(relation, &fingerprint)?;
         GuardScope::new(relation, &self.scope)?;
-        let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema)?.is_some());
+        let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema).is_some());
         let criteria = self.criterion.with_defaults(has_text)?;
         let (criterion, searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;

@@ -2,7 +2,8 @@
 //!
 //! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
-//! Columns before the block, such as a tenant's number, are the index's scope.
+//! Columns before the block, such as a tenant's number, are the index's scope. If the fingerprint is in the index too,
+//! as a column or as an expression after the block, a search reads it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, btree_family, generation_of};
@@ -53,8 +54,6 @@ pub struct ScopedBlock {
 pub struct BlockKey {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
-    /// The column or the expression that is the key.
-    pub kind: KeyKind,
     pub call: BlockCall,
 }
 
@@ -169,14 +168,30 @@ impl TableFingerprint {
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
         let (attnum, expression) = match self {
             Self::Column(attnum) => (Some(attnum), generation_of(table, attnum)),
-            Self::Expression(expression) => (None, Some(expression)),
+            Self::Expression(expression) => (expression.as_own_column(), Some(expression)),
         };
         let bits = expression.map(Bits::of_bigint);
         move |found| {
-            attnum.is_some() && found.as_own_column() == attnum
-                || bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
+            let column = found.as_own_column();
+            let is_bits = |found| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)));
+            column.is_some() && column == attnum
+                || is_bits(found)
+                || column.and_then(|column| generation_of(table, column)).is_some_and(is_bits)
         }
     }
+}
+
+/// The attnum in an index of a `bigint` that is this fingerprint: a key, or an included column. None if there is none.
+pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: TableFingerprint) -> Option<i16> {
+    let is_wanted = fingerprint.recogniser(table);
+    let keys = index.keys.iter().map(|key| key.kind);
+    let included = index.columns()[index.keys.len()..].iter().map(|&column| KeyKind::Column(column));
+    let mut values = keys.chain(included).map(|value| match value {
+        KeyKind::Column(attnum) => Column::at(table, attnum)?.as_variable(),
+        KeyKind::Expression(expression) => Some(expression),
+    });
+    let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
+    values.position(|value| value.is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
 }
 
 /// The keys of a btree that are blocks, after keys that are columns.
@@ -193,7 +208,7 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
             KeyKind::Expression(expression) => Some(expression),
         };
         let call = expression.filter(|_| key.is_integer).and_then(BlockCall::read)?;
-        Some(BlockKey { scope, kind: key.kind, call })
+        Some(BlockKey { scope, call })
     })
 }
 
@@ -215,14 +230,11 @@ pub fn indexed_blocks(
     let is_wanted = fingerprint.recogniser(table);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
-        let included = match fingerprint {
-            TableFingerprint::Column(attnum) => index.attnum_of(attnum),
-            TableFingerprint::Expression(_) => None,
-        };
+        let in_entries = fingerprint_in(table, &index, fingerprint);
         let BlockCall { block, blocks, .. } = key.call;
         let is_partial = index.is_partial;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
-        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: included, is_partial };
+        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, is_partial };
         Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
     found.collect()

@@ -3,20 +3,22 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
-use postgres::catalog::column::Column;
+use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::generation::{generation_sql, lock_generation_names};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::user_error;
+use postgres::error::{sendable, user_error};
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
+use postgres::query::Query;
+use postgres::text::to_server;
 use simhash::fingerprint::options::Options;
 
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
-use super::recognise::FingerprintCall;
+use super::recognise::{BlockCall, FingerprintCall};
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 /// The kinds of source columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +81,6 @@ const IS_HEX: &str = r#"{"source": "hex"}"#;
 pub struct Source {
     pub column: String,
     pub kind: SourceKind,
-    pub is_generated: bool,
     options: Options,
     /// The options as JSON; None if they are the defaults.
     options_json: Option<String>,
@@ -88,8 +89,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds the column. An error if it cannot be fingerprinted.
-    pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self, ErrorReport> {
+    /// Finds the column. An error if it cannot be fingerprinted. `in_columns` says whether generated columns are made of
+    /// it, unless it holds fingerprints.
+    pub fn read(
+        table: &Target,
+        column: String,
+        options: Option<RawJsonb<'_>>,
+        in_columns: bool,
+    ) -> Result<Self, ErrorReport> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
         let mut kind = SourceKind::of(&found).ok_or_else(|| {
@@ -122,22 +129,10 @@ impl Source {
                 }
             }
         };
-        let argument = as_argument(table, &found, kind)?;
-        Ok(Self { column, kind, is_generated: found.is_generated, options, options_json, argument })
-    }
-
-    /// The options as JSON; None if they are the defaults.
-    pub fn options_json(&self) -> Option<&str> {
-        self.options_json.as_deref()
-    }
-
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
-    /// The source as SQL: the column, or a generated column's own expression.
-    pub fn argument(&self) -> &str {
-        &self.argument
+        // A generated column cannot refer to another one, and an index cannot have a virtual one.
+        let is_repeated = found.is_generated && (in_columns && !kind.is_fingerprint() || !found.is_stored);
+        let argument = as_argument(table, &found, kind, is_repeated)?;
+        Ok(Self { column, kind, options, options_json, argument })
     }
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
@@ -161,44 +156,84 @@ impl Source {
         Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
     }
 
-    /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor.
+    /// The SQL expression of a block of the fingerprint.
+    pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String, ErrorReport> {
+        let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
+        Ok(format!("{function}({}, {block}, {blocks})", self.fingerprint_sql(schema)?))
+    }
+
+    /// Refuses a fingerprint that PostgreSQL would parse differently: the expression of a generated source may call
+    /// functions that PostgreSQL prints by a name that several functions have.
+    pub fn check_sql(&self, schema: ExtensionSchema, table: &Target) -> Result<(), ErrorReport> {
+        let expression = self.fingerprint_sql(schema)?;
+        let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
+        if query.table() == Some(table.oid)
+            && let [expression] = query.returned()[..]
+            && self.is_fingerprint(schema, &table.open(), expression)?
+        {
+            return Ok(());
+        }
+        let message = format!("the expression of generated column \"{}\" cannot be repeated", self.column);
+        Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            .set_detail(sendable(format!("Parsed again, {expression} calls other functions.")))
+            .set_hint("Name a column that it is computed from."))
+    }
+
+    /// What a column of `relation` is to the fingerprint, if it is its source, itself or a block.
+    pub fn use_of(
+        &self,
+        schema: ExtensionSchema,
+        relation: &Relation,
+        column: &Column,
+    ) -> Result<Option<&'static str>, ErrorReport> {
+        if column.name()? == self.column {
+            return Ok(Some("the source of the fingerprint"));
+        }
+        let Some(expression) = column.generation(relation) else { return Ok(None) };
+        Ok(if self.is_fingerprint(schema, relation, expression)? {
+            Some("the fingerprint itself")
+        } else {
+            BlockCall::read(expression).map(|_| "a block of a fingerprint")
+        })
+    }
+
+    /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor; or
+    /// is a generated column that does.
     pub fn is_fingerprint(
         &self,
         schema: ExtensionSchema,
         relation: &Relation,
         expression: Expression,
     ) -> Result<bool, ErrorReport> {
-        let Some(argument) = self.argument_tree(relation)? else {
-            return Ok(false);
+        let Some(column) = Column::find(relation, &self.column)? else { return Ok(false) };
+        // A generated source may be named, or its expression repeated.
+        let of_source = |argument: Expression| {
+            let is = |expression: Expression| {
+                let bits = match self.kind {
+                    SourceKind::Fingerprints => Bits::Bigint(argument),
+                    SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
+                    SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
+                    SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
+                        let expected = FingerprintCall { source: argument, options: self.options.clone() };
+                        return FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&expected));
+                    }
+                };
+                Bits::of_bigint(expression).equals(bits)
+            };
+            let generation = expression.as_own_column().and_then(|column| generation_of(relation, column));
+            is(expression) || generation.is_some_and(is)
         };
-        let bits = match self.kind {
-            SourceKind::Fingerprints => Bits::Bigint(argument),
-            SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
-            SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
-            SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
-                let expected = FingerprintCall { source: argument, options: self.options.clone() };
-                return Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&expected)));
-            }
-        };
-        Ok(Bits::of_bigint(expression).equals(bits))
-    }
-
-    /// The argument as an expression tree, as the parser would build it.
-    fn argument_tree(&self, relation: &Relation) -> Result<Option<Expression>, ErrorReport> {
-        let Some(column) = Column::find(relation, &self.column)? else {
-            return Ok(None);
-        };
-        let source = column.generation(relation).or_else(|| column.as_variable());
-        Ok(source.and_then(|source| source.coerced_to(self.kind.argument().0)))
+        let sources = column.generation(relation).into_iter().chain(column.as_variable());
+        Ok(sources.filter_map(|source| source.coerced_to(self.kind.argument().0)).any(of_source))
     }
 }
 
-/// The column as an SQL expression of the function's argument type. A generated column is replaced by its own
-/// expression, because another generated column cannot refer to it.
-fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String, ErrorReport> {
+/// The column as an SQL expression of the function's argument type. If `is_repeated`, a generated column is replaced by
+/// its own expression.
+fn as_argument(table: &Target, column: &Column, kind: SourceKind, is_repeated: bool) -> Result<String, ErrorReport> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);
-    if column.is_generated {
+    if is_repeated {
         if column.type_modifier >= 0 {
             let message = format!(
                 "generated column \"{}\" of type {} cannot be fingerprinted",
@@ -217,16 +252,4 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
         argument = format!("CAST({argument} AS {argument_type_name})");
     }
     Ok(argument)
-}
-
-/// The call of `simhash_block`, under the name `function`, for a block of the fingerprint in a column.
-pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Result<String, ErrorReport> {
-    Ok(format!("{function}({}, {block}, {blocks})", as_bigint(column)?))
-}
-
-/// A column as an argument of type `bigint`. With exact argument types, a call resolves to our function, whatever other
-/// functions have its name.
-pub fn as_bigint(column: &Column) -> Result<String, ErrorReport> {
-    let name = quote_identifier(column.name()?);
-    Ok(if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") })
 }

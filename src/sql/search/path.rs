@@ -216,7 +216,7 @@ impl<'a> Indexes<'a> {
                 let layouts = layouts_of(blocks.iter());
                 let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
                 let covered = column.filter(|_| covering.len() == layouts.len());
-                let has_both = column.is_some() && !covering.is_empty() && covered.is_none();
+                let has_both = !covering.is_empty() && covering.len() < layouts.len();
                 tables.push(IndexedTable { relation, usable, layouts, scope: scope.clone(), outer, covered, rows });
                 if has_both {
                     tables.push(IndexedTable {

@@ -134,7 +134,7 @@ class Table:
         source, options, prefix, blocks = self.source(), self.options(), self.prefix(), self.rng.choice((2, 3, 4, 4, 8))
         columns = self.rng.choice(("true", "true", "false", "NULL"))
         done = self.run(
-            f"SELECT simhash_attach('{self.name}', '{source}', {blocks}, {options}, {quote(prefix)},"
+            f"SELECT simhash_attach('{self.name}', '{source}', blocks => {blocks}, {options}, {quote(prefix)},"
             f" {self.values.boolean()}, {self.scope()}, {columns})"
         )
         if done:

@@ -111,6 +111,6 @@ CREATE TABLE hostile.guarded (id integer PRIMARY KEY, body text, mark integer);
 CREATE TABLE hostile.online (LIKE hostile.plain INCLUDING ALL);
 INSERT INTO hostile.online SELECT * FROM hostile.plain;
 SELECT simhash_attach('hostile.attached', 'body'),
-    simhash_attach('hostile.attached', 'f', 2, prefix => 'p', covering => true),
-    simhash_attach('hostile.guarded', 'body', 3), simhash_guard('hostile.guarded', 'mark', mark_column => 'mark'),
+    simhash_attach('hostile.attached', 'f', blocks => 2, prefix => 'p'),
+    simhash_attach('hostile.guarded', 'body', blocks => 3), simhash_guard('hostile.guarded', 'mark', mark_column => 'mark'),
     simhash_attach_online('hostile.online', 'body');

@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 CREATE TABLE app_columns (id integer PRIMARY KEY, body text);
 CREATE TABLE app_expressions (id integer PRIMARY KEY, body text);
 CREATE TABLE app_online (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('app_columns', 'body', 2), simhash_attach('app_expressions', 'body', 2, columns => false),
+SELECT simhash_attach('app_columns', 'body', blocks => 2), simhash_attach('app_expressions', 'body', blocks => 2, columns => false),
     simhash_attach_online('app_online', 'body');
 SELECT simhash_index_commands('app_online', 2) \gexec
 SELECT simhash_guard('app_columns'), simhash_guard('app_expressions'), simhash_guard('app_online');
@@ -44,8 +44,8 @@ WHERE indrelid = ANY('{app_columns,app_expressions,app_online}'::regclass[]) AND
 SELECT errors($$INSERT INTO app_columns (id, content) VALUES (3, 'a third text')$$,
     $$INSERT INTO app_expressions (id, content) VALUES (3, 'a third text')$$,
     $$INSERT INTO app_online (id, content) VALUES (3, 'a third text')$$);
-SELECT simhash_attach('app_columns', 'content', 2);
-SELECT simhash_attach('app_expressions', 'content', 2, columns => false);
+SELECT simhash_attach('app_columns', 'content', blocks => 2);
+SELECT simhash_attach('app_expressions', 'content', blocks => 2, columns => false);
 SELECT simhash_index_commands('app_online', 2) \gexec
 SELECT errors($$INSERT INTO app_columns (id, content) VALUES (3, 'a third text')$$,
     $$INSERT INTO app_expressions (id, content) VALUES (3, 'a third text')$$,
@@ -58,8 +58,8 @@ ALTER TABLE app_online DROP simhash;
 SELECT errors($$INSERT INTO app_columns (id, content) VALUES (4, 'the fourth one')$$,
     $$INSERT INTO app_expressions (id, content) VALUES (4, 'the fourth one')$$,
     $$INSERT INTO app_online (id, content) VALUES (4, 'the fourth one')$$);
-SELECT simhash_attach('app_columns', 'content', 2);
-SELECT simhash_attach('app_expressions', 'content', 2, columns => false);
+SELECT simhash_attach('app_columns', 'content', blocks => 2);
+SELECT simhash_attach('app_expressions', 'content', blocks => 2, columns => false);
 -- Filling is UPDATEs, for which a guard needs the indexes.
 SELECT simhash_attach_online('app_online', 'content');
 ALTER TABLE app_online DISABLE TRIGGER zzz_simhash_guard;
@@ -80,7 +80,7 @@ INSERT INTO app_online (id, content) VALUES (5, 'the fourth one');
 
 -- Comments of other tools, such as PostGraphile's, can have the mark of simhash_attach as a line.
 CREATE TABLE app_comments (body text);
-SELECT simhash_attach('app_comments', 'body', 2);
+SELECT simhash_attach('app_comments', 'body', blocks => 2);
 SELECT format('COMMENT ON COLUMN app_comments.%I IS %L', attname, '@omit')
 FROM pg_attribute WHERE attrelid = 'app_comments'::regclass AND attname LIKE 'simhash%' ORDER BY attnum \gexec
 SELECT errors($$SELECT simhash_detach('app_comments')$$);
@@ -93,7 +93,7 @@ SELECT simhash_detach('app_comments');
 
 -- A partition that was created after simhash_attach has no comments when it is a table of its own.
 CREATE TABLE app_parts (id integer, body text) PARTITION BY RANGE (id);
-SELECT simhash_attach('app_parts', 'body', 2);
+SELECT simhash_attach('app_parts', 'body', blocks => 2);
 CREATE TABLE app_part PARTITION OF app_parts FOR VALUES FROM (0) TO (10);
 ALTER TABLE app_parts DETACH PARTITION app_part;
 SELECT errors($$SELECT simhash_detach('app_part')$$);

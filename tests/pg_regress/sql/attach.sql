@@ -19,7 +19,7 @@ ORDER BY attname;
 -- Attaching again does nothing.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'attach_docs'::regclass \gset
 SELECT simhash_attach('attach_docs', 'body');
-SELECT simhash_attach('attach_docs', 'body', 4, '{}');
+SELECT simhash_attach('attach_docs', 'body', blocks => 4, options => '{}');
 SELECT simhash_attach('attach_docs', 'body', options => '{"case_fold": true, "tokens": "words"}');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'attach_docs'::regclass;
 
@@ -49,21 +49,21 @@ CREATE INDEX a_class ON attach_other_indexes (simhash_block0 odd_integers);
 CREATE INDEX a_second_key ON attach_other_indexes (body, simhash_block0);
 CREATE INDEX a_invalid ON attach_other_indexes (simhash_block1);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'a_invalid'::regclass;
-SELECT simhash_attach('attach_other_indexes', 'body', 2);
+SELECT simhash_attach('attach_other_indexes', 'body', blocks => 2);
 
 -- Other layouts, options and names.
 CREATE TABLE attach_layouts (title text, body text);
 SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"tokens": "chars", "ngram": 3}');
-SELECT simhash_attach('attach_layouts', 'title', 8, prefix => 't');
+SELECT simhash_attach('attach_layouts', 'title', blocks => 8, prefix => 't');
 \d attach_layouts
 SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"ngram": 3, "tokens": "chars"}');
-SELECT simhash_attach('attach_layouts', 'title', 8, '{}', 't');
+SELECT simhash_attach('attach_layouts', 'title', blocks => 8, prefix => 't');
 
 -- Options written as text equal the same options as jsonb.
 CREATE TABLE attach_options (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body, '{"ngram":2}')) STORED,
     simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body, '{"ngram": 2}'::jsonb), 0, 2)) STORED);
-SELECT simhash_attach('attach_options', 'body', 2, '{"ngram": 2}');
+SELECT simhash_attach('attach_options', 'body', blocks => 2, options => '{"ngram": 2}');
 
 -- Sources of every type that can be fingerprinted.
 CREATE DOMAIN attach_domain AS varchar(100) CHECK (VALUE <> 'x');
@@ -71,10 +71,10 @@ CREATE TABLE attach_types (a varchar(50), b char(20), c attach_domain, d name, e
     h bigint);
 INSERT INTO attach_types VALUES ('a text', 'a text', 'a text', 'text', '{a,text}', '{a,text}', 'a text', 42);
 SET client_min_messages = warning;
-SELECT simhash_attach('attach_types', 'a', 2, prefix => 'fa'), simhash_attach('attach_types', 'b', 2, prefix => 'fb'),
-    simhash_attach('attach_types', 'c', 2, prefix => 'fc'), simhash_attach('attach_types', 'd', 2, prefix => 'fd'),
-    simhash_attach('attach_types', 'e', 2, prefix => 'fe'), simhash_attach('attach_types', 'f', 2, prefix => 'ff'),
-    simhash_attach('attach_types', 'g', 2, prefix => 'fg'), simhash_attach('attach_types', 'h', 2, prefix => 'fh');
+SELECT simhash_attach('attach_types', 'a', blocks => 2, prefix => 'fa'), simhash_attach('attach_types', 'b', blocks => 2, prefix => 'fb'),
+    simhash_attach('attach_types', 'c', blocks => 2, prefix => 'fc'), simhash_attach('attach_types', 'd', blocks => 2, prefix => 'fd'),
+    simhash_attach('attach_types', 'e', blocks => 2, prefix => 'fe'), simhash_attach('attach_types', 'f', blocks => 2, prefix => 'ff'),
+    simhash_attach('attach_types', 'g', blocks => 2, prefix => 'fg'), simhash_attach('attach_types', 'h', blocks => 2, prefix => 'fh');
 RESET client_min_messages;
 \d attach_types
 SELECT fa = simhash('a text'::text) AS a, fb = fa AS b, fc = fa AS c, fd = simhash('text'::text) AS d,
@@ -95,18 +95,18 @@ CREATE TABLE attach_generated (title text, body text, hint integer,
     own bigint GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}')) STORED,
     wide bigint GENERATED ALWAYS AS (hint) STORED);
 INSERT INTO attach_generated VALUES ('a title', 'The Body', 7);
-SELECT simhash_attach('attach_generated', 'both_texts', 2),
-    simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
-    simhash_attach('attach_generated', 'own', 2, prefix => 'own'),
-    simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
+SELECT simhash_attach('attach_generated', 'both_texts', blocks => 2),
+    simhash_attach('attach_generated', 'folded', blocks => 2, prefix => 'f'),
+    simhash_attach('attach_generated', 'own', blocks => 2, prefix => 'own'),
+    simhash_attach('attach_generated', 'wide', blocks => 2, prefix => 'wide');
 \d attach_generated
 SELECT simhash = simhash(both_texts) AS a, f = simhash(folded) AS b, own_block0 = simhash_block(own, 0, 2) AS c,
     wide_block1 AS d
 FROM attach_generated;
-SELECT simhash_attach('attach_generated', 'both_texts', 2),
-    simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
-    simhash_attach('attach_generated', 'own', 2, prefix => 'own'),
-    simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
+SELECT simhash_attach('attach_generated', 'both_texts', blocks => 2),
+    simhash_attach('attach_generated', 'folded', blocks => 2, prefix => 'f'),
+    simhash_attach('attach_generated', 'own', blocks => 2, prefix => 'own'),
+    simhash_attach('attach_generated', 'wide', blocks => 2, prefix => 'wide');
 
 -- Dumps keep what attach needs to know: a copy with the comments is attached too.
 CREATE TABLE attach_copy (LIKE attach_half INCLUDING ALL);

@@ -9,7 +9,7 @@ INSERT INTO clash VALUES (1, 'a b', 'a title', 1, '{}');
 SELECT errors(
     $$SELECT simhash_attach(NULL, 'body')$$, $$SELECT simhash_attach('clash', NULL)$$,
     $$SELECT simhash_attach('clash', 'body', NULL)$$, $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,
-    $$SELECT simhash_attach('clash', 'body', 1)$$, $$SELECT simhash_attach('clash', 'body', 9)$$,
+    $$SELECT simhash_attach('clash', 'body', blocks => 1)$$, $$SELECT simhash_attach('clash', 'body', blocks => 9)$$,
     $$SELECT simhash_attach('clash', 'body', -4)$$,
     $$SELECT simhash_attach('clash', 'body', prefix => '')$$,
     $$SELECT simhash_attach('clash', 'body', prefix => repeat('é', 27)::name)$$,
@@ -54,7 +54,7 @@ SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(''clash'', ''body
     ORDER BY prefix))
 FROM unnest('{a,b,c,d,e,f,g,h,i,j,k,l,m,o,p}'::name[]) AS prefix;
 SELECT errors(
-    $$SELECT simhash_attach('clash', 'body', 2, prefix => 'n')$$,
+    $$SELECT simhash_attach('clash', 'body', blocks => 2, prefix => 'n')$$,
     $$SELECT simhash_attach('clash', 'own', prefix => 'n')$$,
     $$SELECT simhash_attach('clash', 'body', prefix => 'body')$$,
     $$SELECT simhash_attach('clash', 'body', prefix => 'ctid')$$);

@@ -34,17 +34,17 @@ SELECT count(*) AS locks FROM pg_locks WHERE relation = 'rights.docs'::regclass;
 ROLLBACK;
 -- Members of the owner's role may attach.
 SET ROLE regress_attach_member;
-SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_attach('rights.docs', 'body', blocks => 2);
 SELECT simhash_detach('rights.docs');
 -- The owner needs the rights that the commands need: for indexes, CREATE on the schema.
 RESET ROLE;
 REVOKE CREATE ON SCHEMA rights FROM regress_attach_owner;
 SET ROLE regress_attach_owner;
-SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_attach('rights.docs', 'body', blocks => 2);
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 -- The commands run without the superuser's rights.
-SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_attach('rights.docs', 'body', blocks => 2);
 \echo :LAST_ERROR_SQLSTATE
 GRANT CREATE ON SCHEMA rights TO regress_attach_owner;
 \d rights.docs
@@ -55,10 +55,10 @@ CREATE TABLE rights.commands (tag text, who text);
 CREATE FUNCTION rights.log_command() RETURNS event_trigger LANGUAGE plpgsql AS
     'BEGIN INSERT INTO rights.commands VALUES (tg_tag, current_user); END';
 CREATE EVENT TRIGGER regress_attach_log ON ddl_command_end EXECUTE FUNCTION rights.log_command();
-SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_attach('rights.docs', 'body', blocks => 2);
 \echo :LAST_ERROR_SQLSTATE
 ALTER FUNCTION rights.log_command() SECURITY DEFINER;
-SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_attach('rights.docs', 'body', blocks => 2);
 SELECT simhash_detach('rights.docs');
 DROP EVENT TRIGGER regress_attach_log;
 SELECT tag, count(*) FROM rights.commands GROUP BY tag ORDER BY tag;
@@ -94,7 +94,7 @@ CREATE TRIGGER trap BEFORE UPDATE ON rights.trap FOR EACH ROW EXECUTE FUNCTION r
 RESET ROLE;
 RESET client_min_messages;
 SELECT current_user AS who;
-SELECT simhash_attach('rights.trap', 'extra', 2);
+SELECT simhash_attach('rights.trap', 'extra', blocks => 2);
 SELECT simhash_attach_online('rights.trap', 'body', prefix => 'online');
 ALTER TABLE rights.trap DISABLE TRIGGER trap;
 UPDATE rights.trap SET online = NULL;
@@ -139,7 +139,7 @@ CREATE DOMAIN rights.int8 AS pg_catalog.int8 CHECK (false);
 CREATE TABLE rights.hostile (id integer, body varchar, folded varchar GENERATED ALWAYS AS (lower(body)) STORED);
 INSERT INTO rights.hostile VALUES (1, 'a text');
 SET search_path = rights, pg_catalog, public;
-SELECT public.simhash_attach('hostile', 'folded', 2);
+SELECT public.simhash_attach('hostile', 'folded', blocks => 2);
 SELECT public.simhash_attach_online('hostile', 'body', prefix => 'online');
 CALL public.simhash_fill('hostile', 'online');
 SELECT public.simhash_index_commands('hostile', 2, 'online') \gexec
@@ -179,7 +179,7 @@ CREATE CAST (rights.wrapped AS text) WITH FUNCTION rights.unwrap(rights.wrapped)
 CREATE TABLE moving.docs (body rights.wrapped);
 INSERT INTO moving.docs VALUES (ROW('a text'));
 RESET ROLE;
-SELECT simhash_attach('moving.docs', 'body', 2);
+SELECT simhash_attach('moving.docs', 'body', blocks => 2);
 SELECT indexrelid::regclass, obj_description(indexrelid, 'pg_class') FROM pg_index
 WHERE indrelid = 'moved.docs'::regclass ORDER BY 1;
 

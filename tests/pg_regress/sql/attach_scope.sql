@@ -11,10 +11,10 @@ FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indrelid = 'scoped'::regclass AND NOT indisprimary ORDER BY relname;
 
 -- Added to an attached table, its indexes stand beside the others. Called again, it changes nothing.
-SELECT simhash_attach('scoped', 'body', 2);
-SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
-SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
-SELECT simhash_attach('scoped', 'body', 2);
+SELECT simhash_attach('scoped', 'body', blocks => 2);
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT * FROM scoped_indexes;
 -- A search has the scope, and finds the same rows.
 CREATE FUNCTION scoped_same(condition text) RETURNS TABLE (scan boolean, same boolean) LANGUAGE plpgsql AS $$
@@ -40,39 +40,39 @@ SELECT * FROM scoped_same('tenant_id = 3');
 SELECT * FROM scoped_same('tenant_id = 3 AND lang = ''en''');
 SELECT * FROM scoped_same('tenant_id IS NULL');
 -- Another scope, of several columns; the order of the columns is that of the indexes.
-SELECT simhash_attach('scoped', 'body', 2, scope => '{lang,tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{lang,tenant_id}');
 SELECT * FROM scoped_same('tenant_id = 3 AND lang = ''de''');
 -- Plain indexes are replaced within their scope only.
 SELECT simhash_detach('scoped');
-SELECT simhash_attach('scoped', 'body', 2, covering => false);
-SELECT simhash_attach('scoped', 'body', 2, covering => false, scope => '{tenant_id}');
-SELECT simhash_attach('scoped', 'body', 2, covering => true, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, covering => false);
+SELECT simhash_attach('scoped', 'body', blocks => 2, covering => false, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT * FROM scoped_indexes;
 -- Missing indexes are built, renamed columns and indexes are recognised, and detaching removes all of them.
 DROP INDEX scoped_simhash_block1_tenant_id_idx1;
 ALTER INDEX scoped_simhash_block0_tenant_id_idx1 RENAME TO a_name;
 ALTER TABLE scoped RENAME tenant_id TO tenant;
 ALTER TABLE scoped RENAME simhash_block0 TO first;
-SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant}');
-SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant}');
 ALTER TABLE scoped RENAME tenant TO tenant_id;
 SELECT simhash_detach('scoped');
 SELECT * FROM scoped_indexes;
 -- An index with other operators or another collation is not taken for one of the scope.
-SELECT simhash_attach('scoped', 'body', 2);
+SELECT simhash_attach('scoped', 'body', blocks => 2);
 CREATE INDEX other_collation ON scoped (lang COLLATE "POSIX", simhash_block0);
 CREATE INDEX other_operators ON scoped (lang text_pattern_ops, simhash_block1);
-SELECT simhash_attach('scoped', 'body', 2, scope => '{lang}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{lang}');
 SELECT simhash_detach('scoped');
 DROP INDEX other_collation, other_operators;
 SELECT simhash_detach('scoped');
 
 -- Concurrently.
-SELECT simhash_attach('scoped', 'body', 2);
+SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT simhash_index_commands('scoped', 2, scope => '{tenant_id}') \gexec
 SELECT simhash_index_commands('scoped', 2, scope => '{tenant_id}');
 -- Attaching takes these for what it would build.
-SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT * FROM scoped_same('tenant_id = 3');
 -- An interrupted build, which lacks its comment, is completed, and detaching knows it.
 COMMENT ON INDEX scoped_simhash_block1_tenant_id_idx IS NULL;
@@ -94,11 +94,11 @@ EXCEPTION WHEN OTHERS THEN
     RETURN QUERY VALUES (SQLSTATE || ': ' || SQLERRM), ('  ' || nullif(detail, '')), ('  ' || nullif(hint, ''));
 END $$;
 SET client_min_messages = warning;
-SELECT simhash_attach('scoped', 'body', 2);
+SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT error FROM unnest(ARRAY[
     '{nothing}', '{tenant_id,tenant_id}', '{fields}', '{body}', '{simhash}', '{simhash_block1}', '{tenant_id,NULL}',
     '{{tenant_id}}', '{ctid}', NULL, repeat('x,', 31)]) AS scope,
-    scope_error(format('SELECT simhash_attach(''scoped'', ''body'', 2, scope => %L)', CASE WHEN scope LIKE 'x,%' THEN
+    scope_error(format('SELECT simhash_attach(''scoped'', ''body'', blocks => 2, scope => %L)', CASE WHEN scope LIKE 'x,%' THEN
         (SELECT array_agg('x' || n)::text FROM generate_series(1, 31) AS n) ELSE scope END))
 WHERE error IS NOT NULL;
 SELECT error FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}', '{simhash_block1}']) AS scope,
@@ -107,7 +107,7 @@ SELECT error FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}']) AS scope,
     scope_error(format('SELECT simhash_skew(''scoped'', scope => %L)', scope)) WHERE error IS NOT NULL;
 
 -- simhash_skew counts within the scope group with most rows.
-SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 CREATE TABLE skewed (tenant integer, simhash bigint);
 INSERT INTO skewed SELECT 1, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 500) AS n;
 INSERT INTO skewed SELECT 2, 7 FROM generate_series(1, 400);
@@ -144,12 +144,12 @@ SELECT simhash_unguard('scoped');
 CREATE TABLE fetched (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
 INSERT INTO fetched (tenant, fp)
 SELECT n % 100, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 40000) AS n;
-SELECT simhash_attach('fetched', 'fp', 7, covering => false);
+SELECT simhash_attach('fetched', 'fp', blocks => 7, covering => false);
 RESET client_min_messages;
 SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp');
 SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
 SET client_min_messages = warning;
-SELECT simhash_attach('fetched', 'fp', 7, covering => false, scope => '{tenant}');
+SELECT simhash_attach('fetched', 'fp', blocks => 7, covering => false, scope => '{tenant}');
 RESET client_min_messages;
 SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
 -- A partitioned table.
@@ -157,8 +157,8 @@ CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RA
 CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);
 CREATE TABLE scope_parts_2 (body text, tenant integer, id integer);
 ALTER TABLE scope_parts ATTACH PARTITION scope_parts_2 FOR VALUES FROM (10) TO (20);
-SELECT simhash_attach('scope_parts', 'body', 2, scope => '{tenant}');
-SELECT simhash_attach('scope_parts', 'body', 2, scope => '{tenant}');
+SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
+SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
 SELECT blocks, indexed FROM simhash_skew('scope_parts', scope => '{tenant}') WHERE blocks < 4;
 SELECT simhash_guard('scope_parts', max_distance => 3, scope => '{tenant}', resemblance => NULL);
 INSERT INTO scope_parts VALUES (1, 1, 'a text');
@@ -169,13 +169,13 @@ SELECT simhash_detach('scope_parts');
 -- Children of a table.
 CREATE TABLE scope_parent (tenant integer, body text);
 CREATE TABLE scope_child (own integer) INHERITS (scope_parent);
-SELECT simhash_attach('scope_parent', 'body', 2, scope => '{tenant}');
+SELECT simhash_attach('scope_parent', 'body', blocks => 2, scope => '{tenant}');
 SELECT simhash_detach('scope_parent');
 
 -- Long names are shortened at the end of the scope.
 CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_long_name integer, body text);
-SELECT simhash_attach('a_table_with_a_long_name', 'body', 2, scope => '{a_scope_column_with_a_very_long_name}');
-SELECT simhash_attach('a_table_with_a_long_name', 'body', 2, scope => '{a_scope_column_with_a_very_long_name,id}');
+SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name}');
+SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name,id}');
 SELECT simhash_detach('a_table_with_a_long_name');
 DROP TABLE scoped, skewed, fetched, scope_parts, scope_parent, scope_child, a_table_with_a_long_name CASCADE;
 DROP FUNCTION scoped_same, scope_error, inserted;

@@ -9,8 +9,8 @@ CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT colu
 -- Names that must be quoted, and names that would do harm if they were not.
 CREATE SCHEMA "My Schema";
 CREATE TABLE "My Schema"."My ""Table""" ("The Body" text, "select" text);
-SELECT simhash_attach('"My Schema"."My ""Table"""', 'The Body', 2, prefix => 'Fingerprint of "it"');
-SELECT simhash_attach('"My Schema"."My ""Table"""', 'select', 2, '{"ngram": 2}');
+SELECT simhash_attach('"My Schema"."My ""Table"""', 'The Body', blocks => 2, prefix => 'Fingerprint of "it"');
+SELECT simhash_attach('"My Schema"."My ""Table"""', 'select', blocks => 2, options => '{"ngram": 2}');
 \d+ "My Schema"."My ""Table"""
 SELECT simhash_detach('"My Schema"."My ""Table"""', 'Fingerprint of "it"');
 SELECT simhash_detach('"My Schema"."My ""Table"""');
@@ -71,8 +71,8 @@ CREATE TABLE parts_1a PARTITION OF parts_1 FOR VALUES WITH (modulus 2, remainder
 CREATE TABLE parts_1b PARTITION OF parts_1 FOR VALUES WITH (modulus 2, remainder 1);
 INSERT INTO parts SELECT n, 'text ' || n FROM generate_series(0, 19) AS n;
 RESET client_min_messages;
-SELECT simhash_attach('parts', 'body', 2);
-SELECT simhash_attach('parts', 'body', 2);
+SELECT simhash_attach('parts', 'body', blocks => 2);
+SELECT simhash_attach('parts', 'body', blocks => 2);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (20) TO (30);
 INSERT INTO parts VALUES (20, 'text');
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
@@ -80,7 +80,7 @@ SELECT count(*) FROM parts WHERE simhash = simhash(body) AND simhash_block1 = si
 -- An index on one partition is not an index on all.
 DROP INDEX parts_simhash_block0_idx;
 CREATE INDEX ON parts_0 (simhash_block0);
-SELECT simhash_attach('parts', 'body', 2);
+SELECT simhash_attach('parts', 'body', blocks => 2);
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
 SELECT simhash_detach('parts_0');
 SELECT simhash_detach('parts');
@@ -91,11 +91,11 @@ CREATE TABLE family_parent (body text);
 CREATE TABLE family_child (more text) INHERITS (family_parent);
 CREATE TABLE family_grandchild () INHERITS (family_child);
 CREATE TABLE family_other (body text);
-SELECT simhash_attach('family_other', 'body', 2);
+SELECT simhash_attach('family_other', 'body', blocks => 2);
 ALTER TABLE family_other INHERIT family_parent;
 INSERT INTO family_grandchild VALUES ('a text', 'more');
-SELECT simhash_attach('family_parent', 'body', 2);
-SELECT simhash_attach('family_parent', 'body', 2);
+SELECT simhash_attach('family_parent', 'body', blocks => 2);
+SELECT simhash_attach('family_parent', 'body', blocks => 2);
 SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
 SELECT described('family_grandchild');

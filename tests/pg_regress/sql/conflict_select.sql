@@ -6,7 +6,7 @@ SELECT current_setting('server_version_num')::integer < 190000 AS without_do_sel
 \endif
 SET client_min_messages = warning;
 CREATE TABLE selected (url text PRIMARY KEY, f bigint);
-SELECT simhash_attach('selected', 'f', 2);
+SELECT simhash_attach('selected', 'f', blocks => 2);
 SELECT simhash_guard('selected', fingerprint => 'f');
 INSERT INTO selected VALUES ('a', 0), ('b', -1);
 INSERT INTO selected VALUES ('a', 1) ON CONFLICT (url) DO SELECT RETURNING url, f;

@@ -9,9 +9,9 @@ FROM pg_index WHERE NOT indisprimary;
 SELECT simhash_attach('covering_docs', 'body');
 SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs'::regclass ORDER BY index::text;
 -- Nothing is missing, whether covering indexes are asked for or not.
-SELECT simhash_attach('covering_docs', 'body', covering => true);
+SELECT simhash_attach('covering_docs', 'body');
 SELECT simhash_attach('covering_docs', 'body', covering => false);
-SELECT simhash_attach('covering_docs', 'body', covering => NULL);
+SELECT simhash_attach('covering_docs', 'body');
 -- Searches use them like plain indexes, and the guard filters rows in the index.
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM covering_docs WHERE simhash_near(simhash, 42, 1);
@@ -32,7 +32,7 @@ RESET client_min_messages;
 SELECT simhash_guard('covering_docs', max_distance => 14, radii => '{}');
 SELECT simhash_guard('covering_docs', max_distance => 15, radii => '{}');
 SET client_min_messages = warning;
-SELECT simhash_attach('covering_docs', 'body', covering => true);
+SELECT simhash_attach('covering_docs', 'body');
 RESET client_min_messages;
 SELECT simhash_guard('covering_docs', 'skip', 15, radii => '{}');
 SET client_min_messages = warning;
@@ -40,17 +40,17 @@ SELECT simhash_unguard('covering_docs'), simhash_detach('covering_docs');
 RESET client_min_messages;
 
 -- Plain indexes stay until covering ones are asked for: then those that attach made are replaced, and others stay.
-SELECT simhash_attach('covering_docs', 'body', 2, covering => false);
-SELECT simhash_attach('covering_docs', 'body', 2);
+SELECT simhash_attach('covering_docs', 'body', blocks => 2, covering => false);
+SELECT simhash_attach('covering_docs', 'body', blocks => 2);
 COMMENT ON INDEX covering_docs_simhash_block1_idx IS 'my own';
-SELECT simhash_attach('covering_docs', 'body', 2, covering => true);
+SELECT simhash_attach('covering_docs', 'body', blocks => 2);
 SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs'::regclass ORDER BY index::text;
 DROP INDEX covering_docs_simhash_block1_idx;
 SELECT simhash_detach('covering_docs');
 
 -- If the source is a column of fingerprints, the indexes include that column.
 CREATE TABLE covering_fingerprints ("My fp" bigint);
-SELECT simhash_attach('covering_fingerprints', 'My fp', 2, prefix => 'fp', covering => true);
+SELECT simhash_attach('covering_fingerprints', 'My fp', blocks => 2, prefix => 'fp');
 SELECT index, definition FROM indexes WHERE relation = 'covering_fingerprints'::regclass ORDER BY index::text;
 
 -- An index on a partitioned table covers all its partitions.
@@ -58,8 +58,8 @@ CREATE TABLE covering_parts (id integer, body text) PARTITION BY HASH (id);
 CREATE TABLE covering_parts_0 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE covering_parts_1 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 SET client_min_messages = warning;
-SELECT simhash_attach('covering_parts', 'body', 2, covering => false);
-SELECT simhash_attach('covering_parts', 'body', 2, covering => true);
+SELECT simhash_attach('covering_parts', 'body', blocks => 2, covering => false);
+SELECT simhash_attach('covering_parts', 'body', blocks => 2);
 RESET client_min_messages;
 SELECT index, definition FROM indexes
 WHERE relation IN ('covering_parts'::regclass, 'covering_parts_0'::regclass) ORDER BY index::text;
@@ -72,9 +72,9 @@ CALL simhash_fill('covering_online');
 SELECT simhash_index_commands('covering_online', 2, covering => false) \gexec
 SELECT simhash_index_commands('covering_online', 2);
 RESET client_min_messages;
-SELECT simhash_index_commands('covering_online', 2, covering => true);
-SELECT simhash_index_commands('covering_online', 2, covering => true) \gexec
-SELECT simhash_index_commands('covering_online', 2, covering => true);
+SELECT simhash_index_commands('covering_online', 2);
+SELECT simhash_index_commands('covering_online', 2) \gexec
+SELECT simhash_index_commands('covering_online', 2);
 SELECT index, definition FROM indexes WHERE relation = 'covering_online'::regclass ORDER BY index::text;
 SET client_min_messages = warning;
 SELECT simhash_detach('covering_online');

@@ -2,8 +2,8 @@
 CREATE TABLE detach_docs (id integer PRIMARY KEY, body text, title text);
 INSERT INTO detach_docs VALUES (1, 'a text', 'a title');
 SET client_min_messages = warning;
-SELECT simhash_attach('detach_docs', 'body', 2);
-SELECT simhash_attach('detach_docs', 'title', 2, prefix => 't');
+SELECT simhash_attach('detach_docs', 'body', blocks => 2);
+SELECT simhash_attach('detach_docs', 'title', blocks => 2, prefix => 't');
 RESET client_min_messages;
 -- First one prefix, then the other; then nothing is attached.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'detach_docs'::regclass \gset
@@ -42,7 +42,7 @@ SELECT simhash_detach('detach_half');
 -- An index without our comment belongs to the user, so its column stays too.
 CREATE TABLE detach_index (body text);
 SET client_min_messages = warning;
-SELECT simhash_attach('detach_index', 'body', 2);
+SELECT simhash_attach('detach_index', 'body', blocks => 2);
 RESET client_min_messages;
 COMMENT ON INDEX detach_index_simhash_block1_idx IS 'I like this one';
 SELECT simhash_detach('detach_index');
@@ -88,7 +88,7 @@ SELECT simhash_detach('detach_index');
 -- If the application fills the fingerprint column, only the block columns are dropped.
 CREATE TABLE detach_own (fingerprint bigint);
 SET client_min_messages = warning;
-SELECT simhash_attach('detach_own', 'fingerprint', 2, prefix => 'fingerprint');
+SELECT simhash_attach('detach_own', 'fingerprint', blocks => 2, prefix => 'fingerprint');
 RESET client_min_messages;
 SELECT simhash_detach('detach_own', 'fingerprint');
 \d detach_own
@@ -96,7 +96,7 @@ SELECT simhash_detach('detach_own', 'fingerprint');
 -- A copy of the table with its comments, as a dump makes it, can be detached too.
 CREATE TABLE detach_original (body text);
 SET client_min_messages = warning;
-SELECT simhash_attach('detach_original', 'body', 2);
+SELECT simhash_attach('detach_original', 'body', blocks => 2);
 CREATE TABLE detach_copy (LIKE detach_original INCLUDING ALL);
 RESET client_min_messages;
 SELECT simhash_detach('detach_copy');
@@ -106,7 +106,7 @@ SELECT simhash_detach('detach_copy');
 CREATE TABLE detach_kept (body text);
 INSERT INTO detach_kept VALUES ('a text of some words');
 SET client_min_messages = warning;
-SELECT simhash_attach('detach_kept', 'body', 3);
+SELECT simhash_attach('detach_kept', 'body', blocks => 3);
 ALTER TABLE detach_kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP EXPRESSION;
 RESET client_min_messages;
 SELECT simhash_detach('detach_kept');

@@ -63,13 +63,13 @@ SELECT fingerprints.simhash('gone from there');
 \set VERBOSITY default
 -- Attached in one schema, still recognised after the move to another.
 CREATE TABLE public.attached (body text);
-SELECT "Other schema".simhash_attach('public.attached', 'body', 2, '{"ngram": 2}');
+SELECT "Other schema".simhash_attach('public.attached', 'body', blocks => 2, options => '{"ngram": 2}');
 SELECT "Other schema".simhash_attach_online('public.attached', 'body', prefix => 'online');
 SELECT "Other schema".simhash_index_commands('public.attached', 2, 'online') \gexec
 \d public.attached
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 RESET search_path;
-SELECT simhash_attach('attached', 'body', 2, '{"ngram": 2}');
+SELECT simhash_attach('attached', 'body', blocks => 2, options => '{"ngram": 2}');
 SELECT simhash_attach_online('attached', 'body', prefix => 'online');
 SELECT simhash_index_commands('attached', 2, 'online');
 SELECT simhash_detach('attached'), simhash_detach('attached', 'online');
@@ -94,7 +94,7 @@ CREATE EXTENSION pg_simhash;
 -- Without CASCADE, DROP is refused. Generated columns and their indexes need the extension.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'a text'), (2, 'another');
-SELECT simhash_attach('docs', 'body', 2);
+SELECT simhash_attach('docs', 'body', blocks => 2);
 DROP EXTENSION pg_simhash;
 SELECT attname FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
 SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = 'docs'::regclass ORDER BY 1;

@@ -74,7 +74,7 @@ BEGIN
         EXECUTE format('CREATE TABLE many_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', n, n, n + 1);
     END LOOP;
 END $$;
-SELECT simhash_attach('many', 'f', 2), simhash_guard('many', 'skip', fingerprint => 'f');
+SELECT simhash_attach('many', 'f', blocks => 2), simhash_guard('many', 'skip', fingerprint => 'f');
 INSERT INTO many SELECT n, 1 + n % 40, ('x' || left(md5((n % 300)::text), 16))::bit(64)::bigint, locks()
 FROM generate_series(1, 400) AS n;
 SELECT count(*), count(DISTINCT part), max(locked) FROM many;

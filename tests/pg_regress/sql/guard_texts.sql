@@ -263,7 +263,7 @@ SET search_path = guard_texts, public;
 -- Many probes.
 SET client_min_messages = notice;
 CREATE TABLE halves (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('halves', 'body', 2);
+SELECT simhash_attach('halves', 'body', blocks => 2);
 SELECT simhash_guard('halves', radii => '{}');
 SET client_min_messages = warning;
 DROP SCHEMA mine CASCADE;

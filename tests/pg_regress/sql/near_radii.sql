@@ -42,8 +42,8 @@ SELECT n, n % 5, (SELECT string_agg(CASE WHEN word = n % 60 OR word * 3 = n % 50
 FROM generate_series(1, 4000) AS n;
 SET client_min_messages = warning;
 SELECT simhash_attach('docs', 'body');
-SELECT simhash_attach('docs', 'simhash', 3, prefix => 'three');
-SELECT simhash_attach('docs', 'simhash', 5, prefix => 'five', scope => '{tenant}', columns => false);
+SELECT simhash_attach('docs', 'simhash', blocks => 3, prefix => 'three');
+SELECT simhash_attach('docs', 'simhash', blocks => 5, prefix => 'five', scope => '{tenant}', columns => false);
 RESET client_min_messages;
 INSERT INTO docs VALUES (4001, 1, '');
 VACUUM ANALYZE docs;

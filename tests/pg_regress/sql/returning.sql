@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 CREATE TABLE returned (id integer PRIMARY KEY, f bigint);
 INSERT INTO returned VALUES (1, 0), (2, 255);
-SELECT simhash_attach('returned', 'f', 2);
+SELECT simhash_attach('returned', 'f', blocks => 2);
 INSERT INTO returned VALUES (3, 3) RETURNING id, simhash_near(f, 0) AS near;
 UPDATE returned SET f = f + 1 WHERE simhash_near(f, 0) RETURNING id, f, simhash_near(f, 1, 0) AS near;
 SELECT current_setting('server_version_num')::integer < 180000 AS without_old_and_new \gset

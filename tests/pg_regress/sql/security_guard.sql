@@ -12,7 +12,7 @@ SET client_min_messages = warning;
 -- reveal what the user may not select.
 SET ROLE regress_security_owner;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer);
-SELECT simhash_attach('docs', 'f', 8);
+SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
 GRANT INSERT, TRIGGER ON docs TO regress_security_writer;
 SET ROLE regress_security_writer;
@@ -77,7 +77,7 @@ SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 -- Row-level security checks a new row after all BEFORE triggers. So a guard answers first, even for a row that will be
 -- refused: users who may insert into a scope learn whether a near row is in it.
 CREATE TABLE tenants (id integer PRIMARY KEY, tenant name DEFAULT current_user, f bigint);
-SELECT simhash_attach('tenants', 'f', 4), simhash_guard('tenants', fingerprint => 'f', scope => '{tenant}');
+SELECT simhash_attach('tenants', 'f', blocks => 4), simhash_guard('tenants', fingerprint => 'f', scope => '{tenant}');
 INSERT INTO tenants VALUES (1, 'another tenant', 0);
 ALTER TABLE tenants ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON tenants USING (tenant = current_user);

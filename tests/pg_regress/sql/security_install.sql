@@ -138,8 +138,8 @@ CREATE FUNCTION shared.simhash_update(VARIADIC text[]) RETURNS integer LANGUAGE 
 CREATE FUNCTION shared.simhash_dedup(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
 RESET ROLE;
 SET client_min_messages = warning;
-SELECT shared.simhash_attach('of_domains', 'f', 5), shared.simhash_attach('of_domains', 'body', 2, '{"ngram": 2}', 'w'),
-    shared.simhash_attach('of_domains', 'short', 2, prefix => 'v');
+SELECT shared.simhash_attach('of_domains', 'f', blocks => 5), shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', 'w'),
+    shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v');
 SELECT shared.simhash_attach_online('of_domains', 'body', prefix => 'o'), shared.simhash_guard('of_domains', fingerprint => 'f');
 CALL shared.simhash_fill('of_domains', 'o');
 SELECT shared.simhash_index_commands('of_domains', 2, 'f') \gexec
@@ -154,7 +154,7 @@ SET client_min_messages = warning;
 SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'), shared.simhash_detach('of_domains', 'w'),
     shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
-SELECT shared.simhash_attach('of_domains', 'f', 5);
+SELECT shared.simhash_attach('of_domains', 'f', blocks => 5);
 INSERT INTO of_domains (id, f) SELECT n, n * 7919 FROM generate_series(3, 5000) AS n;
 ANALYZE of_domains;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);

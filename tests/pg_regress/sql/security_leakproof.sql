@@ -33,7 +33,7 @@ INSERT INTO docs
 SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_security_reader' ELSE 'somebody else' END, 'text ' || n / 2 || ' of ' || n / 2
 FROM generate_series(1, 2000) AS n;
 SET client_min_messages = warning;
-SELECT simhash_attach('docs', 'body', 4);
+SELECT simhash_attach('docs', 'body', blocks => 4);
 RESET client_min_messages;
 CREATE TABLE by_expression AS SELECT id, reader, body FROM docs;
 CREATE INDEX ON by_expression (simhash_block(simhash(body), 0));

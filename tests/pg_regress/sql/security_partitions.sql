@@ -24,7 +24,7 @@ RESET ROLE;
 CREATE TABLE docs (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1, 3, 5);
 CREATE TABLE docs_2 PARTITION OF docs FOR VALUES IN (2, 4, 6);
-SELECT simhash_attach('docs', 'body', 5), simhash_guard('docs');
+SELECT simhash_attach('docs', 'body', blocks => 5), simhash_guard('docs');
 INSERT INTO docs VALUES (1, 'the text of the first document'), (2, 'another text, which is not near');
 SELECT simhash_attach_online('docs', 'body', prefix => 'online');
 ALTER TABLE docs_2 OWNER TO regress_security_mallory;
@@ -41,10 +41,10 @@ GRANT ALL ON docs TO regress_security_writer;
 \c -
 SELECT count(*) FROM parts.docs; -- PostgreSQL itself
 \c -
-SELECT simhash_attach('parts.docs', 'body', 5);
+SELECT simhash_attach('parts.docs', 'body', blocks => 5);
 \echo :LAST_ERROR_SQLSTATE
 \c -
-SELECT simhash_attach('parts.docs', 'body', 5, columns => false, prefix => 'other');
+SELECT simhash_attach('parts.docs', 'body', blocks => 5, columns => false, prefix => 'other');
 \c -
 SELECT simhash_attach_online('parts.docs', 'body', prefix => 'other');
 \c -
@@ -151,7 +151,7 @@ CREATE TABLE keyed_1 PARTITION OF keyed FOR VALUES IN (1);
 CREATE TABLE keyed_2 (id integer, f bigint) PARTITION BY LIST ((id + parts.trap('a partition key', 1)));
 ALTER TABLE keyed ATTACH PARTITION keyed_2 FOR VALUES IN (2);
 CREATE TABLE keyed_2_3 PARTITION OF keyed_2 FOR VALUES IN (3);
-SELECT simhash_attach('keyed', 'f', 4), simhash_guard('keyed', fingerprint => 'f');
+SELECT simhash_attach('keyed', 'f', blocks => 4), simhash_guard('keyed', fingerprint => 'f');
 ALTER TABLE keyed_2 OWNER TO regress_security_mallory;
 GRANT ALL ON keyed TO regress_security_writer;
 \c -
@@ -172,7 +172,7 @@ CREATE TABLE tenants (id integer, tenant integer, f bigint, PRIMARY KEY (tenant,
 CREATE TABLE tenant_1 PARTITION OF tenants FOR VALUES IN (1);
 CREATE TABLE tenant_2 PARTITION OF tenants FOR VALUES IN (2) PARTITION BY LIST (tenant);
 CREATE TABLE tenant_2_2 PARTITION OF tenant_2 FOR VALUES IN (2);
-SELECT simhash_attach('tenants', 'f', 8), simhash_guard('tenants', fingerprint => 'f', scope => '{tenant}');
+SELECT simhash_attach('tenants', 'f', blocks => 8), simhash_guard('tenants', fingerprint => 'f', scope => '{tenant}');
 INSERT INTO tenants VALUES (1, 1, 0);
 ALTER TABLE tenant_2 OWNER TO regress_security_mallory;
 ALTER TABLE tenant_2_2 OWNER TO regress_security_mallory;

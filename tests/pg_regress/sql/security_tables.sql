@@ -80,13 +80,13 @@ UPDATE ONLY docs SET body = body WHERE id = 1;
 \c -
 SET search_path = hostile, public;
 SET client_min_messages = warning;
-SELECT simhash_attach('docs', 'body', 2);
+SELECT simhash_attach('docs', 'body', blocks => 2);
 \c -
 SET search_path = hostile, public;
 SET client_min_messages = warning;
-SELECT simhash_attach('docs', 'body', 2, covering => true);
-SELECT simhash_attach('docs', 'made', 2, prefix => 'of_made'), simhash_attach('docs', 'body_words', 2, prefix => 'of_words'),
-    simhash_attach('docs', 'body_pair', 2, prefix => 'of_pair'), simhash_attach('docs', 'f', 5, prefix => 'of_f');
+SELECT simhash_attach('docs', 'body', blocks => 2);
+SELECT simhash_attach('docs', 'made', blocks => 2, prefix => 'of_made'), simhash_attach('docs', 'body_words', blocks => 2, prefix => 'of_words'),
+    simhash_attach('docs', 'body_pair', blocks => 2, prefix => 'of_pair'), simhash_attach('docs', 'f', blocks => 5, prefix => 'of_f');
 \c -
 SET search_path = hostile, public;
 SET client_min_messages = warning;
@@ -187,8 +187,8 @@ BEGIN
     EXECUTE format('CREATE SCHEMA %I', ($1).schema_name);
     EXECUTE format('CREATE TABLE %s (id integer PRIMARY KEY, %I text, same_as integer)', target, source);
     EXECUTE format('INSERT INTO %s SELECT n, n || '' text'' FROM generate_series(1, 9) AS n', target);
-    PERFORM simhash_attach(target, source, 2, '{"ngram": 2}', prefix);
-    PERFORM simhash_attach(target, source, 2, '{"ngram": 2}', prefix, covering => true);
+    PERFORM simhash_attach(target, source, blocks => 2, options => '{"ngram": 2}', prefix);
+    PERFORM simhash_attach(target, source, blocks => 2, options => '{"ngram": 2}', prefix);
     PERFORM simhash_attach_online(target, source, '{"ngram": 2}', online);
     EXECUTE format('UPDATE %s SET id = id', target);
     EXECUTE format('SELECT count(*) FROM %s WHERE %I = %I', target, online, prefix) INTO rows;
@@ -251,7 +251,7 @@ CREATE FUNCTION calls(target regclass)
 RETURNS TABLE (attach text, online text, fill text, commands text, detach text, guard text, unguard text, skew text)
 LANGUAGE plpgsql AS $$
 BEGIN
-    attach = call(format('SELECT simhash_attach(%L, ''body'', 2, prefix => ''new'')', target));
+    attach = call(format('SELECT simhash_attach(%L, ''body'', blocks => 2, prefix => ''new'')', target));
     online = call(format('SELECT simhash_attach_online(%L, ''body'', prefix => ''new'')', target));
     fill = call(format('CALL simhash_fill(%L)', target));
     commands = call(format('SELECT simhash_index_commands(%L)', target));

@@ -6,7 +6,7 @@ SELECT current_setting('server_version_num')::integer < 170000 AS without_set_ex
 SET client_min_messages = warning;
 CREATE TABLE changing (id integer PRIMARY KEY, title text, body text);
 INSERT INTO changing SELECT n, 'title ' || n / 2, 'body ' || md5(n::text) FROM generate_series(1, 1000) AS n;
-SELECT simhash_attach('changing', 'body', 2);
+SELECT simhash_attach('changing', 'body', blocks => 2);
 SELECT simhash_guard('changing');
 RESET client_min_messages;
 SET enable_seqscan = off;
@@ -18,12 +18,12 @@ ALTER TABLE changing ALTER simhash SET EXPRESSION AS (simhash(title));
 EXPLAIN (COSTS OFF) EXECUTE find('title 21');
 EXECUTE find('title 21');
 INSERT INTO changing VALUES (1001, 'title 21', 'another body');
-SELECT simhash_attach('changing', 'body', 2);
+SELECT simhash_attach('changing', 'body', blocks => 2);
 -- Until all are changed.
 SET client_min_messages = warning;
 ALTER TABLE changing ALTER simhash_block0 SET EXPRESSION AS (simhash_block(simhash(title), 0, 2)),
     ALTER simhash_block1 SET EXPRESSION AS (simhash_block(simhash(title), 1, 2));
-SELECT simhash_attach('changing', 'title', 2);
+SELECT simhash_attach('changing', 'title', blocks => 2);
 RESET client_min_messages;
 EXPLAIN (COSTS OFF) EXECUTE find('title 21');
 EXECUTE find('title 21');

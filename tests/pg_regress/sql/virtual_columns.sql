@@ -21,7 +21,7 @@ FROM generate_series(1, 1000) AS n, LATERAL (SELECT (n % 10 = 0)::integer AS nea
 SELECT errors($$ALTER TABLE virtual ADD simhash bigint GENERATED ALWAYS AS (simhash(body))$$);
 -- A column of fingerprints must be stored.
 SELECT errors(
-    $$SELECT simhash_attach('virtual', 'f')$$, $$SELECT simhash_attach('virtual', 'f', 2, covering => true)$$,
+    $$SELECT simhash_attach('virtual', 'f')$$, $$SELECT simhash_attach('virtual', 'f', blocks => 2)$$,
     $$SELECT simhash_index_commands('virtual', prefix => 'f')$$,
     $$SELECT simhash_guard('virtual', fingerprint => 'f')$$);
 -- A virtual column with the name of a fingerprint or a block; the detail says what is missing.
@@ -37,11 +37,11 @@ SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = 'virtual'::regclas
 
 -- The source text may be virtual: it is replaced by its expression, as a stored one is.
 SET client_min_messages = warning;
-SELECT simhash_attach('virtual', 'both_texts', 2);
+SELECT simhash_attach('virtual', 'both_texts', blocks => 2);
 RESET client_min_messages;
 SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'virtual'::regclass AND adnum = 13;
 SELECT count(*), count(*) FILTER (WHERE simhash = simhash(both_texts)) AS right FROM virtual;
-SELECT simhash_attach('virtual', 'both_texts', 2);
+SELECT simhash_attach('virtual', 'both_texts', blocks => 2);
 SELECT errors($$SELECT simhash_guard('virtual', scope => '{twin_of}')$$,
     $$SELECT simhash_guard('virtual', 'mark', mark_column => 'twin_of')$$);
 SELECT simhash_detach('virtual');

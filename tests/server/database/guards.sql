@@ -41,7 +41,7 @@ DROP TABLE tried;
 \echo == what is made already, and taken away
 BEGIN;
 SELECT extensions.simhash_attach('app.plain', 'body');
-SELECT extensions.simhash_attach('app.covering', 'body', 3, '{"ngram": 2, "weight": "tf"}', covering => true);
+SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options => '{"ngram": 2, "weight": "tf"}');
 SELECT extensions.simhash_attach_online('app.online', 'body');
 SELECT count(*) FROM extensions.simhash_index_commands('app.online');
 SELECT extensions.simhash_attach('app.parts', 'body');

@@ -37,7 +37,7 @@ INSERT INTO app.referring SELECT id, 'note' FROM app.texts WHERE id % 50 = 0;
 
 CREATE TABLE app.covering (id bigint PRIMARY KEY, body text COLLATE "C");
 INSERT INTO app.covering SELECT * FROM app.texts;
-SELECT extensions.simhash_attach('app.covering', 'body', 3, '{"ngram": 2, "weight": "tf"}', covering => true);
+SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options => '{"ngram": 2, "weight": "tf"}');
 
 CREATE TABLE app."Words of Texts" ("Id" bigint PRIMARY KEY, "All Words" text[], lexemes tsvector);
 INSERT INTO app."Words of Texts" SELECT id, string_to_array(body, ' '), to_tsvector('simple', body) FROM app.texts;
@@ -58,7 +58,7 @@ SELECT extensions.simhash_attach('app.scoped', 'body', scope => '{tenant}');
 CREATE TABLE app.lean (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.lean SELECT id, id / 10, body FROM app.texts;
 SELECT extensions.simhash_attach('app.lean', 'body', columns => false);
-SELECT extensions.simhash_attach('app.lean', 'simhash', 2, prefix => 'halves', scope => '{tenant}', columns => false);
+SELECT extensions.simhash_attach('app.lean', 'simhash', blocks => 2, prefix => 'halves', scope => '{tenant}', columns => false);
 
 -- partitioned; one partition of partitions, and one that nothing is in
 CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -111,7 +111,7 @@ INSERT INTO app.expressions SELECT id, extensions.simhash(body) FROM app.texts;
 -- also where session_replication_role is replica
 CREATE TABLE app.rejected (id bigint PRIMARY KEY, body text);
 INSERT INTO app.rejected SELECT * FROM app.texts;
-SELECT extensions.simhash_attach('app.rejected', 'body', covering => true);
+SELECT extensions.simhash_attach('app.rejected', 'body');
 SELECT extensions.simhash_guard('app.rejected', resemblance => NULL);
 ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 

@@ -3,7 +3,7 @@ CREATE EXTENSION hypopg;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs SELECT n, text_of(n) FROM generate_series(1, 2000) AS n;
 SET client_min_messages = warning;
-SELECT simhash_attach('docs', 'body', 2);
+SELECT simhash_attach('docs', 'body', blocks => 2);
 DROP INDEX docs_simhash_block0_idx, docs_simhash_block1_idx;
 SELECT count(*) FROM generate_series(0, 1) AS block,
     hypopg_create_index(format('CREATE INDEX ON docs (simhash_block%s) INCLUDE (simhash)', block));

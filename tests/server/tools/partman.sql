@@ -3,7 +3,7 @@ CREATE SCHEMA partman;
 CREATE EXTENSION pg_partman SCHEMA partman;
 CREATE TABLE docs (id integer NOT NULL, body text) PARTITION BY RANGE (id);
 SET client_min_messages = warning;
-SELECT simhash_attach('docs', 'body', 2);
+SELECT simhash_attach('docs', 'body', blocks => 2);
 SELECT partman.create_parent('public.docs', 'id', 'native', '100', p_start_partition => '100', p_premake => 1);
 -- Rows that have no partition yet, two of them near each other.
 INSERT INTO docs SELECT n, text_of(n) FROM generate_series(1, 10) AS n;

@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION pg_repack;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('docs', 'body', 2);
+SELECT simhash_attach('docs', 'body', blocks => 2);
 INSERT INTO docs SELECT n, text_of(n) FROM generate_series(1, 100) AS n;
 SELECT simhash_guard('docs', 'skip');
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'docs'::regclass \gset

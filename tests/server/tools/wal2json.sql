@@ -1,7 +1,7 @@
 -- Unlike logical replication, wal2json and test_decoding send generated columns, which a receiver must leave out.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 SET client_min_messages = warning;
-SELECT simhash_attach('docs', 'body', 2);
+SELECT simhash_attach('docs', 'body', blocks => 2);
 SELECT simhash_guard('docs', 'skip');
 SELECT pg_create_logical_replication_slot('json', 'wal2json') IS NOT NULL AS json,
     pg_create_logical_replication_slot('test', 'test_decoding') IS NOT NULL AS test;

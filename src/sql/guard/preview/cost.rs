@@ -1,8 +1,10 @@
 //! Reports if a guard is expensive for each new row, and how to make it cheaper.
 
+use pgrx::pg_sys;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::column::Column;
+use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
 use postgres::error::{algorithm_error, notice, tick};
 use simhash::search::nearness::Nearness;
@@ -14,7 +16,6 @@ use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
-use crate::sql::indexed::unfilled::can_be_read;
 
 /// Report this many or more fetches for each new row: an insert takes about as long as forty fetches.
 const MIN_REPORTED_FETCHES: f64 = 20.0;
@@ -42,8 +43,8 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
     let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
     if fetches >= MIN_REPORTED_FETCHES {
         notice(format!(
-            "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
-             (simhash_attach with covering => true), only those that are near",
+            "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes, as \
+             simhash_attach makes them, only those that are near",
             table.name
         ));
     }
@@ -55,6 +56,15 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
             table.name
         ));
     }
+}
+
+/// Whether the rows can be read and the names can be locked. A read-only transaction cannot lock names. If a policy
+/// hides rows from the owner, they cannot be read.
+fn can_be_read(table: &Target) -> bool {
+    let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
+    // SAFETY: a setting that is a plain variable.
+    let is_read_only = unsafe { pg_sys::XactReadOnly };
+    !is_read_only && !is_temporary_elsewhere && !hides_rows(table.oid, Some(table.owner))
 }
 
 /// Looks up some rows as a guard looks up new rows, and reports if it compares many texts that do not resemble them, or

@@ -58,7 +58,7 @@ impl Preview {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
         let column = fingerprint_column(&relation, fingerprint)?;
-        let has_text = TextSource::of_column(&relation, &column, schema)?.is_some();
+        let has_text = TextSource::of_column(&relation, &column, schema).is_some();
         let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {

@@ -96,8 +96,8 @@ impl TextReader {
         let make = || {
             let schema = ExtensionSchema::from_function(self.function);
             let column = Column::at(&table, searched.fingerprint);
-            let source = schema.zip(column).map(|(schema, column)| TextSource::of_column(&table, &column, schema));
-            match source.transpose()?.flatten() {
+            let source = schema.zip(column).and_then(|(schema, column)| TextSource::of_column(&table, &column, schema));
+            match source {
                 Some(source) => {
                     let is_column = source.expression.as_own_column().is_some();
                     let owner = (!is_column).then(|| table.owner());

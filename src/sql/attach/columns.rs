@@ -1,0 +1,147 @@
+//! The generated columns that `simhash_attach` adds to a table: the fingerprint and its blocks.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+use postgres::catalog::column::{Column, generation_of};
+use postgres::catalog::generation::definition;
+use postgres::catalog::relation::Relation;
+use postgres::catalog::target::Target;
+use postgres::error::{notice, sendable, user_error};
+use postgres::expression::Expression;
+use postgres::spi::execute;
+
+use super::foreign;
+use super::indexes::BlockIndexes;
+use super::prefix::in_quotes;
+use super::triggers;
+use crate::sql::indexed::recognise::BlockCall;
+
+/// The value that an attached column computes.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Fingerprint,
+    Block(i32),
+}
+
+/// The columns of the prefix, with the blocks of the layout.
+pub struct Columns<'a> {
+    wanted: &'a BlockIndexes<'a>,
+    columns: Vec<(String, Meaning)>,
+}
+
+impl<'a> Columns<'a> {
+    pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
+        let mut columns = vec![(wanted.prefix.fingerprint().to_owned(), Meaning::Fingerprint)];
+        columns.extend((0..wanted.blocks).map(|block| (wanted.prefix.block(block), Meaning::Block(block))));
+        Self { wanted, columns }
+    }
+
+    pub fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Adds the missing columns in one command, so that the table is rewritten once. Returns whether one was missing.
+    pub fn add(&self, table: &Target, family: &[Target]) -> Result<bool, ErrorReport> {
+        // Check inheritors too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
+        for member in family {
+            self.columns.iter().try_for_each(|(name, meaning)| self.check(member, name, *meaning))?;
+        }
+        let (mut missing, relation) = (Vec::new(), table.open());
+        for column in &self.columns {
+            if Column::find(&relation, &column.0)?.is_none() {
+                missing.push(column);
+            }
+        }
+        drop(relation);
+        if missing.is_empty() {
+            return Ok(false);
+        }
+        triggers::check(family)?;
+        let names: Vec<_> = missing.iter().map(|(name, _)| name).collect();
+        // Only tables with rows of their own are rewritten.
+        notice(if family.iter().any(Target::is_ordinary) {
+            format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names))
+        } else {
+            format!("adding to table \"{}\" the columns {}", table.name, in_quotes(&names))
+        });
+        let addition = |&&(ref name, meaning): &&(String, Meaning)| {
+            Ok(format!("ADD COLUMN {} {}", quote_identifier(name), self.definition(meaning)?))
+        };
+        let additions = missing.iter().map(addition).collect::<Result<Vec<_>, ErrorReport>>()?;
+        execute(&format!("ALTER TABLE {} {}", table.sql(), additions.join(", ")))?;
+        for (name, meaning) in missing {
+            let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(name));
+            execute(&self.wanted.prefix.comment(&object, &self.describe(*meaning)))?;
+        }
+        let fingerprint = foreign::GeneratedFingerprint {
+            column: self.wanted.prefix.fingerprint(),
+            expression: self.expression(Meaning::Fingerprint)?,
+            source: &self.wanted.source.column,
+        };
+        foreign::check_columns(family, &self.names(), &fingerprint)?;
+        Ok(true)
+    }
+
+    /// Refuses an existing column of that name with another definition.
+    fn check(&self, table: &Target, name: &str, meaning: Meaning) -> Result<(), ErrorReport> {
+        let relation = table.open();
+        let Some(found) = Column::find(&relation, name)? else { return Ok(()) };
+        let (data_type, _) = meaning.data_type();
+        if found.is_stored
+            && found.data_type == data_type
+            && let Some(expression) = generation_of(&relation, found.attnum)
+            && self.means(&relation, expression, meaning)?
+        {
+            return Ok(());
+        }
+        let (definition, wanted) = (definition(table, &found)?, self.definition(meaning)?);
+        let message =
+            format!("column \"{name}\" of relation \"{}\" already exists with a different definition", table.name);
+        Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
+            .set_detail(sendable(format!("It is {definition}, but must be {wanted}.")))
+            .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
+    }
+
+    /// Whether an expression computes `meaning`.
+    fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
+        let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
+        match (meaning, BlockCall::read(expression)) {
+            (Meaning::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
+            (Meaning::Block(block), Some(call)) if (call.block, call.blocks) == (block, blocks) => {
+                source.is_fingerprint(schema, relation, call.fingerprint)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn definition(&self, meaning: Meaning) -> Result<String, ErrorReport> {
+        let (_, type_name) = meaning.data_type();
+        Ok(format!("{type_name} GENERATED ALWAYS AS ({}) STORED", self.expression(meaning)?))
+    }
+
+    fn expression(&self, meaning: Meaning) -> Result<String, ErrorReport> {
+        let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
+        match meaning {
+            Meaning::Fingerprint => source.fingerprint_sql(schema),
+            Meaning::Block(block) => source.block_sql(schema, block, blocks),
+        }
+    }
+
+    fn describe(&self, meaning: Meaning) -> String {
+        let source = quote_identifier(&self.wanted.source.column);
+        match meaning {
+            Meaning::Fingerprint => format!("fingerprint of {source}"),
+            Meaning::Block(block) => format!("block {block} of {} of the fingerprint of {source}", self.wanted.blocks),
+        }
+    }
+}
+
+impl Meaning {
+    fn data_type(self) -> (pg_sys::Oid, &'static str) {
+        match self {
+            Self::Fingerprint => (pg_sys::INT8OID, "bigint"),
+            Self::Block(_) => (pg_sys::INT4OID, "integer"),
+        }
+    }
+}
