@@ -2,13 +2,16 @@
 //!
 //! An [`Expression`] is always valid, so its methods need no `unsafe`. Making one from a pointer or a list needs it.
 
+use std::ffi::CStr;
 use std::ptr::NonNull;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::{AnyArray, FromDatum};
 
+use super::catalog::relation::Relation;
 use super::list::nodes;
-use super::text::RawText;
+use super::text::{RawText, from_server};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
@@ -62,6 +65,25 @@ impl Expression {
             }
             Some((call.as_ref().funcid, arguments))
         }
+    }
+
+    /// The expressions one of whose values is the value of this one: the arguments of COALESCE, the results of CASE, and
+    /// the expression itself if it is neither.
+    pub fn outcomes(self) -> Vec<Expression> {
+        let inner = self.without_relabelling();
+        // SAFETY: the nodes are valid: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an
+        // expression, which each have a result.
+        let several = unsafe {
+            if let Some(coalesce) = inner.as_node::<pg_sys::CoalesceExpr>(NodeTag::T_CoalesceExpr) {
+                expressions(coalesce.as_ref().args)
+            } else if let Some(case) = inner.as_node::<pg_sys::CaseExpr>(NodeTag::T_CaseExpr) {
+                let cases = nodes::<pg_sys::CaseWhen>(case.as_ref().args).into_iter().map(|when| (*when).result);
+                cases.chain([case.as_ref().defresult]).filter_map(|result| Self::new(result)).collect()
+            } else {
+                return vec![inner];
+            }
+        };
+        several.into_iter().flat_map(Self::outcomes).collect()
     }
 
     /// The arguments of a call of a window function; None for any other node.
@@ -284,6 +306,15 @@ impl Expression {
     pub fn equals(self, other: Self) -> bool {
         // SAFETY: both nodes are valid, and are only read.
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
+    }
+
+    /// The expression as SQL, in which the columns of its table are qualified with an alias.
+    pub fn to_sql(self, table: &Relation, alias: &CStr) -> Result<String, ErrorReport> {
+        // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
+        unsafe {
+            let context = pg_sys::deparse_context_for(alias.as_ptr(), table.oid());
+            from_server(pg_sys::deparse_expression(self.as_ptr(), context, true, false))
+        }
     }
 
     pub fn is_volatile(self) -> bool {

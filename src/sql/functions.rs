@@ -52,6 +52,13 @@ impl ExtensionSchema {
         is_ours.then_some(schema)
     }
 
+    /// The schema of a function, if the extension's planner support function `support` is in it too.
+    pub fn beside(function: Oid, support: &CStr) -> Option<Self> {
+        let is_own = function.to_u32() >= pg_sys::FirstNormalObjectId;
+        let schema = is_own.then(|| Self::from_function(function)).flatten()?;
+        schema.function(support, &[pg_sys::INTERNALOID]).map(|_| schema)
+    }
+
     /// The schema of the running function.
     pub fn running(call: Call<'_>) -> Result<Self, ErrorReport> {
         Self::from_function(call.function()).ok_or_else(|| {

@@ -35,6 +35,8 @@ pub struct DirtyScan<'a> {
     returns_gone: bool,
     /// The number of entries that may still be refused.
     refusals_left: u64,
+    /// The value of the included column in the current entry.
+    value: Option<i64>,
 }
 
 impl<'a> DirtyScan<'a> {
@@ -57,7 +59,7 @@ impl<'a> DirtyScan<'a> {
         // scan.
         let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
         let entries = ManuallyDrop::new(entries);
-        Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX }
+        Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX, value: None }
     }
 
     /// Begins to look up keys.
@@ -101,9 +103,10 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left > 0
     }
 
-    /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry that `accepts` refuses. `accepts` must not panic.
-    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, VersionState)> {
+    /// The next row version, its state, and the value of the included column in its entry; None if no entry with the keys
+    /// is left, or at the limit of refusals. No row is fetched for an entry that `accepts` refuses. `accepts` must not
+    /// panic.
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, VersionState, Option<i64>)> {
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
@@ -125,7 +128,7 @@ impl<'a> DirtyScan<'a> {
                     let refused = self.entries.entries - before - accepted;
                     self.refusals_left = self.refusals_left.saturating_sub(refused);
                     match read {
-                        EntryRead::Entry(_) => {}
+                        EntryRead::Entry(value) => self.value = value,
                         EntryRead::Pause if self.refusals_left > 0 => continue,
                         EntryRead::Pause | EntryRead::End => return None,
                     }
@@ -145,7 +148,7 @@ impl<'a> DirtyScan<'a> {
             }
         };
         // Only heap tables are scanned, so the slot always holds a row version.
-        Some((self.version()?, state?))
+        Some((self.version()?, state?, self.value))
     }
 
     fn version(&self) -> Option<RowVersion<'_>> {

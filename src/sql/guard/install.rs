@@ -35,7 +35,7 @@ use super::definition::searched_table::SearchedTable;
 use super::preview::cost::{report_cost, report_estimates};
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
 use crate::sql::indexed::text_source::TextSource;
 
 /// BEFORE triggers fire in the order of their names. The guard comes last, so that it sees the row as the other triggers
@@ -69,7 +69,7 @@ fn simhash_guard(
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
-    let guard = AskedGuard {
+    let mut guard = AskedGuard {
         function: call.function(),
         schema: ExtensionSchema::running(call)?,
         action: Action::named(&action)?,
@@ -83,7 +83,10 @@ fn simhash_guard(
     };
     forward_errors(|| {
         let table = Target::lock(target, GUARD_LOCK)?;
-        as_owner(table.owner, || guard.install(&table))
+        as_owner(table.owner, || {
+            guard.fingerprint = meant_column(&table.open(), &guard.fingerprint)?;
+            guard.install(&table)
+        })
     })
 }
 
@@ -144,6 +147,15 @@ impl AskedGuard {
             notice(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
         }
+        // The third argument is the fingerprint.
+        if let Some(other) = existing.as_ref().and_then(|existing| existing.arguments.get(2))
+            && *other != self.fingerprint
+        {
+            let message = format!("table \"{}\" has a guard by \"{other}\"", table.name);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
+                .set_detail("A table has one guard, by one fingerprint.")
+                .set_hint("To guard it by another one, call simhash_unguard first."));
+        }
         if existing.is_some() {
             notice(format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name));
         } else {
@@ -183,11 +195,9 @@ impl AskedGuard {
         let can_guard =
             |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope, self.log.is_some());
         members.all.iter().try_for_each(can_guard)?;
-        let fingerprint = fingerprint_column(relation, &self.fingerprint)
-            .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
-        check_is_stored(relation, &fingerprint)?;
+        let fingerprint = named_fingerprint(relation, &self.fingerprint)?;
         GuardScope::new(relation, &self.scope)?;
-        let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema).is_some());
+        let has_text = || Ok(TextSource::of(fingerprint.computation(relation), self.schema).is_some());
         let criteria = self.criterion.with_defaults(has_text)?;
         let (criterion, searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;

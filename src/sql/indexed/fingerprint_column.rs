@@ -1,23 +1,102 @@
-//! The column that stores a table's fingerprints.
+//! The fingerprint that the name of a column means: the column itself, or the indexed expression that is made from it.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
+use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
-use postgres::error::user_error;
+use postgres::error::{sendable, user_error};
+use postgres::expression::Expression;
 
 use super::bits::Bits;
+use super::layouts::{TableFingerprint, block_keys};
 
-/// The column with this name; an error if it does not exist or is not a `bigint`.
-pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorReport> {
-    let column = Column::named(table, name)?;
+/// The name of fingerprint columns by default.
+const DEFAULT_NAME: &str = "simhash";
+const NO_FINGERPRINT_HINT: &str =
+    "simhash_attach adds the fingerprint column, named simhash by default, or its indexes.";
+
+/// The column that an argument `fingerprint` means. If a table without a column of the default name has indexes on
+/// expressions alone, it is the column from which their fingerprint is made; an error if there are several.
+pub fn meant_column(table: &Relation, name: &str) -> Result<String, ErrorReport> {
+    if name != DEFAULT_NAME || Column::find(table, name)?.is_some() {
+        return Ok(name.to_owned());
+    }
+    let mut sources = Vec::new();
+    for fingerprint in indexed_expressions(table) {
+        if let [column] = fingerprint.own_columns()[..]
+            && let Some(column) = Column::at(table, column)
+        {
+            sources.push(column.name()?);
+        }
+    }
+    sources.sort();
+    sources.dedup();
+    match &sources[..] {
+        [] => Ok(name.to_owned()),
+        [source] => Ok(source.clone()),
+        several => {
+            let message = format!("table \"{}\" has fingerprints of several columns", table.name()?);
+            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
+                .set_detail(sendable(format!("They are made from {}.", several.join(", "))))
+                .set_hint("Name one of these columns as fingerprint."))
+        }
+    }
+}
+
+/// The fingerprint that a column's name means; an error if the column does not exist, or neither holds fingerprints nor
+/// is the source of indexed ones.
+pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprint, ErrorReport> {
+    let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
+    fingerprint_of(table, &column)
+}
+
+/// The fingerprint in a column, or made from it.
+pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<TableFingerprint, ErrorReport> {
     // SAFETY: getBaseType looks up a system cache; the column's type exists.
     if unsafe { pg_sys::getBaseType(column.data_type) } == pg_sys::INT8OID {
-        return Ok(column);
+        check_is_stored(table, column)?;
+        return Ok(TableFingerprint::Column(column.attnum));
     }
-    let message =
-        format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
-    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
+    let repeated = column.generation(table).map(Expression::own_columns);
+    let is_made_from_it = |fingerprint: &Expression| {
+        let columns = fingerprint.own_columns();
+        columns == [column.attnum] || repeated.as_ref() == Some(&columns)
+    };
+    let mut found = indexed_expressions(table).into_iter().filter(is_made_from_it);
+    let (first, second) = (found.next(), found.next());
+    let (name, table_name) = (column.name()?, table.name()?);
+    match (first, second) {
+        (Some(_), Some(_)) => {
+            let message = format!("column \"{name}\" of table \"{table_name}\" has several indexed fingerprints");
+            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
+                .set_detail("They are made with different options.")
+                .set_hint("Detach all but one, or attach a fingerprint column."))
+        }
+        (Some(fingerprint), None) => Ok(column_of(table, Bits::of_bigint(fingerprint))
+            .map_or(TableFingerprint::Expression(fingerprint), |column| TableFingerprint::Column(column.attnum))),
+        (None, _) => {
+            let message =
+                format!("column \"{name}\" of relation \"{table_name}\" is of type {}, not bigint", column.type_name());
+            Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+                .set_detail("No fingerprint that is made from it is indexed either.")
+                .set_hint(NO_FINGERPRINT_HINT))
+        }
+    }
+}
+
+/// The fingerprints that are expressions and whose blocks are indexed, each once.
+fn indexed_expressions(table: &Relation) -> Vec<Expression> {
+    let mut found: Vec<Expression> = Vec::new();
+    for index in table.open_indexes().filter_map(|index| Index::read(&index)) {
+        let fingerprints = block_keys(table, &index).map(|key| key.call.fingerprint);
+        for fingerprint in fingerprints.filter(|fingerprint| fingerprint.as_own_column().is_none()) {
+            if !found.iter().any(|other| Bits::of_bigint(*other).equals(Bits::of_bigint(fingerprint))) {
+                found.push(fingerprint);
+            }
+        }
+    }
+    found
 }
 
 /// The generated column that stores these bits as a `bigint`; None if there is none.

@@ -11,13 +11,13 @@ use postgres::catalog::names::schema_name;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use postgres::error::{algorithm_error, user_error};
-use postgres::expression::Variable;
+use postgres::expression::Expression;
 use postgres::query::Query;
 use postgres::text::to_server;
 use simhash::search::skew::FingerprintSample;
 
-use super::fingerprint_column::fingerprint_column;
-use super::layouts::IndexedBlocks;
+use super::fingerprint_column::{meant_column, named_fingerprint};
+use super::layouts::{IndexedBlocks, TableFingerprint};
 use super::scope::Scope;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
@@ -26,14 +26,17 @@ const MAX_SAMPLED_PAGES: f64 = 8192.0;
 /// A table, its fingerprint column, and a scope of searches.
 pub struct SampledTable {
     oid: pg_sys::Oid,
+    /// The column that has the fingerprint, or from which it is made.
     column: i16,
+    /// The fingerprint, as an expression of the table's columns.
+    fingerprint: Expression,
     scope: Vec<i16>,
     /// The quoted names of the scope's columns.
     quoted_scope: Vec<String>,
     /// The quoted name of the table, with its schema.
     quoted_table: String,
-    /// The quoted name of the fingerprint column.
-    quoted_column: String,
+    /// The fingerprint as SQL.
+    fingerprint_sql: String,
 }
 
 impl SampledTable {
@@ -49,9 +52,15 @@ impl SampledTable {
                 .set_detail("Tables, partitioned tables and materialized views can be sampled."));
         }
         check_is_here(oid)?;
-        let column = fingerprint_column(&table, column)
-            .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
+        let name = meant_column(&table, column)?;
+        let fingerprint = named_fingerprint(&table, &name)?;
+        let column = Column::named(&table, &name)?;
         let taken = |found: &Column| Ok((found.attnum == column.attnum).then_some("the fingerprint itself"));
+        let fingerprint = match fingerprint {
+            TableFingerprint::Column(attnum) => Column::at(&table, attnum).and_then(|column| column.as_variable()),
+            TableFingerprint::Expression(expression) => Some(expression),
+        };
+        let fingerprint = fingerprint.ok_or_else(|| no_such_relation(oid))?;
         let attnums = scope.check(&table, taken)?;
         Ok(Self {
             oid,
@@ -59,7 +68,8 @@ impl SampledTable {
             scope: attnums,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
             quoted_table: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
-            quoted_column: quote_identifier(column.name()?),
+            fingerprint_sql: fingerprint.to_sql(&table, c"t")?,
+            fingerprint,
         })
     }
 
@@ -75,16 +85,16 @@ impl SampledTable {
         let share = (MAX_SAMPLED_PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
         let from = format!(
-            "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE t.{} IS NOT NULL",
-            self.quoted_table, self.quoted_column
+            "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE {} IS NOT NULL",
+            self.quoted_table, self.fingerprint_sql
         );
         let largest_group = self.largest_group(&from)?;
-        let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
+        let query = format!("SELECT {}::pg_catalog.int8 {from}{largest_group}", self.fingerprint_sql);
         let query = Query::parse(to_server(&query)?)?;
-        // The table and its column are locked, but other ones may have got their names.
-        let expected = Variable { varno: 1, attnum: self.column, levels_up: 0 };
-        let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
-        if query.table() != Some(self.oid) || column != Some(expected) {
+        // The table and its column are locked, but other ones, and other functions, may have got their names.
+        let is_fingerprint =
+            |returned: &Expression| returned.without_relabelling().equals(self.fingerprint.without_relabelling());
+        if query.table() != Some(self.oid) || !query.returned().first().is_some_and(is_fingerprint) {
             return Err(renamed_while_sampled(self.oid));
         }
         query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;

@@ -17,7 +17,8 @@ use simhash::search::growth;
 use simhash::search::nearness::Nearness;
 
 use super::bits::Bits;
-use super::recognise::BlockCall;
+use super::fingerprint_column::fingerprint_of;
+use super::recognise::{BlockCall, FingerprintCall};
 
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
@@ -69,8 +70,8 @@ pub type Layout = Vec<IndexedBlock>;
 
 impl IndexedBlocks {
     /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
-    fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
-        let found = indexed_blocks(table, table.open_indexes(), TableFingerprint::Column(fingerprint));
+    fn read(table: &Relation, fingerprint: TableFingerprint, scope: &[i16]) -> Self {
+        let found = indexed_blocks(table, table.open_indexes(), fingerprint);
         let is_of_scope =
             |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
         let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
@@ -78,7 +79,8 @@ impl IndexedBlocks {
     }
 
     /// Reads the blocks that are indexed in all members of a family: the partitions of a table, or a table and its
-    /// inheritors. Locks the members and their indexes. None if the table was dropped.
+    /// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made. Locks the members and
+    /// their indexes. None if the table was dropped.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
     pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Self> {
@@ -93,7 +95,8 @@ impl IndexedBlocks {
             };
             let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.attnum);
             let own_scope: Vec<_> = scope.iter().map(attnum).collect::<Option<_>>()?;
-            let own = Self::read(&table, attnum(&fingerprint)?, &own_scope);
+            let column = Column::find_raw(&table, fingerprint.raw_name())?;
+            let own = Self::read(&table, fingerprint_of(&table, &column).ok()?, &own_scope);
             common = Some(match common {
                 Some(mut others) => {
                     others.rows += own.rows;
@@ -164,16 +167,36 @@ impl ScopedBlock {
 }
 
 impl TableFingerprint {
+    /// The attnum of the column; None for an expression.
+    pub fn column(self) -> Option<i16> {
+        match self {
+            Self::Column(attnum) => Some(attnum),
+            Self::Expression(_) => None,
+        }
+    }
+
+    /// The expression that computes the fingerprint of a row; None if it is a plain column.
+    pub fn computation(self, table: &Relation) -> Option<Expression> {
+        match self {
+            Self::Column(attnum) => generation_of(table, attnum),
+            Self::Expression(expression) => Some(expression),
+        }
+    }
+
     /// A test whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
-        let (attnum, expression) = match self {
-            Self::Column(attnum) => (Some(attnum), generation_of(table, attnum)),
-            Self::Expression(expression) => (expression.as_own_column(), Some(expression)),
+        let computation = self.computation(table);
+        let bits = computation.map(Bits::of_bigint);
+        let attnum = match self {
+            Self::Column(attnum) => Some(attnum),
+            Self::Expression(expression) => expression.as_own_column(),
         };
-        let bits = expression.map(Bits::of_bigint);
         move |found| {
             let column = found.as_own_column();
-            let is_bits = |found| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)));
+            let is_bits = |found| {
+                bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
+                    || computation.is_some_and(|computation| FingerprintCall::are_equal(computation, found))
+            };
             column.is_some() && column == attnum
                 || is_bits(found)
                 || column.and_then(|column| generation_of(table, column)).is_some_and(is_bits)

@@ -64,6 +64,17 @@ impl FingerprintCall {
         }
     }
 
+    /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.
+    fn read_anywhere(expression: Expression) -> Option<Self> {
+        let (function, _) = expression.call()?;
+        Self::read(expression, ExtensionSchema::beside(function, c"simhash_block_support")?)
+    }
+
+    /// Whether two expressions are the same fingerprint, though their options are written differently.
+    pub fn are_equal(one: Expression, other: Expression) -> bool {
+        Self::read_anywhere(one).zip(Self::read_anywhere(other)).is_some_and(|(one, other)| one.equals(&other))
+    }
+
     pub fn equals(&self, other: &Self) -> bool {
         self.options == other.options && self.source.equals(other.source)
     }

@@ -13,6 +13,7 @@ use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
 use postgres::text::to_server;
 use simhash::fingerprint::options::Options;
+use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
@@ -159,7 +160,9 @@ impl Source {
     /// The SQL expression of a block of the fingerprint.
     pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String, ErrorReport> {
         let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
-        Ok(format!("{function}({}, {block}, {blocks})", self.fingerprint_sql(schema)?))
+        // Omit the layout if it is the default of `simhash_block`.
+        let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
+        Ok(format!("{function}({}, {block}{layout})", self.fingerprint_sql(schema)?))
     }
 
     /// Refuses a fingerprint that PostgreSQL would parse differently: the expression of a generated source may call

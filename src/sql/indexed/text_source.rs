@@ -1,8 +1,6 @@
-//! The text that the fingerprints of a column are made from.
+//! The text that fingerprints are made from.
 
 use pgrx::pg_sys;
-use postgres::catalog::column::Column;
-use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
@@ -17,11 +15,13 @@ pub struct TextSource {
 }
 
 impl TextSource {
-    /// The source of a fingerprint column: the argument of `simhash` in its generation expression. None if it is not
-    /// made from a text.
-    pub fn of_column(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) -> Option<Self> {
-        let call = FingerprintCall::read(fingerprint.generation(table)?.without_relabelling(), schema)?;
-        let is_text = call.source.value_type() == pg_sys::TEXTOID;
-        is_text.then(|| Self { expression: call.source, options: call.options })
+    /// The source of a fingerprint by the expression that computes it: the argument of `simhash`, which may be in a CASE
+    /// or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not made from
+    /// a text, or from several.
+    pub fn of(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
+        let calls = computation?.outcomes().into_iter().filter_map(|outcome| FingerprintCall::read(outcome, schema));
+        let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
+        let call = calls.next()?;
+        calls.all(|other| other.equals(&call)).then(|| Self { expression: call.source, options: call.options })
     }
 }

@@ -10,7 +10,7 @@ SELECT errors(
     $$SELECT simhash_attach(NULL, 'body')$$, $$SELECT simhash_attach('clash', NULL)$$,
     $$SELECT simhash_attach('clash', 'body', NULL)$$, $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,
     $$SELECT simhash_attach('clash', 'body', blocks => 1)$$, $$SELECT simhash_attach('clash', 'body', blocks => 9)$$,
-    $$SELECT simhash_attach('clash', 'body', -4)$$,
+    $$SELECT simhash_attach('clash', 'body', blocks => -4)$$,
     $$SELECT simhash_attach('clash', 'body', prefix => '')$$,
     $$SELECT simhash_attach('clash', 'body', prefix => repeat('é', 27)::name)$$,
     $$SELECT simhash_attach('clash', 'body', options => '{"ngrams": 2}')$$,
@@ -62,7 +62,7 @@ SELECT count(*) AS changed FROM pg_attribute a FULL JOIN before b USING (attreli
 WHERE attrelid = 'clash'::regclass AND (a IS NULL OR b IS NULL);
 SELECT count(*) AS indexes FROM pg_index WHERE indrelid = 'clash'::regclass;
 -- A column's comment and name do not make it a fingerprint; its expression does.
-COMMENT ON COLUMN clash.a IS 'made by simhash_attach: fingerprint of body';
+COMMENT ON COLUMN clash.a IS 'made by simhash_attach, prefix a: fingerprint of body';
 SELECT errors($$SELECT simhash_attach('clash', 'body', prefix => 'a')$$);
 
 -- Relations that cannot have generated columns of their own.

@@ -18,14 +18,13 @@ SELECT simhash_detach('"My Schema"."My ""Table"""');
 CREATE TABLE victim (id integer);
 CREATE SCHEMA "s; DROP TABLE victim; --";
 CREATE TABLE "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --" ("c""); DROP TABLE victim; --" text);
-SELECT simhash_attach(oid, 'c"); DROP TABLE victim; --', 2, '{"ngram": 2}', '"'', 0; DROP TABLE victim; --\')
+SELECT simhash_attach(oid, 'c"); DROP TABLE victim; --', '{"ngram": 2}', 2, prefix => '"'', 0; DROP TABLE victim; --\')
 FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
-SELECT simhash_attach_online(oid, 'c"); DROP TABLE victim; --', '{"ngram": 2}', 'online''"; DROP TABLE victim; --\')
+SELECT simhash_attach(oid, 'c"); DROP TABLE victim; --', '{"ngram": 2}', columns => false, prefix => 'online''"; DROP TABLE victim; --\')
 FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
 INSERT INTO "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --" VALUES ('a text');
-SELECT simhash_index_commands(oid, 2, 'online''"; DROP TABLE victim; --\')
+SELECT simhash_index_commands(oid, 'c"); DROP TABLE victim; --', blocks => 2, prefix => 'online''"; DROP TABLE victim; --\')
 FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r' \gexec
-CALL simhash_fill('"s; DROP TABLE victim; --"."t''); DROP TABLE victim; --"', 'online''"; DROP TABLE victim; --\');
 \x on
 SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
 \x off
@@ -34,15 +33,14 @@ FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
 SELECT count(*) AS still_there FROM victim;
 SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
 -- Long names: PostgreSQL shortens index names, and they remain distinct.
-SELECT repeat('t', 63) AS long_table, repeat('p', 53) AS long_prefix \gset
+SELECT repeat('t', 63) AS long_table, repeat('p', 56) AS long_prefix \gset
 CREATE TABLE :long_table (body text);
 SELECT simhash_attach(:'long_table', 'body', prefix => :'long_prefix');
 SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table'::regclass ORDER BY 1;
 SELECT simhash_attach(:'long_table', 'body', prefix => 'x');
 SELECT simhash_detach(:'long_table', prefix => :'long_prefix');
 SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table'::regclass ORDER BY 1;
-SELECT simhash_attach_online(:'long_table', 'body', prefix => :'long_prefix');
-SELECT substr(command, 1, 90) AS command FROM simhash_index_commands(:'long_table', 2, :'long_prefix') AS command
+SELECT substr(command, 1, 90) AS command FROM simhash_index_commands(:'long_table', 'body', blocks => 2, prefix => :'long_prefix') AS command
 WHERE command LIKE 'CREATE%';
 DROP TABLE :long_table;
 

@@ -38,11 +38,6 @@ SELECT regexp_replace(regexp_replace(html, '<style.*</style>', ''), ' [a-z]+="[^
 FROM mails WHERE id = 1;
 SELECT (SELECT count(*) FROM as_text) AS as_text, (SELECT count(*) FROM as_html) AS as_html;
 
--- The trigger of a table that is attached online reads it too.
-SELECT simhash_attach_online('mails', 'html', options => '{"markup": "html"}');
-UPDATE mails SET html = html;
-SELECT id, simhash = simhash(html, '{"markup": "html"}') AS same FROM mails ORDER BY id;
-
 -- Every function reads the option.
 SELECT simhash_wide('<p>a b</p>', 2, '{"markup": "html"}') = simhash_wide('a b') AS wide,
        simhash_resemblance('<p>a b</p>', '<i>b</i> <b>a</b>', '{"markup": "html"}') AS resemblance,

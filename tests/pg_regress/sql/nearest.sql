@@ -119,7 +119,7 @@ DROP TABLE parts;
 
 -- Plain indexes: the distances come from the rows.
 CREATE TABLE plain AS SELECT id, tag, fp FROM prints;
-SELECT simhash_attach('plain', 'fp', prefix => 'b', covering => false);
+SELECT index_plainly('plain', 'fp');
 VACUUM ANALYZE plain;
 SELECT compare(format('SELECT fp <~> %s AS d FROM plain ORDER BY d LIMIT 10', :q));
 SELECT compare('SELECT fp <~> 42 AS d FROM plain ORDER BY d LIMIT 10');

@@ -248,7 +248,7 @@ RESET plan_cache_mode;
 
 -- Of two layouts, one covering: it alone serves what needs only the fingerprint.
 SET client_min_messages = warning;
-SELECT simhash_attach('prints', 'fp', blocks => 2, prefix => 'plain', covering => false);
+SELECT index_plainly('prints', 'fp', 2);
 VACUUM prints;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM prints WHERE simhash_near(fp, 7);

@@ -106,7 +106,6 @@ BEGIN
     END LOOP;
 END $$;
 SELECT shared.simhash_dedup();
-SELECT shared.simhash_update();
 CREATE AGGREGATE shared.forged(bigint) (SFUNC = int8_avg_accum, STYPE = internal, FINALFUNC = shared.simhash_agg_final);
 RESET ROLE;
 DROP EXTENSION pg_simhash;
@@ -134,20 +133,18 @@ CREATE FUNCTION shared.simhash(public.words, text) RETURNS bigint LANGUAGE sql I
 CREATE FUNCTION shared.simhash(varchar) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
 CREATE FUNCTION shared.simhash(varchar, jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
 CREATE FUNCTION shared.simhash(anyelement) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT shared.evil()::bigint';
-CREATE FUNCTION shared.simhash_update(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
 CREATE FUNCTION shared.simhash_dedup(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
 RESET ROLE;
 SET client_min_messages = warning;
-SELECT shared.simhash_attach('of_domains', 'f', blocks => 5), shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', 'w'),
+SELECT shared.simhash_attach('of_domains', 'f', blocks => 5), shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', prefix => 'w'),
     shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v');
-SELECT shared.simhash_attach_online('of_domains', 'body', prefix => 'o'), shared.simhash_guard('of_domains', fingerprint => 'f');
-CALL shared.simhash_fill('of_domains', 'o');
-SELECT shared.simhash_index_commands('of_domains', 2, 'f') \gexec
+SELECT shared.simhash_attach('of_domains', 'body', columns => false, prefix => 'o'), shared.simhash_guard('of_domains', fingerprint => 'f');
+SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f') \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 RESET client_min_messages;
 \d of_domains
 -- The objects are recognised.
-SELECT shared.simhash_index_commands('of_domains', 2, 'f');
+SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f');
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
 SET client_min_messages = warning;

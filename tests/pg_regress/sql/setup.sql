@@ -33,6 +33,17 @@ CREATE FUNCTION described(relation regclass) RETURNS SETOF text LANGUAGE sql AS 
     (SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = relation ORDER BY 1)
 $$;
 
+-- Indexes on the blocks of a fingerprint that do not have the fingerprint itself, as an application may have made them.
+CREATE FUNCTION index_plainly(relation regclass, fingerprint text, blocks integer DEFAULT 4, scope text DEFAULT '')
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    FOR block IN 0 .. blocks - 1 LOOP
+        EXECUTE format('CREATE INDEX ON %s (%ssimhash_block(%s, %s, %s))', relation, scope, fingerprint, block, blocks);
+    END LOOP;
+    EXECUTE format('ANALYZE %s', relation);
+END
+$$;
+
 -- Whether a plan has the scan of block indexes.
 CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

@@ -64,9 +64,4 @@ INSERT INTO seeded VALUES (3, 'THE 中华人民共和国! the LAW');
 SELECT id, simhash = simhash(body, '{"seed": 7, "tokens": "dictionary", "weights": {"the": 0.2}}') AS options,
     simhash_block0 = simhash_block(simhash, 0) AS block
 FROM seeded ORDER BY id;
-CREATE TABLE online (id integer PRIMARY KEY, body text);
-SELECT simhash_attach_online('online', 'body', options => '{"seed": 7, "weights": {"the": 0.2}}');
-INSERT INTO online VALUES (1, 'the law of the sea');
-SELECT simhash = simhash(body, '{"seed": 7, "weights": {"the": 0.2}}') AS options FROM online;
-SELECT count(*) FROM simhash_index_commands('online');
-DROP TABLE wide, seeded, online;
+DROP TABLE wide, seeded;

@@ -17,7 +17,7 @@ use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
 use super::searched_table::SearchedTable;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
-use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::indexed::fingerprint_column::named_fingerprint;
 use crate::sql::indexed::layouts::{ScopedBlock, TableFingerprint, indexed_blocks};
 
 /// A guarded table and its partitions, all of them locked.
@@ -72,12 +72,11 @@ impl Members {
         })?;
         let searched = |&member: &Oid| {
             let table = Relation::open(member);
-            let column = fingerprint_column(&table, fingerprint)?;
+            let fingerprint = named_fingerprint(&table, fingerprint)?;
             let columns = GuardScope::new(&table, scope)?;
-            check_is_stored(&table, &column)?;
-            SearchedTable::new(&table, &column, columns, criterion, schema)?
+            SearchedTable::new(&table, fingerprint, columns, criterion, schema)?
                 .ok_or(())
-                .or_else(|()| Err(no_usable_index(&table, &column, scope, criterion.near.max_distance())?))
+                .or_else(|()| Err(no_usable_index(&table, fingerprint, scope, criterion.near.max_distance())?))
         };
         self.with_rows.iter().map(searched).collect()
     }
@@ -150,11 +149,11 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
 /// scope, the error says so.
 fn no_usable_index(
     table: &Relation,
-    fingerprint: &Column,
+    fingerprint: TableFingerprint,
     scope: &[String],
     max_distance: i32,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, table.open_indexes(), TableFingerprint::Column(fingerprint.attnum));
+    let found = indexed_blocks(table, table.open_indexes(), fingerprint);
     let names = |found: &ScopedBlock| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

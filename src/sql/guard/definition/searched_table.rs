@@ -5,11 +5,13 @@ use std::cell::Cell;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::catalog::column::{Column, distinct_values};
+use postgres::catalog::column::{distinct_values, generation_of};
+use postgres::catalog::index::{Index, KeyKind};
 use postgres::catalog::partition::partition_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::user_error;
 use postgres::expression::Expression;
+use postgres::heap::computed::Computed;
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::heap::row::Row;
 use postgres::text::to_server;
@@ -29,8 +31,8 @@ use crate::sql::indexed::text_source::TextSource;
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
     pub oid: Oid,
-    /// The attnum of the fingerprint column.
-    pub fingerprint: i16,
+    /// The attnum of the fingerprint column; None if the fingerprint is an expression in the indexes alone.
+    pub fingerprint: Option<i16>,
     pub scope: GuardScope,
     pub primary_key: PrimaryKey,
     /// The text that the fingerprints are made from; None if texts are not compared.
@@ -81,19 +83,21 @@ impl SearchedTable {
     /// error if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(
         table: &Relation,
-        fingerprint: &Column,
+        fingerprint: TableFingerprint,
         scope: GuardScope,
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
     ) -> Result<Option<Self>, ErrorReport> {
+        let computation = fingerprint.computation(table);
         let source = match criterion.resemblance {
-            Some(_) => Some(SourceColumns::read(table, fingerprint, criterion, schema)?),
+            Some(_) => Some(SourceColumns::read(table, computation, criterion, schema)?),
             None => None,
         };
-        let generation = fingerprint.generation(table);
-        let made_from = generation.map_or_else(|| vec![fingerprint.attnum], Expression::own_columns);
-        let fingerprint = fingerprint.attnum;
-        let found = indexed_blocks(table, table.open_indexes(), TableFingerprint::Column(fingerprint));
+        let made_from = computation.map_or_else(|| fingerprint.column().into_iter().collect(), Expression::own_columns);
+        let mut found = indexed_blocks(table, table.open_indexes(), fingerprint);
+        let fingerprint = fingerprint.column();
+        // Without a column, the fingerprint of a stored row is read in the entries.
+        found.retain(|found| fingerprint.is_some() || found.block.fingerprint.is_some());
         let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {
@@ -110,6 +114,37 @@ impl SearchedTable {
             serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
         }))
+    }
+
+    /// The expression that computes the fingerprint of a row; None if it is a plain column. It lives in the current memory
+    /// context.
+    pub fn computation(&self, table: &Relation) -> Option<Expression> {
+        if let Some(column) = self.fingerprint {
+            return generation_of(table, column);
+        }
+        let block = self.indexes.layouts.first()?.first()?;
+        match Index::read(&Relation::open(block.index))?.keys.get(block.fingerprint? as usize - 1)?.kind {
+            KeyKind::Expression(expression) => Some(expression),
+            KeyKind::Column(_) => None,
+        }
+    }
+
+    /// The fingerprint of a stored row of this table; None for NULL.
+    pub fn fingerprint_of(&self, row: Row<'_>) -> Option<i64> {
+        let value = match self.fingerprint {
+            Some(column) => row.value(column),
+            // SAFETY: the row is of this table, and a fingerprint is passed by value.
+            None => unsafe { Computed::value_once(self.computation(&Relation::open(self.oid))?, row) },
+        };
+        value.map(|value| value.value() as i64)
+    }
+
+    /// Whether two rows have fingerprints from the same values, byte for byte.
+    pub fn has_same_fingerprint(&self, a: Row<'_>, b: Row<'_>, fingerprint_of_b: i64) -> bool {
+        match self.fingerprint {
+            Some(column) => a.value(column).map(|value| value.value() as i64) == Some(fingerprint_of_b),
+            None => a.has_same_values(b, self.made_from.iter().copied()),
+        }
     }
 
     /// Whether two rows have the same scope values, byte for byte.
@@ -129,7 +164,7 @@ impl SearchedTable {
 
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
-        column == self.fingerprint
+        Some(column) == self.fingerprint
             || self.primary_key.columns().any(|of_key| of_key.attnum == column)
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
@@ -182,11 +217,11 @@ impl SearchedIndexes {
 impl SourceColumns {
     fn read(
         table: &Relation,
-        fingerprint: &Column,
+        computation: Option<Expression>,
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
     ) -> Result<Self, ErrorReport> {
-        let Some(source) = TextSource::of_column(table, fingerprint, schema) else {
+        let Some(source) = TextSource::of(computation, schema) else {
             return Err(not_from_text(table)?);
         };
         let options = match &criterion.options {

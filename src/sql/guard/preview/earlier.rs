@@ -52,10 +52,10 @@ impl Preview {
     /// The earlier row that decides about a row: the nearest confirmed row or, if there is none, the row with the
     /// greatest resemblance.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>) -> Result<Option<EarlierRow>, ErrorReport> {
-        let Some(fingerprint) = row.value(own.fingerprint) else { return Ok(None) };
+        let Some(fingerprint) = own.fingerprint_of(row) else { return Ok(None) };
         let (since, scope) = (Moment::now(), own.scope.of_row(row));
         let query = NearQuery {
-            fingerprint: fingerprint.value() as i64,
+            fingerprint,
             near: self.criterion.near,
             max_distance: Cell::new(self.criterion.near.max_distance()),
             scope: &scope,

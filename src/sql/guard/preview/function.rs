@@ -23,6 +23,7 @@ use crate::sql::arguments::{name, required};
 use crate::sql::guard::definition::among::AskedCondition;
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
+use crate::sql::indexed::fingerprint_column::meant_column;
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
@@ -74,6 +75,7 @@ fn simhash_preview_radii(
         let hides = || family.iter().any(|member| hides_rows(member.oid, None));
         let is_hidden = hides() || as_owner(table.owner, hides);
         let groups = as_owner(table.owner, || {
+            let fingerprint = meant_column(&table.open(), &fingerprint)?;
             let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;
             let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
             report_refuted(&preview, &table);

@@ -23,7 +23,7 @@ use crate::sql::guard::definition::members::Members;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::among::Among;
 use crate::sql::guard::row::confirmation::TextReader;
-use crate::sql::indexed::fingerprint_column::fingerprint_column;
+use crate::sql::indexed::fingerprint_column::named_fingerprint;
 use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 use crate::sql::indexed::text_source::TextSource;
 
@@ -57,8 +57,8 @@ impl Preview {
     ) -> Result<Self, ErrorReport> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
-        let column = fingerprint_column(&relation, fingerprint)?;
-        let has_text = TextSource::of_column(&relation, &column, schema).is_some();
+        let column = named_fingerprint(&relation, fingerprint)?;
+        let has_text = TextSource::of(column.computation(&relation), schema).is_some();
         let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {

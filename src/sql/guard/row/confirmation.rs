@@ -11,7 +11,6 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::error::{algorithm_error, tick};
 use postgres::heap::computed::Computed;
@@ -95,9 +94,7 @@ impl TextReader {
         let table = Relation::open(searched.oid);
         let make = || {
             let schema = ExtensionSchema::from_function(self.function);
-            let column = Column::at(&table, searched.fingerprint);
-            let source = schema.zip(column).and_then(|(schema, column)| TextSource::of_column(&table, &column, schema));
-            match source {
+            match schema.and_then(|schema| TextSource::of(searched.computation(&table), schema)) {
                 Some(source) => {
                     let is_column = source.expression.as_own_column().is_some();
                     let owner = (!is_column).then(|| table.owner());

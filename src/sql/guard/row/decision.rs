@@ -116,10 +116,10 @@ impl Statement {
     /// The event belongs to this statement.
     unsafe fn new_row<'a>(&self, event: &'a RowEvent, has_moved: bool, may_have_moved: bool) -> Option<NewRow<'a>> {
         let (own, new) = (self.guard.own_table(), event.new_row());
-        let fingerprint = match &self.generated {
-            // SAFETY: the event belongs to this statement, and `generated` was made for its table.
-            Some(generated) => unsafe { generated.value(new) },
-            None => new.value(own.fingerprint),
+        let fingerprint = match &self.computation {
+            // SAFETY: the event belongs to this statement, and `computation` was made for its table.
+            Some(computation) => unsafe { computation.value(new) },
+            None => own.fingerprint.and_then(|column| new.value(column)),
         };
         let is_update = event.old_row().is_some();
         Some(NewRow {
@@ -136,7 +136,7 @@ impl Statement {
     /// Whether an UPDATE leaves the fingerprint, its source, the scope and the partition unchanged.
     fn needs_no_search(&self, row: &NewRow, old: Row<'_>) -> bool {
         let (own, new) = (self.guard.own_table(), row.event.new_row());
-        old.value(own.fingerprint).map(|old| old.value() as i64) == Some(row.fingerprint)
+        own.has_same_fingerprint(old, new, row.fingerprint)
             && own.has_same_scope(old, new)
             && own.has_same_source(old, new)
             && !row.moves

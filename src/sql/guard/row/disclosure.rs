@@ -39,7 +39,9 @@ impl Disclosure {
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
         let shows = |columns: &[&CStr]| tables.iter().any(|&table| may_select(table, columns));
-        let fingerprint = Column::at(&table, searched.fingerprint);
+        let fingerprint: Vec<_> =
+            searched.fingerprint.map_or_else(|| searched.made_from.clone(), |column| vec![column]);
+        let fingerprint: Vec<_> = fingerprint.into_iter().filter_map(|column| Column::at(&table, column)).collect();
         let fingerprint: Vec<_> = fingerprint.iter().map(Column::raw_name).collect();
         let source = searched.source.iter().flat_map(|source| source.columns());
         let source: Vec<_> = source.filter_map(|&column| Column::at(&table, column)).collect();

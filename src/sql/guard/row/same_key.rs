@@ -301,7 +301,7 @@ impl UniqueIndex {
             let keys = &mut keys[..key.len()];
             let mut scan = DirtyScan::begin(table, &index, slot, since, keys.len(), None);
             scan.rescan(keys);
-            while let Some((version, state)) = scan.next(|_| true) {
+            while let Some((version, state, _)) = scan.next(|_| true) {
                 match state {
                     VersionState::Depends { on, .. } => return SameKey::Depends(on, version.row().tid()),
                     VersionState::Gone { during_search: false } => {}

@@ -125,8 +125,8 @@ impl NearQuery<'_> {
         show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         let is_near = |fingerprint| self.distance(fingerprint).is_some();
-        while let Some((version, state)) = scan.next(is_near) {
-            let Some(distance) = self.distance_of_row(searched, version.row()) else {
+        while let Some((version, state, in_entry)) = scan.next(is_near) {
+            let Some(distance) = self.distance_of_row(searched, version.row(), in_entry) else {
                 scan.refuse();
                 continue;
             };
@@ -140,9 +140,14 @@ impl NearQuery<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The distance of a row, if it is near and within the scope.
-    fn distance_of_row(&self, searched: &SearchedTable, row: Row<'_>) -> Option<u32> {
-        let distance = self.distance(row.value(searched.fingerprint)?.value() as i64)?;
+    /// The distance of a row, if it is near and within the scope. `in_entry` is the fingerprint in the row's entry.
+    fn distance_of_row(&self, searched: &SearchedTable, row: Row<'_>, in_entry: Option<i64>) -> Option<u32> {
+        let fingerprint = match searched.fingerprint {
+            Some(column) => row.value(column)?.value() as i64,
+            // All versions that share an entry have the same values in the columns of its expressions.
+            None => in_entry?,
+        };
+        let distance = self.distance(fingerprint)?;
         searched.scope.has_values(row, self.scope).then_some(distance)
     }
 

@@ -24,8 +24,9 @@ pub struct Statement {
     /// The trigger function.
     function: Oid,
     pub guard: TriggerGuard,
-    /// Computes the fingerprint if it is a generated column: PostgreSQL does so only after the trigger.
-    pub generated: Option<Computed>,
+    /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and the
+    /// expressions of indexes, only after the trigger.
+    pub computation: Option<Computed>,
     /// The condition that a partition's rows fulfil; None if the table is not a partition.
     pub partition: Option<Computed>,
     unique_indexes: OnceCell<UniqueIndexes>,
@@ -63,16 +64,16 @@ impl Statement {
     fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self, ErrorReport> {
         let guard = TriggerGuard::of_trigger(function, event)?;
         let table = event.table();
-        let fingerprint = guard.own_table().fingerprint;
-        let expressions = || (Computed::generated(&table, fingerprint), Computed::partition(&table));
+        let computation = || guard.own_table().computation(&table).map(Computed::new);
+        let expressions = || (computation(), Computed::partition(&table));
         // SAFETY: the statement's memory context outlives the expressions that are made in it.
-        let (generated, partition) = unsafe { PgMemoryContexts::For(memory).switch_to(|_| expressions()) };
+        let (computation, partition) = unsafe { PgMemoryContexts::For(memory).switch_to(|_| expressions()) };
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
         let (texts, among) = unsafe { (TextReader::new(function, memory), Among::of_guard(&guard, memory)) };
         let counts = GuardCounts::of(guard.identity.root, event);
         let (unique_indexes, log) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { function, guard, generated, partition, unique_indexes, texts, among, log, counts, memory, current })
+        Ok(Self { function, guard, computation, partition, unique_indexes, texts, among, log, counts, memory, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have

@@ -1,0 +1,172 @@
+-- Indexes alone: simhash_attach(.., columns => false), and simhash_index_commands. Each query without another remark
+-- must be true.
+CREATE SCHEMA alone;
+SET search_path = alone, public;
+SET client_min_messages = warning;
+\pset format unaligned
+\pset tuples_only on
+
+CREATE TABLE texts AS
+SELECT n AS id, n % 3 AS tenant, (SELECT string_agg(left(md5((n / 5) || ' ' || w), 3 + n % 5 * (w / 30)), ' ' ORDER BY w)
+    FROM generate_series(1, 30) AS w) AS body
+FROM generate_series(1, 1000) AS n;
+CREATE TABLE alone AS TABLE texts;
+CREATE TABLE beside AS TABLE texts;
+SELECT simhash_attach('alone', 'body', columns => false), simhash_attach('beside', 'body');
+
+-- Nothing is added to the table.
+SELECT count(*) = 3 FROM pg_attribute WHERE attrelid = 'alone'::regclass AND attnum > 0;
+SELECT count(*) = 0 FROM pg_trigger WHERE tgrelid = 'alone'::regclass;
+SELECT pg_get_indexdef(oid), obj_description(oid, 'pg_class') FROM pg_class WHERE relname = 'alone_simhash_block3_idx';
+-- An entry takes as much as one with columns.
+SELECT pg_relation_size('alone_simhash_block0_idx') <= pg_relation_size('beside_simhash_block0_idx');
+
+-- The plan of a query: its lines about layouts.
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ 'SimhashScan|Layouts|Within|Scope' THEN RETURN NEXT btrim(line, ' ->'); END IF;
+    END LOOP;
+END $$;
+-- Whether a query on both tables has the same rows, with the scan and without.
+CREATE FUNCTION agrees(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE rows text[]; found text; name text; scan text;
+BEGIN
+    FOREACH scan IN ARRAY '{on,off}'::text[] LOOP
+        PERFORM set_config('pg_simhash.enable_scan', scan, true), set_config('enable_seqscan', 'off', true);
+        FOREACH name IN ARRAY '{alone,beside}'::text[] LOOP
+            EXECUTE format('SELECT string_agg(r::text, E''\n'' ORDER BY r::text) FROM (%s) AS r',
+                replace(query, 'docs', name)) INTO found;
+            rows := rows || coalesce(found, 'none');
+        END LOOP;
+    END LOOP;
+    RETURN rows[1] = ALL (rows[2:]) AND rows[1] <> 'none';
+END $$;
+SET enable_seqscan = off;
+-- The entries hold the fingerprint, so the layout is covering.
+SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body), 42)');
+SELECT plan('SELECT id FROM alone WHERE simhash(body) <~> 42 <= 5');
+SELECT plan('SELECT id FROM alone WHERE bit_count((simhash(body) # 42)::bit(64)) <= 5');
+SELECT plan('SELECT id FROM alone ORDER BY simhash(body) <~> 42 LIMIT 3');
+SELECT plan('SELECT * FROM texts JOIN alone ON simhash_near(simhash(alone.body), simhash(texts.body))');
+SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"ngram": 2}''), 42)');
+SELECT bool_and(agrees(format('SELECT id FROM docs WHERE simhash_near(simhash(body), %s, %s)', simhash(body), id % 12)))
+FROM texts WHERE id % 100 = 7;
+SELECT bool_and(agrees(format('SELECT id FROM docs WHERE simhash_near(simhash(body), %s, 10, ''{1,1,1,1}'')', simhash(body))))
+FROM texts WHERE id % 100 = 3;
+SELECT bool_and(agrees(format('SELECT array_agg(d) FROM (SELECT simhash(body) <~> %s AS d FROM docs ORDER BY 1 LIMIT %s) AS d',
+    simhash(body), id % 50 + 1))) FROM texts WHERE id % 100 = 9;
+SELECT agrees('SELECT t.id, docs.id FROM texts AS t JOIN docs ON simhash_near(simhash(docs.body), simhash(t.body), 6)');
+SELECT agrees('SELECT t.id FROM texts AS t WHERE EXISTS (SELECT FROM docs WHERE docs.id < t.id
+    AND simhash_near(simhash(docs.body), simhash(t.body), 4))');
+SELECT agrees('SELECT id, simhash_cluster(simhash(body), body, radii => ''{1,1,1,1}'') OVER (ORDER BY id) FROM docs');
+-- Prepared, with a generic plan.
+SET plan_cache_mode = force_generic_plan;
+PREPARE near (text) AS SELECT count(*) FROM alone WHERE simhash_near(simhash(body), simhash($1), 6);
+SELECT plan('EXECUTE near (''a text'')');
+SELECT body FROM texts WHERE id = 7 \gset
+EXECUTE near (:'body');
+RESET plan_cache_mode;
+
+-- A changed row, and rows without a text.
+UPDATE alone SET body = 'another text' WHERE id = 7;
+INSERT INTO alone VALUES (1001, 1, NULL), (1002, 1, '');
+SELECT array_agg(id) = '{7}' FROM alone WHERE simhash_near(simhash(body), simhash('another text'), 0);
+SELECT count(*) = 1002 FROM (SELECT id FROM alone ORDER BY simhash(body) <~> 42) AS all_rows;
+
+-- A second layout within a scope, other options, and a column of fingerprints.
+SELECT simhash_attach('alone', 'body', blocks => 2, scope => '{tenant}', columns => false);
+SELECT plan('SELECT id FROM alone WHERE tenant = 1 AND simhash_near(simhash(body), 42, 1)');
+SELECT agrees(format('SELECT id FROM docs WHERE tenant = 1 AND simhash_near(simhash(body), %s, 1)', simhash(body)))
+FROM texts WHERE id = 10;
+SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
+-- Options count by their meaning, in whatever type they are written.
+SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"tokens": "chars"}''), 42)');
+SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{ "ngram":1, "tokens":"chars" }''::jsonb), 42)');
+SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"tokens": "chars", "seed": 1}''), 42)');
+CREATE TABLE prints AS SELECT id, simhash(body) AS fp FROM texts;
+SELECT simhash_attach('prints', 'fp');
+SELECT pg_get_indexdef('prints_simhash_block0_idx'::regclass);
+SELECT plan('SELECT fp FROM prints WHERE simhash_near(fp, 42)');
+
+-- With columns after indexes alone: the indexes stay, and serve both. The other way round nothing is missing.
+SET client_min_messages = notice;
+SELECT simhash_attach('prints', 'fp');
+SELECT simhash_attach('beside', 'body', columns => false);
+SELECT * FROM simhash_index_commands('beside', 'body');
+SET client_min_messages = warning;
+CREATE TABLE later AS TABLE texts;
+SELECT simhash_attach('later', 'body', blocks => 2, columns => false), simhash_attach('later', 'body', blocks => 2);
+SELECT count(*) = 2 FROM pg_index WHERE indrelid = 'later'::regclass;
+SELECT plan('SELECT id FROM later WHERE simhash_near(simhash, 42, 1)');
+-- Another prefix has indexes of its own.
+SELECT simhash_attach('later', 'body', blocks => 2, prefix => 'own', columns => false);
+SELECT count(*) = 4 FROM pg_index WHERE indrelid = 'later'::regclass;
+
+-- What detaching removes is told by the comments.
+SELECT simhash_detach('later'), simhash_detach('alone', 'chars');
+SELECT array_agg(relname::text ORDER BY relname) = '{later_own_block0_idx,later_own_block1_idx}'
+FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = 'later'::regclass;
+SELECT count(*) = 6 FROM pg_index WHERE indrelid = 'alone'::regclass;
+SELECT errors($$SELECT simhash_detach('later')$$, $$SELECT simhash_attach('alone', 'body', columns => NULL)$$);
+COMMENT ON INDEX later_own_block0_idx IS NULL;
+SELECT simhash_detach('later', 'own');
+SELECT count(*) = 1 FROM pg_index WHERE indrelid = 'later'::regclass;
+
+-- simhash_index_commands, run by psql. Indexes that an interrupted command has left are built again.
+CREATE TABLE busy AS TABLE texts;
+SELECT simhash_index_commands('busy', 'body', '{"ngram": 2}', 2);
+SELECT simhash_index_commands('busy', 'body', '{"ngram": 2}', 2) \gexec
+SELECT count(*) = 0 FROM simhash_index_commands('busy', 'body', '{"ngram": 2}', 2);
+SELECT plan('SELECT id FROM busy WHERE simhash_near(simhash(body, ''{"ngram": 2}''), 42, 1)');
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'busy_simhash_block1_idx'::regclass;
+SELECT simhash_index_commands('busy', 'body', '{"ngram": 2}', 2);
+SELECT errors($$SELECT * FROM simhash_index_commands('busy', 'no')$$, $$SELECT * FROM simhash_index_commands('busy', 'id')$$,
+    $$SELECT * FROM simhash_index_commands('busy', 'body', blocks => 9)$$,
+    $$SELECT * FROM simhash_index_commands('busy', 'body', scope => '{body}')$$,
+    $$SELECT * FROM simhash_index_commands(NULL, 'body')$$, $$SELECT * FROM simhash_index_commands('busy', NULL)$$);
+
+-- Partitions and inheritors.
+CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (500);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (500) TO (2000) PARTITION BY RANGE (id);
+CREATE TABLE parts_2_1 PARTITION OF parts_2 DEFAULT;
+INSERT INTO parts SELECT id, body FROM texts;
+SELECT simhash_index_commands('parts', 'body', blocks => 2) \gexec
+SELECT count(*) = 8 AND bool_and(indisvalid) FROM pg_index WHERE indrelid::regclass::text LIKE 'parts%';
+SELECT count(*) = 0 FROM simhash_index_commands('parts', 'body', blocks => 2);
+SELECT plan('SELECT id FROM parts WHERE simhash_near(simhash(body), 42, 1)');
+SELECT simhash_detach('parts'), simhash_attach('parts', 'body', blocks => 2, columns => false);
+SELECT count(*) = 8 FROM pg_index WHERE indrelid::regclass::text LIKE 'parts%';
+SELECT simhash_attach('parts_1', 'body', blocks => 3, columns => false);
+SELECT simhash_detach('parts_1');
+CREATE TABLE parent (body text);
+CREATE TABLE child (own integer) INHERITS (parent);
+SELECT simhash_attach('parent', 'body', blocks => 2, columns => false);
+SELECT count(*) = 2 FROM pg_index WHERE indrelid = 'child'::regclass;
+SELECT simhash_detach('parent');
+SELECT count(*) = 0 FROM pg_index WHERE indrelid IN ('parent'::regclass, 'child'::regclass);
+
+-- Triggers that columns would break. Indexes alone do not.
+CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS
+    $$BEGIN IF (NEW.*) IS DISTINCT FROM (OLD.*) THEN NEW.id := NEW.id; END IF; RETURN NEW; END$$;
+CREATE FUNCTION of_columns() RETURNS trigger LANGUAGE plpgsql AS
+    $$BEGIN IF NEW.body IS DISTINCT FROM OLD.body THEN NEW.id := OLD.id; END IF; RETURN NEW; END$$;
+CREATE TABLE touched (id integer, body text);
+CREATE TRIGGER touch BEFORE UPDATE ON touched FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION of_columns();
+SELECT errors($$SELECT simhash_attach('touched', 'body')$$);
+SELECT simhash_attach('touched', 'body', columns => false);
+DROP TRIGGER touch ON touched;
+CREATE TRIGGER touch BEFORE UPDATE ON touched FOR EACH ROW WHEN (OLD.body IS DISTINCT FROM NEW.body) EXECUTE FUNCTION touch();
+CREATE TRIGGER other BEFORE UPDATE ON touched FOR EACH ROW EXECUTE FUNCTION of_columns();
+CREATE TRIGGER after AFTER UPDATE ON touched FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION touch();
+SELECT simhash_attach('touched', 'body');
+
+-- A guarded table is not detached.
+SELECT simhash_guard('beside');
+SELECT errors($$SELECT simhash_detach('beside')$$);
+BEGIN;
+SELECT simhash_unguard('beside'), simhash_detach('beside');
+COMMIT;
+DROP SCHEMA alone CASCADE;
