@@ -199,12 +199,6 @@ CREATE OPERATOR <~> (
 );
 COMMENT ON OPERATOR <~> (bigint[], bigint[]) IS 'Hamming distance of wide fingerprints';
 
-CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
-    AS 'MODULE_PATHNAME', 'simhash_similarity_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
-    'cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it: cos(pi * d / 64)';
-
 -- This reads two texts, so it takes as long as two fingerprints.
 CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
@@ -318,28 +312,19 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log, condition';
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, condition';
 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
     mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
-    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT NULL,
-    options jsonb DEFAULT NULL, among text DEFAULT NULL
+    radii integer[] DEFAULT NULL, options jsonb DEFAULT NULL, among text DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_guard(
-    regclass, text, integer, text[], name, name, double precision, regclass, text[], integer[], jsonb, text
+    regclass, text, integer, text[], name, name, double precision, integer[], jsonb, text
 ) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
--- Counted where the rows are checked: in the leader, not in its workers.
-CREATE FUNCTION simhash_guard_counts(
-    OUT target regclass, OUT guard name, OUT checked bigint, OUT rejected bigint, OUT skipped bigint, OUT marked bigint
-) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_guard_counts_wrapper'
-    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
-COMMENT ON FUNCTION simhash_guard_counts() IS
-    'how many rows each guard has checked, rejected, skipped and marked in this session, committed or not';
 
 CREATE FUNCTION simhash_preview(
     target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',

@@ -12,7 +12,7 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
 };
 use pgrx::prelude::*;
 use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byte_slice, varsize_any, vartag_1b_e};
-use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
+use pgrx::{AnyElement, FromDatum};
 use simhash::error::Error;
 
 use super::error::{algorithm_error, user_error};
@@ -240,15 +240,6 @@ pub fn to_datum(text: &str) -> Option<AnyElement> {
         let length = if encoded.cast_const() == bytes { text.len() } else { CStr::from_ptr(encoded).count_bytes() };
         let datum = pg_sys::Datum::from(pg_sys::cstring_to_text_with_len(encoded, length as i32));
         AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
-    }
-}
-
-/// A name in the server's encoding as a `name`; never None.
-pub fn name_to_datum(name: &CStr) -> Option<AnyElement> {
-    // SAFETY: namein reads a NUL-terminated text, and returns a `name`.
-    unsafe {
-        let datum = direct_function_call_as_datum(pg_sys::namein, &[Some(name.as_ptr().into())]);
-        datum.and_then(|datum| AnyElement::from_polymorphic_datum(datum, false, pg_sys::NAMEOID))
     }
 }
 

@@ -50,7 +50,6 @@ __all__ = [
     "near_duplicate",
     "resemblance",
     "simhash",
-    "similarity",
 ]
 
 Fingerprint = SQLColumnExpression[Any] | int | None
@@ -115,11 +114,6 @@ def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:
 def hamming(a: Fingerprint | Sequence[int], b: Fingerprint | Sequence[int]) -> ColumnElement[int]:
     """The same as the function ``hamming(a, b)``, also for wide fingerprints: ``bigint[]``, or sequences of ``int``."""
     return func.hamming(_fingerprint_or_wide(a), _fingerprint_or_wide(b), type_=Integer)
-
-
-def similarity(a: Fingerprint, b: Fingerprint) -> ColumnElement[float]:
-    """The cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it."""
-    return func.simhash_similarity(_fingerprint(a), _fingerprint(b), type_=Double)
 
 
 def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:

@@ -188,7 +188,7 @@ class Server(unittest.TestCase):
     def test_distances(self):
         a, b = self.fingerprints(1000), self.fingerprints(1000)
         query = """
-            SELECT hamming(a, b), simhash_similarity(a, b)
+            SELECT hamming(a, b), cos(pi() * hamming(a, b) / 64)
             FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS u(a, b, i) ORDER BY i
         """
         theirs = self.rows(query, a, b)

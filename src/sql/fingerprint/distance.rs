@@ -1,4 +1,4 @@
-//! `hamming`, which is also the operator `<~>`, and `simhash_similarity`.
+//! `hamming`, which is also the operator `<~>`.
 
 use pgrx::pg_extern;
 use simhash::distance;
@@ -6,9 +6,4 @@ use simhash::distance;
 #[pg_extern(sql = false)]
 fn hamming(a: i64, b: i64) -> i32 {
     distance::hamming(a.cast_unsigned(), b.cast_unsigned()).cast_signed()
-}
-
-#[pg_extern(sql = false)]
-fn simhash_similarity(a: i64, b: i64) -> f64 {
-    distance::similarity(a.cast_unsigned(), b.cast_unsigned())
 }

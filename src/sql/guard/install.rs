@@ -27,7 +27,6 @@ use super::definition::arguments::Arguments;
 use super::definition::asked_criterion::AskedCriterion;
 use super::definition::criterion::GuardCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
-use super::definition::log::{Log, LoggedGuard};
 use super::definition::mark_column::{self, MarkColumn};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
@@ -54,8 +53,6 @@ fn simhash_guard(
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
     resemblance: Option<f64>,
-    log_to: Option<pg_sys::Oid>,
-    log_columns: Option<AnyArray>,
     radii: Option<AnyArray>,
     options: Option<RawJsonb<'_>>,
     among: Option<RawText<'_>>,
@@ -65,7 +62,6 @@ fn simhash_guard(
     let call = unsafe { Call::new(fcinfo) };
     let criterion = AskedCriterion::read(max_distance, radii, resemblance, options)?;
     let among = among.map(AskedCondition::new).transpose()?;
-    let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
@@ -78,7 +74,6 @@ fn simhash_guard(
         // SAFETY: a `name` argument is NUL-terminated.
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,
-        log: asked_log(log_to, log_columns)?,
         among,
     };
     forward_errors(|| {
@@ -110,15 +105,6 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
     })
 }
 
-fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option<Log>, ErrorReport> {
-    if log_to.is_none() && !columns.is_empty() {
-        let message = "log_columns needs a log";
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-            .set_hint("Name the log's table in log_to."));
-    }
-    log_to.map(|table| Log::of_table(table, columns)).transpose()
-}
-
 struct AskedGuard {
     /// The running function.
     function: pg_sys::Oid,
@@ -128,7 +114,6 @@ struct AskedGuard {
     scope: Vec<String>,
     mark_column: Option<String>,
     fingerprint: String,
-    log: Option<Log>,
     among: Option<AskedCondition>,
 }
 
@@ -182,7 +167,6 @@ impl AskedGuard {
             fingerprint: self.fingerprint.clone(),
             mark_column: self.mark_column.clone(),
             scope: self.scope.clone(),
-            log: self.log.clone(),
             among,
         }
     }
@@ -192,8 +176,7 @@ impl AskedGuard {
     fn check(&self, table: &Target, relation: &Relation) -> Result<(GuardCriterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
         let members = Members::read(table.oid)?;
-        let can_guard =
-            |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope, self.log.is_some());
+        let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope);
         members.all.iter().try_for_each(can_guard)?;
         let fingerprint = named_fingerprint(relation, &self.fingerprint)?;
         GuardScope::new(relation, &self.scope)?;
@@ -203,7 +186,6 @@ impl AskedGuard {
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
         self.check_mark(relation, &searched)?;
         self.warn_of_shared_key(table, relation)?;
-        self.check_log(table, relation)?;
         report_estimates(table, &searched);
         Ok((criterion, searched))
     }
@@ -242,18 +224,6 @@ impl AskedGuard {
                 .set_hint("Use the action reject or mark."),
         );
         Ok(())
-    }
-
-    /// Prepares the log as the trigger does, to raise the trigger's errors now.
-    fn check_log(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
-        let Some(log) = &self.log else { return Ok(()) };
-        if self.action == Action::Reject {
-            let message = "a guard that rejects rows has no log";
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-                .set_detail("The error of a rejected row would roll back the row in the log, too."));
-        }
-        let guard = LoggedGuard { name: TRIGGER_NAME, root: table.oid, table: relation, action: self.action };
-        log.prepare(&guard).map(drop)
     }
 }
 

@@ -22,6 +22,6 @@ impl TextSource {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| FingerprintCall::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
         let call = calls.next()?;
-        calls.all(|other| other.equals(&call)).then(|| Self { expression: call.source, options: call.options })
+        calls.all(|other| other.equals(&call)).then_some(Self { expression: call.source, options: call.options })
     }
 }

@@ -118,12 +118,6 @@ ROUNDS = {
         ("simhash_dedup",),
         10,
     ),
-    "logging trigger": (
-        "INSERT INTO leaks.logging (f) VALUES (0) ;; TRUNCATE leaks.log",
-        ("simhash_dedup",),
-        50,
-    ),
-    "counts": ("SELECT count(*) FROM simhash_guard_counts()", ("simhash_guard_counts",), 10),
     "search": (
         "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
         ("simhash_near", "simhash_near_support"),
@@ -150,11 +144,6 @@ QUERIES = {
     "triggers, rows": (
         "INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {n}) ;; TRUNCATE"
         " leaks.guarded",
-        ("simhash_dedup",),
-        10,
-    ),
-    "logging trigger, rows": (
-        "INSERT INTO leaks.logging (f) SELECT 0 FROM generate_series(1, {n}) ;; TRUNCATE leaks.log",
         ("simhash_dedup",),
         10,
     ),
@@ -194,12 +183,6 @@ SELECT simhash_attach('leaks.guarded_later', 'f');
 CREATE TABLE leaks.rejecting (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f', among => 'id > 0');
 INSERT INTO leaks.rejecting (f) VALUES (0);
-CREATE TABLE leaks.log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
-    resemblance double precision, new_row jsonb);
-CREATE TABLE leaks.logging (id serial PRIMARY KEY, f bigint);
-SELECT simhash_attach('leaks.logging', 'f'),
-    simhash_guard('leaks.logging', 'skip', fingerprint => 'f', log_to => 'leaks.log', log_columns => '{id,f}');
-INSERT INTO leaks.logging (f) VALUES (0);
 CREATE TABLE leaks.previewed (id serial PRIMARY KEY, body text);
 INSERT INTO leaks.previewed (body) SELECT 'one two three four ' || n % 10 FROM generate_series(1, 50) AS n;
 SELECT simhash_attach('leaks.previewed', 'body');

@@ -8,7 +8,6 @@ from templates import lines
 CLAIMS = """
 SELECT hamming({bigint:a}, {bigint:b}) = bit_count(({bigint:a} # {bigint:b})::bit(64))
 SELECT ({bigint:a} <~> {bigint:b}) = ({bigint:b} <~> {bigint:a}) AND ({bigint:a} <~> {bigint:a}) = 0
-SELECT abs(simhash_similarity({bigint:a}, {bigint:b}) - cos(pi() * hamming({bigint:a}, {bigint:b}) / 64)) < 1e-12
 SELECT simhash_near({bigint:a}, {near:a}, {distance:d}) = (hamming({bigint:a}, {near:a}) <= {distance:d})
 SELECT simhash_from_hex(encode(int8send({bigint:a}), 'hex')) = {bigint:a}
 SELECT simhash_near({bigint:a}, {near:a}, {integer:d}) = (hamming({bigint:a}, {near:a}) <= {integer:d}) WHERE

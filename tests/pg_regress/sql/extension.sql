@@ -19,7 +19,7 @@ SELECT fingerprints.simhash('a b') = fingerprints.simhash('{a,b}'::text[]) AS te
 SELECT fingerprints.simhash_agg(feature, weight) = fingerprints.simhash('a b', '{"weight": "log"}') AS aggregate
 FROM fingerprints.simhash_features('a b', '{"weight": "log"}');
 SELECT fingerprints.hamming(1, 2), 1::bigint OPERATOR(fingerprints.<~>) 2 AS operator,
-    fingerprints.simhash_similarity(1, 1) AS similarity, fingerprints.simhash_resemblance('a b', 'b') AS resemblance,
+    fingerprints.simhash_resemblance('a b', 'b') AS resemblance,
     fingerprints.simhash_block(-1, 0) AS block, fingerprints.simhash_probes(-1, 0, 4, 3) AS probes;
 SELECT a, b, distance, fingerprints.simhash_cluster(distance) OVER () AS cluster
 FROM fingerprints.simhash_pairs('{1,2}'::integer[], '{0,1}'::bigint[]);

@@ -70,9 +70,7 @@ INSERT INTO docs VALUES (100, 4095, 'draft');
 INSERT INTO docs VALUES (101, 16773120, 'active');
 SELECT id FROM docs WHERE id >= 100 ORDER BY id;
 
--- Texts, marks, a log and partitions.
-CREATE TABLE log (logged_at timestamptz DEFAULT now(), target text, action text, key jsonb, distance integer,
-    resemblance double precision, new_row jsonb);
+-- Texts, marks and partitions.
 CREATE TABLE pages (part integer, id integer, active boolean, body text, near jsonb, PRIMARY KEY (part, id))
     PARTITION BY LIST (part);
 CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);
@@ -81,13 +79,12 @@ CREATE TABLE pages_2 (gone integer, near jsonb, body text, id integer NOT NULL, 
 ALTER TABLE pages_2 DROP gone;
 ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
 SELECT simhash_attach('pages', 'body');
-SELECT simhash_guard('pages', 'mark', mark_column => 'near', log_to => 'log', log_columns => '{id}', among => 'active');
+SELECT simhash_guard('pages', 'mark', mark_column => 'near', among => 'active');
 SELECT definition('pages');
 INSERT INTO pages VALUES (1, 1, true, 'a text of some words'), (2, 2, false, 'some other words of a text'),
     (2, 3, true, 'a text of some words'), (1, 4, true, 'some other words of a text'),
     (2, 5, true, 'other words of some text, a');
 SELECT id, near FROM pages ORDER BY id;
-SELECT key, new_row FROM log ORDER BY new_row::text;
 SELECT simhash_unguard('pages');
 SELECT simhash_guard('pages', 'skip', among => 'NOT active');
 SELECT definition('pages');
@@ -140,11 +137,11 @@ INSERT INTO docs VALUES (301, 0);
 -- The trigger by hand.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', '', 'state = ''active''::guard_among.status');
+    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', 'state = ''active''::guard_among.status');
 INSERT INTO docs VALUES (302, 0);
 DROP TRIGGER by_hand ON docs;
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', '', 'true', '');
+    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', 'true', '');
 INSERT INTO docs VALUES (303, 0);
 \echo :LAST_ERROR_SQLSTATE
 DROP TRIGGER by_hand ON docs;
@@ -192,7 +189,7 @@ DECLARE
     detail text;
 BEGIN
     EXECUTE format('CREATE TRIGGER by_hand BEFORE INSERT ON lent FOR EACH ROW
-        EXECUTE FUNCTION simhash_dedup(''reject'', ''3'', ''f'', '''', '''', '''', %L)', condition);
+        EXECUTE FUNCTION simhash_dedup(''reject'', ''3'', ''f'', '''', '''', %L)', condition);
     INSERT INTO lent VALUES (2, 0);
     RETURN 'stored';
 EXCEPTION WHEN OTHERS THEN

@@ -154,14 +154,6 @@ SELECT simhash_attach('whole', 'f');
 SELECT simhash_guard('whole', 'mark', mark_column => 'near', scope => '{id}', fingerprint => 'f');
 INSERT INTO whole VALUES (1, 1, 0), (1, 2, 0), (2, 2, 0) RETURNING part, id, near;
 
--- A log has the whole key, whatever the mark has.
-CREATE TABLE log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
-    resemblance double precision, new_row jsonb);
-SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f', log_to => 'log',
-    log_columns => '{tenant,id}');
-INSERT INTO docs VALUES (7, 51, 1) RETURNING tenant, id, near;
-SELECT key, new_row FROM log;
-
 -- Keys and columns that no mark can be made of.
 CREATE DOMAIN object AS jsonb;
 CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_mark varchar(4), fit varchar(5), whole json,

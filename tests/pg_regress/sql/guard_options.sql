@@ -54,17 +54,14 @@ SELECT simhash_guard('letters', 'skip', options => '{"numbers": "any"}');
 INSERT INTO letters VALUES (3, mail(19));
 SELECT count(*) FROM letters;
 
--- With a log, a mark and a scope.
-CREATE TABLE log (logged_at timestamptz DEFAULT now(), target text, action text, key jsonb, distance integer,
-    resemblance double precision, new_row jsonb);
+-- With a mark and a scope.
 CREATE TABLE notes (id integer PRIMARY KEY, tenant integer, body text, near integer);
 SELECT simhash_attach('notes', 'body');
-SELECT simhash_guard('notes', 'mark', scope => '{tenant}', mark_column => 'near', log_to => 'log',
-    log_columns => '{id}', options => '{"numbers": "same"}');
+SELECT simhash_guard('notes', 'mark', scope => '{tenant}', mark_column => 'near',
+    options => '{"numbers": "same"}');
 SELECT definition('notes');
 INSERT INTO notes VALUES (1, 1, mail(1)), (2, 1, mail(2)), (3, 1, mail(1) || '.'), (4, 2, mail(1));
 SELECT id, near FROM notes ORDER BY id;
-SELECT key, new_row FROM log;
 
 -- What is refused.
 SELECT simhash_guard('mails', options => '{"number": "same"}');

@@ -222,7 +222,6 @@ class Commands(unittest.TestCase):
                 (COORDINATOR, f"SET citus.enable_unsafe_triggers = off; {guard})"),
                 (COORDINATOR, "SET citus.enable_unsafe_triggers = off; SELECT simhash_unguard('docs')"),
             ],
-            "log_to": [(COORDINATOR, f"{guard}, log_to => 'docs')")],
             "`append`": [(COORDINATOR, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(COORDINATOR, "INSERT INTO later VALUES (1, 1, 1)")],
             "simhash_attach_online": [

@@ -298,8 +298,6 @@ class SimhashGuardOp(SimhashOp):
     mark_column: str | None = None
     fingerprint: str = "simhash"
     resemblance: float | None = DEFAULT_RESEMBLANCE
-    log_to: str | None = None
-    log_columns: Sequence[str] = ()
     radii: Sequence[int] | None = None
     options: Mapping[str, Any] | None = None
     among: str | None = None
@@ -317,8 +315,6 @@ class SimhashGuardOp(SimhashOp):
         mark_column: str | None = None,
         fingerprint: str = "simhash",
         resemblance: float | None = DEFAULT_RESEMBLANCE,
-        log_to: str | None = None,
-        log_columns: Sequence[str] = (),
         radii: Sequence[int] | None = None,
         options: Mapping[str, Any] | None = None,
         among: str | None = None,
@@ -326,7 +322,7 @@ class SimhashGuardOp(SimhashOp):
     ) -> None:
         """Rejects, skips or marks near-duplicates from now on. A guard that the table has is replaced.
 
-        ``log_to`` is a table of the same schema. ``op.simhash_unguard`` is the inverse.
+        ``op.simhash_unguard`` is the inverse.
         """
         operations.invoke(
             cls(
@@ -337,8 +333,6 @@ class SimhashGuardOp(SimhashOp):
                 mark_column,
                 fingerprint,
                 resemblance,
-                log_to,
-                log_columns,
                 radii,
                 options,
                 among,
@@ -347,11 +341,7 @@ class SimhashGuardOp(SimhashOp):
         )
 
     def run(self, operations: Operations) -> None:
-        named = ["max_distance", "scope", "mark_column", "fingerprint", "resemblance", "log_to", "log_columns"]
-        arguments = _named(self, *named)
-        if self.log_to is not None:
-            log = _regclass(self.schema, self.log_to)
-            arguments = [f"log_to => {log}" if argument.startswith("log_to") else argument for argument in arguments]
+        arguments = _named(self, "max_distance", "scope", "mark_column", "fingerprint", "resemblance")
         if self.radii is not None:
             arguments.append(f"radii => {_literal('{' + ','.join(map(str, self.radii)) + '}')}")
         arguments += _named(self, "options", "among")

@@ -10,7 +10,7 @@ The page docs/frameworks.md shows how the parts work together.
 from pg_simhash.psycopg import near_duplicate
 
 from .constraints import NoNearDuplicate
-from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, Similarity
+from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock
 from .fields import FingerprintField
 from .indexes import simhash_indexes
 from .lookups import Near
@@ -39,7 +39,6 @@ __all__ = [
     "Resemblance",
     "SimHash",
     "SimHashBlock",
-    "Similarity",
     "SimhashExtension",
     "Unguard",
     "near_duplicate",

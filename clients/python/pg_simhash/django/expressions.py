@@ -71,17 +71,6 @@ class HammingDistance(Func):
         super().__init__(fingerprint_value(fingerprint), fingerprint_value(value), **extra)
 
 
-class Similarity(Func):
-    """``simhash_similarity(fingerprint, value)``: the estimated cosine similarity of two texts, 1 to -1."""
-
-    function = "simhash_similarity"
-    arity = 2
-    output_field = FloatField()
-
-    def __init__(self, fingerprint: Any, value: Any, **extra: Any) -> None:
-        super().__init__(fingerprint_value(fingerprint), fingerprint_value(value), **extra)
-
-
 class Resemblance(Func):
     """``simhash_resemblance(content, other, options)``: the share of features that two texts have in common, 0 to 1.
 

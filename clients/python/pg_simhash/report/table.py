@@ -259,14 +259,14 @@ def _guard(
     """The criterion of the table's guard, and its scope."""
     for _, _, criterion, column, *following in _triggers(connection, oid, "simhash_dedup", extension):
         if column == fingerprint:
-            # After the mark column, empty arguments separate the scope, the log and the condition.
+            # After the mark column, empty arguments separate the scope and the condition.
             sections: list[list[str]] = [[]]
             for argument in following[1:]:
                 if argument:
                     sections[-1].append(argument)
                 else:
                     sections.append([])
-            among = sections[2][0] if len(sections) > 2 and sections[2] else None
+            among = sections[1][0] if len(sections) > 1 and sections[1] else None
             return Criterion.parse(criterion, among), tuple(sections[0])
     return None, ()
 

@@ -8,11 +8,10 @@ use postgres::error::{sendable, user_error};
 use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
-pub fn check_can_guard(table: &Relation, scope: &[String], has_log: bool) -> Result<(), ErrorReport> {
+pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<(), ErrorReport> {
     let Some(found) = distribution(table.oid())? else { return Ok(()) };
     let name = table.name()?;
     check_scope(&name, &found, scope)?;
-    check_log(&name, has_log)?;
     check_allows_triggers(table)
 }
 
@@ -30,12 +29,11 @@ pub fn check_allows_triggers(table: &Relation) -> Result<(), ErrorReport> {
 
 /// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every
 /// shard, also if the table is distributed after it was guarded.
-pub fn check_sees_all(table: &Relation, scope: &[String], has_log: bool) -> Result<(), ErrorReport> {
+pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<(), ErrorReport> {
     check_has_rows(table)?;
     let Some(whole) = table_of_shard(table)? else { return Ok(()) };
     let (Some(found), Some(name)) = (distribution(whole)?, relation_name(whole)?) else { return Ok(()) };
-    check_scope(&name, &found, scope)?;
-    check_log(&name, has_log)
+    check_scope(&name, &found, scope)
 }
 
 fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<(), ErrorReport> {
@@ -55,16 +53,6 @@ fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Re
             "Citus distributes the table by \"{column}\", and a guard does not see rows with other values there."
         )))
         .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
-}
-
-/// Refuses a log: the trigger would write to it on the server of each copy of a shard, where Citus runs no distributed
-/// statement.
-fn check_log(table: &str, has_log: bool) -> Result<(), ErrorReport> {
-    if !has_log {
-        return Ok(());
-    }
-    Err(not_supported(format!("a guard of table \"{table}\" cannot have a log"))
-        .set_detail("Citus distributes the table, and the guard runs where the rows are."))
 }
 
 fn not_supported(message: String) -> ErrorReport {

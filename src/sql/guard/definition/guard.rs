@@ -23,7 +23,6 @@ use super::arguments::Arguments;
 use super::cache::Cache;
 use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
-use super::log::Log;
 use super::mark_column::MarkColumn;
 use super::members::{Members, no_index};
 use super::searched_table::SearchedTable;
@@ -49,8 +48,6 @@ pub struct Guard {
     pub key_blocks: KeyBlocks,
     pub action: Action,
     pub criterion: GuardCriterion,
-    /// The table that gets a row for each row that is skipped or marked.
-    pub log: Option<Log>,
     /// The condition under which existing rows count; None if all rows count.
     pub among: Option<Rc<GuardCondition>>,
     /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
@@ -152,9 +149,9 @@ impl Guard {
         let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
         check_columns(event, arguments.columns())?;
-        let Arguments { action, criterion, fingerprint, mark_column, scope, log, among } = arguments;
+        let Arguments { action, criterion, fingerprint, mark_column, scope, among } = arguments;
         let members = Members::read_with(identity.root, identity.detached)?;
-        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope, log.is_some());
+        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
         // PostgreSQL folds the constants of index expressions when it reads them. So read them as the owner: the writer
@@ -172,7 +169,6 @@ impl Guard {
             key_blocks: KeyBlocks::of(criterion.near),
             action,
             criterion,
-            log,
             among: among.map(GuardCondition::new).map(Rc::new),
             searched,
             positions,

@@ -14,7 +14,6 @@ mod cache;
 pub mod criterion;
 pub mod distribution;
 pub mod guard;
-pub mod log;
 pub mod mark_column;
 pub mod members;
 pub mod scope;

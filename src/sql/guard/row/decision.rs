@@ -176,10 +176,10 @@ impl Statement {
         };
         let new_text = |least| NewText::new(&self.texts, event.new_row(), guard.own_table(), least);
         let new_text = guard.criterion.resemblance.map(new_text);
-        let (tuple, near) = match self.find_near(&query, new_text.as_ref())? {
+        let (tuple, is_near) = match self.find_near(&query, new_text.as_ref())? {
             Outcome::SearchAgain => return Ok(Decision::SearchAgain),
-            Outcome::Unique => (self.with_mark(event, None)?, None),
-            Outcome::Near(nearest) => (self.act(event, &nearest, row.may_have_moved)?, Some(nearest)),
+            Outcome::Unique => (self.with_mark(event, None)?, false),
+            Outcome::Near(nearest) => (self.act(event, &nearest, row.may_have_moved)?, true),
         };
         // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks
         // for it.
@@ -196,21 +196,9 @@ impl Statement {
         }
         // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
         // be near it. A marked row does not count as a near-duplicate of later rows.
-        let is_stored = !tuple.is_null() && matches!(same_key, SameKey::None);
         // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
         let may_be_stored = !tuple.is_null() && !matches!(same_key, SameKey::Present);
-        self.prepare_to_store(row, tuple, may_be_stored && near.is_none());
-        // Count each row once. A row that moves is checked again in its new partition. If ON CONFLICT updates the row
-        // with the same key, the guard checks that UPDATE.
-        if tuple.is_null() || is_stored && !row.moves {
-            self.counts.add(near.as_ref().map(|_| guard.action));
-            if let Some(nearest) = near {
-                // Marked rows do not count, so no near row has to wait for this one. Release the registration before
-                // the log's triggers run: they may wait for another transaction.
-                self.current.borrow_mut().registration.release();
-                self.log(event, &nearest)?;
-            }
-        }
+        self.prepare_to_store(row, tuple, may_be_stored && !is_near);
         Ok(Decision::Return(tuple))
     }
 

@@ -8,15 +8,12 @@
 //! [`pending`] row is accepted and not stored yet.
 //!
 //! [`returned_row`] takes the guard's action: the [`near_duplicate`] is reported ([`rejection`]) or stored in the mark
-//! column. [`disclosure`] leaves out of the report what the user may not see. [`log_entry`] writes to the guard's log,
-//! and [`counts`] counts rows in each session.
+//! column. [`disclosure`] leaves out of the report what the user may not see.
 
 pub mod among;
 pub mod confirmation;
-mod counts;
 mod decision;
 pub mod disclosure;
-mod log_entry;
 mod near_duplicate;
 mod near_rows;
 mod pending;

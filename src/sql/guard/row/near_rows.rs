@@ -56,9 +56,8 @@ impl Statement {
                         return ControlFlow::Break(Err(error));
                     }
                     let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
-                    // Any near row suffices to skip the new row, but a log gets the nearest row.
-                    let any_suffices = self.guard.action == Action::Skip && self.guard.log.is_none();
-                    if any_suffices || nearest.distance == 0 {
+                    // Any near row suffices to skip the new row.
+                    if self.guard.action == Action::Skip || nearest.distance == 0 {
                         return ControlFlow::Break(Ok(()));
                     }
                     query.max_distance.set(nearest.distance.cast_signed() - 1);

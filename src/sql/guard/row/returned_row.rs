@@ -40,10 +40,7 @@ impl Statement {
             // that has been deleted in another partition: it would be lost.
             Action::Skip if !changes_foreign_key(event) && !may_have_moved => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, Some(nearest)),
-            Action::Skip | Action::Reject => {
-                self.counts.add(Some(Action::Reject));
-                match reject(event, &Disclosure::new(nearest)?)? {}
-            }
+            Action::Skip | Action::Reject => match reject(event, &Disclosure::new(nearest)?)? {},
         }
     }
 

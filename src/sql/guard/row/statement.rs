@@ -13,11 +13,9 @@ use postgres::trigger::RowEvent;
 
 use super::among::Among;
 use super::confirmation::TextReader;
-use super::counts::GuardCounts;
 use super::running::{CurrentRow, current_row};
 use super::same_key::UniqueIndexes;
 use crate::sql::guard::definition::guard::TriggerGuard;
-use crate::sql::guard::definition::log::PreparedLog;
 
 /// The state of a guard for one table in one statement.
 pub struct Statement {
@@ -32,9 +30,6 @@ pub struct Statement {
     unique_indexes: OnceCell<UniqueIndexes>,
     pub texts: TextReader,
     pub among: Option<Among>,
-    /// The guard's log, prepared when the first row is logged.
-    pub log: OnceCell<PreparedLog>,
-    pub counts: Rc<GuardCounts>,
     /// Memory that lives as long as the statement.
     pub memory: pg_sys::MemoryContext,
     pub current: Rc<RefCell<CurrentRow>>,
@@ -71,9 +66,8 @@ impl Statement {
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
         let (texts, among) = unsafe { (TextReader::new(function, memory), Among::of_guard(&guard, memory)) };
-        let counts = GuardCounts::of(guard.identity.root, event);
-        let (unique_indexes, log) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { function, guard, computation, partition, unique_indexes, texts, among, log, counts, memory, current })
+        let unique_indexes = OnceCell::new();
+        Ok(Self { function, guard, computation, partition, unique_indexes, texts, among, memory, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -85,7 +79,6 @@ impl Statement {
             self.texts.forget();
             // SAFETY: the statement's memory context outlives the statement.
             self.among = unsafe { Among::of_guard(&guard, self.memory) };
-            self.log.take();
             self.guard = guard;
         }
         Ok(())

@@ -26,13 +26,11 @@ class GuardOperation(TableOperation):
     scope: Sequence[str] = ()
     mark_field: str | None = None
     fingerprint: str = "simhash"
-    log_to: str | None = None
-    log_fields: Sequence[str] = ()
     radii: Sequence[int] | None = None
     options: Mapping[str, Any] | None = None
     among: str | None = None
 
-    def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+    def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         arguments: dict[str, Any] = {"action": self.action}
         if self.max_distance is not None:
             arguments["max_distance"] = self.max_distance
@@ -43,12 +41,6 @@ class GuardOperation(TableOperation):
         arguments["fingerprint"] = column_of(model, self.fingerprint)
         if self.resemblance != -1:
             arguments["resemblance"] = self.resemblance
-        if self.log_to:
-            app_label, _, name = self.log_to.rpartition(".")
-            log = apps.get_model(app_label or model._meta.app_label, name)
-            arguments["log_to"] = table_of(schema_editor, log)
-        if self.log_fields:
-            arguments["log_columns"] = columns_of(model, self.log_fields)
         if self.radii is not None:
             arguments["radii"] = list(self.radii)
         if self.options is not None:
@@ -60,9 +52,6 @@ class GuardOperation(TableOperation):
 
     def unguard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         select(schema_editor, "simhash_unguard", table_of(schema_editor, model))
-
-    def models(self) -> list[str]:
-        return [*super().models(), self.log_to.rpartition(".")[2]] if self.log_to else super().models()
 
 
 def create_deferred_indexes(schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
@@ -85,7 +74,6 @@ class Guard(GuardOperation):
     model does not have is that of a column. ``resemblance=-1``, the default, compares texts where fingerprints are made
     from a text; None compares no texts. ``options`` are those with which texts are compared, by default those of the
     fingerprints. ``among`` is a condition in SQL on the columns of existing rows: only those for which it holds count.
-    ``log_to`` is the model of the log's table, of the same app or with ``app_label.`` before it.
 
     To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.
     Then the migration can be reversed.
@@ -94,7 +82,7 @@ class Guard(GuardOperation):
     category = OperationCategory.ADDITION
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.guard(schema_editor, model, apps)
+        self.guard(schema_editor, model)
 
     def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.unguard(schema_editor, model)
@@ -117,7 +105,7 @@ class Unguard(GuardOperation):
         self.unguard(schema_editor, model)
 
     def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.guard(schema_editor, model, apps)
+        self.guard(schema_editor, model)
 
     def describe(self) -> str:
         return f"Remove the guard of model {self.model_name}"

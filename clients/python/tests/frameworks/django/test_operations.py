@@ -494,18 +494,6 @@ class TestGuard(Laboratory):
             ["reject", criterion, "fingerprint", "", "", "", '("The tenant" > 0)', ""],
         )
 
-    def test_log(self):
-        state = self.state
-        self.forwards(migrations.CreateModel("Log", [KEY], {"db_table": "The log"}))
-        self.addCleanup(self.execute, 'DROP TABLE "The log"')
-        for log_to in "Log", f"{APP}.Log":
-            self.assertEqual(
-                self.sql(Guard("Text", "skip", log_to=log_to, log_fields=["tenant", "body"])),
-                """SELECT simhash_guard('"Texts of it"', action => 'skip', fingerprint => 'simhash', """
-                """log_to => '"The log"', log_columns => '{"The tenant","The body"}');""",
-            )
-        self.assertNotIn((APP, "log"), state.models)
-
     def test_unguard(self):
         arguments = {"fingerprint": "fingerprint", "resemblance": 0.8}
         self.forwards(Guard("Text", "skip", **arguments))
@@ -574,7 +562,7 @@ OPERATIONS = [
     AttachOnline("Text", "body", field="fingerprint", batch_pages=10),
     DetachOnline("Text", "body", prefix="other", options={"ngram": 2}),
     IndexConcurrently("Text", "fingerprint", blocks=2),
-    Guard("Text", "mark", mark_field="near", log_to="Log", log_fields=["body"], resemblance=None),
+    Guard("Text", "mark", mark_field="near", resemblance=None),
     Unguard("Text"),
 ]
 
@@ -606,7 +594,6 @@ class AllOperations(Laboratory):
             Attach("Text", "body", scope="tenant"),
             IndexConcurrently("Text", "near", scope="tenant"),
             Guard("Text", scope="tenant"),
-            Guard("Text", log_fields="tenant"),
         ):
             with self.assertRaisesMessage(ValueError, "A list of fields is expected: ['tenant'], not 'tenant'."):
                 self.forwards(operation, atomic=False)
@@ -715,9 +702,3 @@ class Squashing(Laboratory):
         self.assertEqual(self.optimize(*operations), [])
         unlike = [Attach("other.Text", "body"), Detach("Text", "body")]
         self.assertEqual(self.optimize(*unlike), unlike)
-
-    def test_log_stays_before_guard(self):
-        log = migrations.CreateModel("Log", [KEY])
-        guard = Guard("Text", log_to=f"{APP}.Log")
-        renamed = migrations.RenameModel("Log", "Skipped")
-        self.assertEqual(self.optimize(log, guard, renamed), [log, guard, renamed])

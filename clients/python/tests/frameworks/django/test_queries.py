@@ -1,6 +1,5 @@
 """The lookup and the expressions, compared with distances that Python computes."""
 
-import math
 import random
 
 from django.core.exceptions import FieldError
@@ -10,7 +9,7 @@ from django.test import TestCase
 from stories.models import Comment, FreeStory, Tenant, TenantStory
 from texts import NEAR, OTHER, TEXT, hamming
 
-from pg_simhash.django import HammingDistance, Near, Resemblance, SimHash, SimHashBlock, Similarity
+from pg_simhash.django import HammingDistance, Near, Resemblance, SimHash, SimHashBlock
 
 
 class Stories(TestCase):
@@ -238,10 +237,6 @@ class Expressions(Stories):
         queryset = FreeStory.objects.alias(distance=HammingDistance("fingerprint", self.query)).filter(distance__lte=3)
         self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
         self.assertScans(queryset)
-
-    def test_similarity(self):
-        for pk, similarity in FreeStory.objects.values_list("pk", Similarity("fingerprint", self.query))[:100]:
-            self.assertAlmostEqual(similarity, math.cos(math.pi * hamming(self.fingerprints[pk], self.query) / 64))
 
     def test_resemblance(self):
         story = FreeStory.objects.create(slug="one", body=TEXT)

@@ -38,7 +38,6 @@ from pg_simhash.sqlalchemy import (
     near,
     resemblance,
     simhash,
-    similarity,
 )
 
 # Features with all characters that SQL, SQLAlchemy or a driver may take for something else.
@@ -90,7 +89,6 @@ class Values(DatabaseTest):
                 self.assertEqual(self.value(hamming(a, b)), bits)
                 self.assertEqual(self.value(near(a, b, bits)), True)
                 self.assertEqual(self.value(near(a, b, bits - 1)), False)
-                self.assertEqual(self.value(similarity(a, b)), self.server(f"simhash_similarity({a}, '{b}')"))
         self.assertEqual(self.value(hamming([1, -1], [0, 0])), 65)
         self.assertIsNone(self.value(distance(None, 1)))
         self.assertIsNone(self.value(near(null(), 1)))
@@ -264,7 +262,6 @@ class Psycopg(SearchTest):
             (simhash(body) == fingerprint)
             & near(fingerprint, fingerprint, 0)
             & (distance(fingerprint, fingerprint) == hamming(fingerprint, fingerprint))
-            & (similarity(fingerprint, fingerprint) == 1)
             & (resemblance(body, body) == 1)
             & (block(fingerprint, 0) == block(simhash(body), 0))
         )

@@ -328,25 +328,6 @@ class Guard(OperationsTest):
             lambda op: op.simhash_guard("notes", fingerprint="fp", options={"numbers": "same"}, among="near IS NULL"),
         )
 
-    def test_log(self):
-        """The log is a table of the guarded table's schema, whose name is quoted as that one's."""
-        self.execute(
-            """CREATE TABLE "The 100% log" (logged_at timestamptz, target text, action text, key jsonb,"""
-            """ distance integer, resemblance double precision, new_row jsonb)"""
-        )
-        self.check(
-            """SELECT simhash_guard('notes', 'skip', fingerprint => 'fp', log_to => '"The 100% log"',"""
-            """ log_columns => '{id,tenant_id}')""",
-            lambda op: op.simhash_guard(
-                "notes",
-                "skip",
-                fingerprint="fp",
-                log_to="The 100% log",
-                log_columns=["id", "tenant_id"],
-                schema="public",
-            ),
-        )
-
     def test_guards(self):
         online(lambda op: op.simhash_guard("notes", "skip", fingerprint="fp"))
         for id, body in enumerate((TEXT, NEAR, OTHER)):

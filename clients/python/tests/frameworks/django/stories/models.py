@@ -5,7 +5,6 @@ import uuid
 from django.db import models
 
 from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
-from pg_simhash.django.models import GuardLog
 
 
 class Story(models.Model):
@@ -30,10 +29,6 @@ class RejectedStory(Story):
 
 
 class SkippedStory(Story):
-    pass
-
-
-class SkippedLog(GuardLog):
     pass
 
 

@@ -5,7 +5,6 @@ import uuid
 from django.db import migrations, models
 
 from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
-from pg_simhash.django.models import GuardLog
 
 
 def key():
@@ -53,14 +52,6 @@ class Migration(migrations.Migration):
         story("FreeStory"),
         story("RejectedStory"),
         story("SkippedStory"),
-        migrations.CreateModel(
-            "SkippedLog",
-            [
-                key(),
-                *((field.name, field.clone()) for field in GuardLog._meta.get_fields()),
-            ],
-            {"abstract": False, "get_latest_by": "logged_at"},
-        ),
         story(
             "MarkedStory",
             (

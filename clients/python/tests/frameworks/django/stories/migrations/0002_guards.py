@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     dependencies = [("stories", "0001_models")]
     operations = [
         Guard("RejectedStory", fingerprint="fingerprint"),
-        Guard("SkippedStory", "skip", fingerprint="fingerprint", log_to="SkippedLog", log_fields=["slug"]),
+        Guard("SkippedStory", "skip", fingerprint="fingerprint"),
         Attach("SkippedNote", "body"),
         Guard("SkippedNote", "skip"),
         Guard("MarkedStory", "mark", mark_field="near", fingerprint="fingerprint"),
