@@ -13,15 +13,15 @@ use crate::catalog::column::Column;
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
 use crate::error::{push, sendable, user_error};
-use crate::ffi::errcontext_msg;
+use crate::ffi::{attribute, errcontext_msg};
 use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
-/// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers. It is evaluated
-/// as the owner, so a role that may create triggers could otherwise run its own code with the owner's rights.
+/// table, not volatile, without subqueries, has the same value whoever asks, and calls only code of the table's owner and
+/// of superusers. A role that may create triggers writes conditions too, and could otherwise pass hidden values to code of
+/// its own.
 ///
 /// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
-/// So a condition that others may have written must not be parsed with the owner's rights.
 ///
 /// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
 /// memory context.
@@ -101,56 +101,140 @@ enum Code {
 }
 
 impl Code {
-    /// An error unless the code belongs to the table's owner or to a superuser, and cannot read other tables.
+    /// An error unless the code belongs to the table's owner or to a superuser, and answers all roles alike.
     fn check(&self, table: &Relation, name: &str) -> Result<(), ErrorReport> {
-        // SAFETY: look-ups in system caches, whose rows are of these forms. The texts are NUL-terminated.
-        let (owner, result, what) = unsafe {
-            match *self {
-                Self::Function(function) | Self::Conversion(function) => {
-                    let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
-                    let read = |found: &pg_sys::FormData_pg_proc| {
-                        (found.proowner, found.prorettype, takes_type_by_name(found))
-                    };
-                    let (owner, result, takes_type) = read_cached(row, read).unwrap_or_default();
-                    let what = format!("function {}", from_server(pg_sys::format_procedure(function))?);
-                    if takes_type && matches!(self, Self::Function(_)) {
-                        let message = format!("cannot use {what} in {name}");
-                        return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_detail(
+        match *self {
+            Self::Function(function) => {
+                let what = function_name(function)?;
+                let row = pg_sys::SysCacheIdentifier::PROCOID as i32;
+                // SAFETY: a look-up in a system cache, whose rows are of this form.
+                let read = unsafe {
+                    let row = pg_sys::SearchSysCache1(row, function.into());
+                    read_cached(row, |found: &pg_sys::FormData_pg_proc| {
+                        (takes_type_by_name(found), asks_session(found))
+                    })
+                };
+                match read {
+                    Some((true, _)) => {
+                        return Err(cannot_use(&what, name).set_detail(
                             "It could call the input function of a type that the condition does not show.",
                         ));
                     }
-                    (owner, result, what)
+                    Some((_, true)) => return Err(answers_by_session(&what, name)),
+                    _ => {}
                 }
-                Self::CurrentRole => {
-                    let message = format!("cannot use current_user or current_schema in {name}");
-                    return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                        .set_detail("The condition is evaluated as the owner of the table.")
-                        .set_hint("session_user is the role that has connected."));
-                }
-                Self::Type(of_type) => {
-                    let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
-                    let owner = read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner).unwrap_or_default();
-                    (owner, of_type, format!("type {}", from_server(pg_sys::format_type_be(of_type))?))
-                }
+                check_owner(table, pg_sys::ProcedureRelationId, function, &what, name)
             }
-        };
-        // Functions such as table_to_xml read tables that the condition does not name.
-        if result == pg_sys::XMLOID {
-            let message = format!("cannot use {what} in {name}");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                .set_detail("A condition has no use for functions that return xml."));
+            Self::Conversion(function) => {
+                check_owner(table, pg_sys::ProcedureRelationId, function, &function_name(function)?, name)
+            }
+            Self::CurrentRole => Err(answers_by_session("current_user or current_schema", name)),
+            Self::Type(of_type) => types_within(of_type).into_iter().try_for_each(|of_type| {
+                // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
+                let what = format!("type {}", unsafe { from_server(pg_sys::format_type_be(of_type)) }?);
+                check_owner(table, pg_sys::TypeRelationId, of_type, &what, name)
+            }),
         }
-        // SAFETY: superuser_arg accepts any OID.
-        if owner == table.owner() || unsafe { pg_sys::superuser_arg(owner) } {
-            return Ok(());
-        }
-        let (its_owner, owner) = (role_name(owner)?, role_name(table.owner())?);
-        let message = format!("{what} in {name} belongs to \"{its_owner}\"");
-        Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
-            "It would run with the rights of \"{owner}\", the owner of table \"{}\".",
-            table.name()?
-        ))))
     }
+}
+
+fn function_name(function: Oid) -> Result<String, ErrorReport> {
+    // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
+    Ok(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?))
+}
+
+/// Refuses an object that belongs neither to the table's owner nor to a superuser.
+fn check_owner(table: &Relation, catalog: Oid, object: Oid, what: &str, name: &str) -> Result<(), ErrorReport> {
+    // SAFETY: look-ups in system caches, whose rows are of these forms; superuser_arg accepts any OID.
+    let (owner, is_superuser) = unsafe {
+        let owner = if catalog == pg_sys::TypeRelationId {
+            let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, object.into());
+            read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner)
+        } else {
+            let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, object.into());
+            read_cached(row, |found: &pg_sys::FormData_pg_proc| found.proowner)
+        }
+        .unwrap_or_default();
+        (owner, pg_sys::superuser_arg(owner))
+    };
+    if owner == table.owner() || is_superuser {
+        return Ok(());
+    }
+    let message = format!("{what} in {name} belongs to \"{}\"", role_name(owner)?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
+        "It would see values of the rows of table \"{}\". Only code of the table's owner and of superusers may.",
+        table.name()?
+    ))))
+}
+
+fn cannot_use(what: &str, name: &str) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, format!("cannot use {what} in {name}"))
+}
+
+fn answers_by_session(what: &str, name: &str) -> ErrorReport {
+    cannot_use(what, name).set_detail(
+        "Its answer depends on the session or on the role that asks, and a row counts for all of them or none.",
+    )
+}
+
+/// A type and all types that its values consist of: those of the columns of a row, of the elements of an array or a
+/// range, and under a domain.
+fn types_within(of_type: Oid) -> Vec<Oid> {
+    let mut types = vec![of_type];
+    let mut next = 0;
+    while let Some(&of_type) = types.get(next) {
+        next += 1;
+        for part in parts_of(of_type) {
+            if !types.contains(&part) {
+                push(&mut types, part);
+            }
+        }
+    }
+    types
+}
+
+fn parts_of(of_type: Oid) -> Vec<Oid> {
+    // SAFETY: look-ups in system caches, whose rows are of this form. A type with a relation has a descriptor, with as
+    // many attributes as `natts` says, and is released here.
+    unsafe {
+        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
+        let parts = |found: &pg_sys::FormData_pg_type| (found.typrelid, [found.typbasetype, found.typelem]);
+        let Some((relation, parts)) = read_cached(row, parts) else { return Vec::new() };
+        let mut parts = parts.to_vec();
+        parts.extend([pg_sys::get_range_subtype(of_type), pg_sys::get_multirange_range(of_type)]);
+        if relation != Oid::INVALID {
+            let descriptor = pg_sys::lookup_rowtype_tupdesc_copy(of_type, -1);
+            let attnums = 1..=(*descriptor).natts as i16;
+            let attributes = attnums.filter_map(|attnum| attribute(descriptor, attnum));
+            parts.extend(attributes.filter(|found| !found.attisdropped).map(|found| found.atttypid));
+        }
+        parts.retain(|&part| part != Oid::INVALID);
+        parts
+    }
+}
+
+/// Whether a function of PostgreSQL answers by the session or the role that calls it. PostgreSQL declares most of those
+/// that depend on the session's state as not parallel safe.
+fn asks_session(function: &pg_sys::FormData_pg_proc) -> bool {
+    if function.pronamespace != pg_sys::PG_CATALOG_NAMESPACE.into() {
+        return false;
+    }
+    // SAFETY: PostgreSQL stores a NUL-terminated name.
+    let name = unsafe { CStr::from_ptr(function.proname.data.as_ptr()) }.to_bytes();
+    const NAMES: [&[u8]; 8] = [
+        b"current_user",
+        b"session_user",
+        b"getpgusername",
+        b"current_setting",
+        b"pg_has_role",
+        b"row_security_active",
+        b"pg_client_encoding",
+        b"pg_is_other_temp_schema",
+    ];
+    function.proparallel as u8 != pg_sys::PROPARALLEL_SAFE
+        || NAMES.contains(&name)
+        || name.starts_with(b"has_") && name.ends_with(b"_privilege")
+        || name.ends_with(b"_is_visible")
 }
 
 /// Whether a function converts a text to a type that is one of its arguments, such as
@@ -185,10 +269,11 @@ unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_v
         pg_sys::check_functions_in_node(node, Some(collect), code);
         if (*node).type_ == pg_sys::NodeTag::T_SQLValueFunction {
             use pg_sys::SQLValueFunctionOp::{
-                SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_USER,
+                SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER,
             };
             let op = (*node.cast::<pg_sys::SQLValueFunction>()).op;
-            if [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA].contains(&op) {
+            let who = [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA];
+            if who.contains(&op) {
                 push(&mut *code.cast::<Vec<Code>>(), Code::CurrentRole);
             }
         }

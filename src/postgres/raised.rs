@@ -61,14 +61,23 @@ pub fn forward_errors<T>(f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Raises the last error again, with the message, the detail and the hint of `report`.
-pub fn raise_as(report: ErrorReport) -> ! {
+/// Raises an error again with another message, and with nothing else but its SQLSTATE. The message that it had goes to
+/// the server's log. `report` is pgrx's report of that error.
+pub fn raise_without_values(report: &ErrorReportWithLevel, message: String) -> ! {
+    let raised = user_error(report.sql_error_code(), message);
+    if !is_last(report) {
+        forget();
+    }
     change(|last| {
-        last.message = copy_text(Some(report.message()));
-        last.detail = copy_text(report.detail());
-        last.hint = copy_text(report.hint());
+        *last = pg_sys::ErrorData {
+            sqlerrcode: last.sqlerrcode,
+            message: copy_text(Some(raised.message())),
+            detail_log: last.message,
+            assoc_context: last.assoc_context,
+            ..Default::default()
+        };
     });
-    raise(report)
+    raise(raised)
 }
 
 /// Raises the last error again, with a hint. `report` is pgrx's report of that error.

@@ -38,6 +38,15 @@ pub struct IndexKey {
     pub collation: Oid,
 }
 
+/// How the expressions of an index are read.
+#[derive(Clone, Copy)]
+pub enum KeyExpressions {
+    /// As in plans: PostgreSQL folds their constants, which runs functions of the table's owner.
+    Planned,
+    /// As they are stored, so that nothing is evaluated.
+    Stored,
+}
+
 /// The column or the expression that an index key is.
 #[derive(Clone, Copy)]
 pub enum KeyKind {
@@ -48,12 +57,17 @@ pub enum KeyKind {
 
 impl Index {
     /// Reads a btree that queries may use; None for any other index.
-    pub fn read_usable(index: &Relation) -> Option<Self> {
-        is_usable(index).filter(|is_usable| *is_usable && index.is_btree()).and_then(|_| Self::read(index))
+    pub fn read_usable(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
+        let is_usable = is_usable(index).filter(|is_usable| *is_usable && index.is_btree());
+        is_usable.and_then(|_| Self::read_with(index, expressions))
     }
 
     /// Reads an open index; None if the relation is not an index.
     pub fn read(index: &Relation) -> Option<Self> {
+        Self::read_with(index, KeyExpressions::Planned)
+    }
+
+    fn read_with(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
         let is_valid = is_usable(index)?;
         // SAFETY: an open index has its row of pg_index, with `indnatts` column numbers, and an operator family, a type
         // and an option for each key.
@@ -62,7 +76,7 @@ impl Index {
             let columns = row.indkey.values.as_slice(row.indnatts as usize);
             let count = row.indnkeyatts as usize;
             let is_btree = index.is_btree();
-            let mut expressions = key_expressions(index).into_iter();
+            let mut expressions = key_expressions(index, expressions).into_iter();
             let mut keys = Vec::with_capacity(count);
             for (position, &column) in columns.iter().take(count).enumerate() {
                 let kind = if column == 0 { KeyKind::Expression(expressions.next()?) } else { KeyKind::Column(column) };
@@ -113,9 +127,23 @@ pub fn is_inferable(index: &Relation) -> bool {
 }
 
 /// The expressions among an index's keys, in order.
-fn key_expressions(index: &Relation) -> Vec<Expression> {
-    // SAFETY: the index is open; the list is a copy and holds valid expressions.
-    unsafe { expressions(pg_sys::RelationGetIndexExpressions(index.as_ptr())) }
+fn key_expressions(index: &Relation, how: KeyExpressions) -> Vec<Expression> {
+    // SAFETY: the index is open; a list of its expressions is a copy and holds valid expressions.
+    unsafe {
+        let list = match how {
+            KeyExpressions::Planned => pg_sys::RelationGetIndexExpressions(index.as_ptr()),
+            KeyExpressions::Stored => {
+                let (cache, column) = (pg_sys::SysCacheIdentifier::INDEXRELID as i32, pg_sys::Anum_pg_index_indexprs);
+                let mut is_null = true;
+                let stored = pg_sys::SysCacheGetAttr(cache, index.rd_indextuple, column as i16, &mut is_null);
+                if is_null {
+                    return Vec::new();
+                }
+                pg_sys::stringToNode(pg_sys::text_to_cstring(stored.cast_mut_ptr())).cast()
+            }
+        };
+        expressions(list)
+    }
 }
 
 /// Whether a column of the index's row of pg_index is not NULL.

@@ -23,7 +23,7 @@ use postgres::trigger::{arguments, is_before_each_row, triggers};
 
 use super::definition::action::Action;
 use super::definition::among::AskedCondition;
-use super::definition::arguments::Arguments;
+use super::definition::arguments::{Arguments, TRIGGER_NAME};
 use super::definition::asked_criterion::AskedCriterion;
 use super::definition::criterion::GuardCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
@@ -36,10 +36,6 @@ use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
 use crate::sql::indexed::text_source::TextSource;
-
-/// BEFORE triggers fire in the order of their names. The guard comes last, so that it sees the row as the other triggers
-/// leave it.
-const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 

@@ -7,7 +7,7 @@
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, btree_family, generation_of};
-use postgres::catalog::index::{Index, KeyKind};
+use postgres::catalog::index::{Index, KeyExpressions, KeyKind};
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
@@ -251,7 +251,12 @@ pub fn indexed_blocks(
     fingerprint: TableFingerprint,
 ) -> Vec<ScopedBlock> {
     let is_wanted = fingerprint.recogniser(table);
-    let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
+    // The planner has folded the constants of an expression; those of a column's generation expression are stored.
+    let how = match fingerprint {
+        TableFingerprint::Column(_) => KeyExpressions::Stored,
+        TableFingerprint::Expression(_) => KeyExpressions::Planned,
+    };
+    let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let in_entries = fingerprint_in(table, &index, fingerprint);
         let BlockCall { block, blocks, .. } = key.call;

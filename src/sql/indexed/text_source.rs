@@ -1,6 +1,8 @@
 //! The text that fingerprints are made from.
 
 use pgrx::pg_sys;
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
@@ -23,5 +25,16 @@ impl TextSource {
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
         let call = calls.next()?;
         calls.all(|other| other.equals(&call)).then_some(Self { expression: call.source, options: call.options })
+    }
+
+    /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.
+    pub fn of_stored_row(&self, table: &Relation) -> Expression {
+        let as_text = |expression: Expression| expression.coerced_to(pg_sys::TEXTOID);
+        let has_text = |column: &Column| {
+            let generation = column.generation(table).filter(|_| column.is_stored);
+            generation.and_then(as_text).is_some_and(|text| text.equals(self.expression))
+        };
+        let stored = Column::all(table).find(has_text).and_then(|column| as_text(column.as_variable()?));
+        stored.unwrap_or(self.expression)
     }
 }

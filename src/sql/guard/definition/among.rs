@@ -21,6 +21,31 @@ const ARGUMENT_NAME: &CStr = c"among";
 /// The CONTEXT of errors. A writer who causes one has passed no argument.
 const CONTEXT: &CStr = c"argument \"among\" of the guard";
 
+/// The settings under which a condition is printed and read, so that it means the same whatever a session has set: what
+/// decides how PostgreSQL prints and reads names, literals and operators.
+const SETTINGS: [(&CStr, &CStr); 13] = [
+    (c"search_path", c"pg_catalog, pg_temp"),
+    (c"standard_conforming_strings", c"on"),
+    (c"backslash_quote", c"safe_encoding"),
+    (c"quote_all_identifiers", c"off"),
+    (c"transform_null_equals", c"off"),
+    (c"array_nulls", c"on"),
+    (c"DateStyle", c"ISO, MDY"),
+    (c"IntervalStyle", c"postgres"),
+    (c"TimeZone", c"UTC"),
+    (c"bytea_output", c"hex"),
+    (c"extra_float_digits", c"1"),
+    (c"lc_monetary", c"C"),
+    (c"xmloption", c"content"),
+];
+
+fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
+    with_settings(|| {
+        SETTINGS.into_iter().for_each(|(name, value)| set_locally(name, value));
+        f()
+    })
+}
+
 /// A condition as a user writes it.
 pub struct AskedCondition {
     condition: String,
@@ -35,8 +60,8 @@ impl AskedCondition {
         Ok(Self { condition: from_bytes(condition)?, search_path })
     }
 
-    /// The condition as SQL. Must be called inside `as_owner`, under whose search path PostgreSQL prints it. An error
-    /// if it is not a condition on a row of the table, or if it reads the mark column.
+    /// The condition as SQL, with the schemas of the names that are not PostgreSQL's own. An error if it is not a
+    /// condition on a row of the table, or if it reads the mark column.
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set_locally(c"search_path", &self.search_path);
@@ -48,14 +73,7 @@ impl AskedCondition {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Rows with a mark do not count, whatever the condition."));
         }
-        // The same settings as pg_dump's, so that constants mean the same whatever a writer has set.
-        with_settings(|| {
-            set_locally(c"DateStyle", c"ISO");
-            set_locally(c"IntervalStyle", c"postgres");
-            set_locally(c"extra_float_digits", c"1");
-            set_locally(c"quote_all_identifiers", c"off");
-            to_sql(table, condition)
-        })
+        with_fixed_settings(|| to_sql(table, condition))
     }
 }
 
@@ -77,14 +95,7 @@ impl GuardCondition {
     /// Each statement parses the condition again: parsing checks who owns the functions that it calls, and an owner can
     /// change.
     pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
-        // Parse as the current user: a literal runs its type's input function before the parser checks who owns that
-        // function.
-        with_settings(|| {
-            set_locally(c"search_path", c"pg_catalog, pg_temp");
-            set_locally(c"transform_null_equals", c"off");
-            set_locally(c"array_nulls", c"on");
-            parse(&Relation::open(table), &self.sql, ARGUMENT_NAME, CONTEXT)
-        })
+        with_fixed_settings(|| parse(&Relation::open(table), &self.sql, ARGUMENT_NAME, CONTEXT))
     }
 
     /// The columns of a table that the condition reads. They change only with the definition of the table, so they are

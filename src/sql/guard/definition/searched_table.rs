@@ -69,6 +69,8 @@ pub struct SearchedIndexes {
 /// The columns of a text that fingerprints are made from.
 pub struct SourceColumns {
     columns: Vec<i16>,
+    /// The columns from which the text of a stored row is read.
+    stored: Vec<i16>,
     /// The options with which texts are compared.
     pub options: Options,
 }
@@ -159,7 +161,7 @@ impl SearchedTable {
 
     /// Whether a row's text, or a part of it, is stored out of line.
     pub fn has_external_source(&self, row: Row<'_>) -> bool {
-        self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
+        self.source.as_ref().is_some_and(|source| source.stored.iter().any(|&column| row.is_out_of_line(column)))
     }
 
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
@@ -224,11 +226,12 @@ impl SourceColumns {
         let Some(source) = TextSource::of(computation, schema) else {
             return Err(not_from_text(table)?);
         };
+        let (columns, stored) = (source.expression.own_columns(), source.of_stored_row(table).own_columns());
         let options = match &criterion.options {
             Some(json) => read_options(OptionsDocument::Text(to_server(json)?.to_bytes()))?,
             None => source.options,
         };
-        Ok(Self { columns: source.expression.own_columns(), options })
+        Ok(Self { columns, stored, options })
     }
 
     pub fn columns(&self) -> &[i16] {

@@ -81,7 +81,7 @@ pub fn report_cost(
     if criterion.resemblance.is_none() || !can_be_read(table) {
         return Ok(());
     }
-    let preview = Preview::of_tables(function, criterion, true, among, table.owner, searched);
+    let preview = Preview::of_tables(function, criterion, true, among, searched);
     let preview = Preview { compares_all: true, ..preview };
     preview.of_sample(family, fingerprint, COST_SAMPLE_ROWS, MAX_REFUTED)?;
     report_refuted(&preview, table);

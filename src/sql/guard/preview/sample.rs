@@ -17,6 +17,7 @@ use postgres::text::to_server;
 use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
+use crate::sql::guard::definition::arguments::TRIGGER_NAME;
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::members::Members;
@@ -67,7 +68,7 @@ impl Preview {
             searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
         let among = among.map(|among| among.check(&relation, None)).transpose()?;
-        Ok(Self::of_tables(call.function(), criterion, has_text, among, table.owner, searched))
+        Ok(Self::of_tables(call.function(), criterion, has_text, among, searched))
     }
 
     pub fn of_tables(
@@ -75,14 +76,14 @@ impl Preview {
         criterion: GuardCriterion,
         has_text: bool,
         among: Option<String>,
-        owner: Oid,
         searched: Vec<SearchedTable>,
     ) -> Self {
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        let among = among.map(GuardCondition::new).map(Rc::new);
+        let (name, among) = (Rc::<str>::from(TRIGGER_NAME), among.map(GuardCondition::new).map(Rc::new));
         // SAFETY: the memory context of the running call.
-        let (texts, among) =
-            unsafe { (TextReader::new(function, memory), among.map(|among| Among::new(among, owner, memory))) };
+        let (texts, among) = unsafe {
+            (TextReader::new(function, name.clone(), memory), among.map(|among| Among::new(among, name, memory)))
+        };
         let (rows, refuted) = (Cell::new(0), Cell::new(0));
         Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted }
     }

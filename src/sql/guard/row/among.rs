@@ -7,19 +7,17 @@ use std::rc::Rc;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
-use postgres::catalog::relation::Relation;
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
-use postgres::owner::as_owner;
 
+use super::stored_rows::on_stored_row;
 use crate::sql::guard::definition::among::GuardCondition;
-use crate::sql::guard::definition::guard::Guard;
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
 pub struct Among {
     condition: Rc<GuardCondition>,
-    /// The owner of the tables, as whom the condition is evaluated.
-    owner: Oid,
+    /// The guard's name.
+    guard: Rc<str>,
     /// Memory that lives as long as the statement.
     memory: pg_sys::MemoryContext,
     /// The condition for each table, made when it is first evaluated.
@@ -29,25 +27,15 @@ pub struct Among {
 impl Among {
     /// # Safety
     /// The memory context lives as long as the result.
-    pub unsafe fn new(condition: Rc<GuardCondition>, owner: Oid, memory: pg_sys::MemoryContext) -> Self {
-        Self { condition, owner, memory, computed: RefCell::default() }
-    }
-
-    /// The condition of a guard; None if all rows count.
-    ///
-    /// # Safety
-    /// The memory context lives as long as the result.
-    pub unsafe fn of_guard(guard: &Guard, memory: pg_sys::MemoryContext) -> Option<Self> {
-        let owner = || Relation::open(guard.identity.root).owner();
-        // SAFETY: the caller passes a memory context that lives long enough.
-        guard.among.clone().map(|condition| unsafe { Self::new(condition, owner(), memory) })
+    pub unsafe fn new(condition: Rc<GuardCondition>, guard: Rc<str>, memory: pg_sys::MemoryContext) -> Self {
+        Self { condition, guard, memory, computed: RefCell::default() }
     }
 
     /// Whether the condition holds for a row of a table. It does not hold if it is NULL.
     pub fn holds(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
-        Ok(as_owner(self.owner, || unsafe { condition.value(row) }) == Some(Datum::from(true)))
+        on_stored_row(&self.guard, table, true, || Ok(unsafe { condition.value(row) } == Some(Datum::from(true))))
     }
 
     /// Whether two rows of a table have the same values in the condition's columns.
@@ -64,11 +52,7 @@ impl Among {
         if let Some(known) = self.computed.borrow().get(&table) {
             return Ok(known.clone());
         }
-        let make = || {
-            let expression = self.condition.parse(table)?;
-            // As the owner: the planner folds constants.
-            Ok::<_, ErrorReport>(Rc::new(as_owner(self.owner, || Computed::new(expression))))
-        };
+        let make = || Ok::<_, ErrorReport>(Rc::new(Computed::new(self.condition.parse(table)?)));
         // SAFETY: the memory context lives as long as this, and so as long as the condition.
         let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
         self.computed.borrow_mut().insert(table, made.clone());

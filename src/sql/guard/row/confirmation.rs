@@ -15,11 +15,11 @@ use postgres::catalog::relation::Relation;
 use postgres::error::{algorithm_error, tick};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::{Row, tid_numbers};
-use postgres::owner::as_owner;
 use postgres::text::{TextArgument, decode};
 use simhash::error::Error;
 use simhash::fingerprint::resemblance::Prepared;
 
+use super::stored_rows::on_stored_row;
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
@@ -29,24 +29,27 @@ use crate::sql::indexed::text_source::TextSource;
 pub struct TextReader {
     /// The guard's trigger function.
     function: Oid,
+    /// The guard's name.
+    guard: Rc<str>,
     /// Memory that lives as long as the statement.
     memory: pg_sys::MemoryContext,
     /// The text of each table that was read.
     texts: RefCell<HashMap<Oid, Rc<TableText>>>,
 }
 
-/// The text of a table's rows, as an expression of the table's columns.
+/// The text of a table's rows, as expressions of the table's columns.
 struct TableText {
-    expression: Computed,
-    /// The table's owner; None if the text is a column.
-    owner: Option<Oid>,
+    of_new_row: Computed,
+    of_stored_row: Computed,
+    /// Whether a column has the text of a stored row.
+    is_stored: bool,
 }
 
 impl TextReader {
     /// # Safety
     /// The memory context lives as long as the result.
-    pub unsafe fn new(function: Oid, memory: pg_sys::MemoryContext) -> Self {
-        Self { function, memory, texts: RefCell::default() }
+    pub unsafe fn new(function: Oid, guard: Rc<str>, memory: pg_sys::MemoryContext) -> Self {
+        Self { function, guard, memory, texts: RefCell::default() }
     }
 
     /// Forgets the expressions of the texts: the definition of a table may have changed.
@@ -55,36 +58,26 @@ impl TextReader {
     }
 
     /// Calls `f` with the text of a stored row; None if the text is NULL. The text's memory is freed when `f` returns.
-    ///
-    /// The text's expression is evaluated as the table's owner. Otherwise, a function in it that depends on the search
-    /// path would pass hidden texts to functions of the inserting user.
     pub fn with_stored_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
         f: impl FnOnce(&str) -> Result<T, ErrorReport>,
     ) -> Result<Option<T>, ErrorReport> {
-        match self.text(searched)?.owner {
-            Some(owner) => as_owner(owner, || self.with_text(searched, row, f)),
-            None => self.with_text(searched, row, f),
-        }
+        let text = self.text(searched)?;
+        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
+        on_stored_row(&self.guard, searched.oid, !text.is_stored, || unsafe { with_text(&text.of_stored_row, row, f) })
     }
 
-    /// Calls `f` with the text of a row, read as the current user; None if the text is NULL.
-    fn with_text<T>(
+    /// Calls `f` with the text of a new row, whose generated columns are not computed yet; None if the text is NULL.
+    fn with_new_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
         f: impl FnOnce(&str) -> Result<T, ErrorReport>,
     ) -> Result<Option<T>, ErrorReport> {
-        let text = self.text(searched)?;
-        let decoded = |text| {
-            // SAFETY: the expression's value is a `text`.
-            let text = unsafe { TextArgument::new(text) };
-            f(&decode(text.detoast())?).map(Some)
-        };
-        // SAFETY: the row is of the table for which the expression was made.
-        unsafe { text.expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
+        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
+        unsafe { with_text(&self.text(searched)?.of_new_row, row, f) }
     }
 
     fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>, ErrorReport> {
@@ -96,9 +89,10 @@ impl TextReader {
             let schema = ExtensionSchema::from_function(self.function);
             match schema.and_then(|schema| TextSource::of(searched.computation(&table), schema)) {
                 Some(source) => {
-                    let is_column = source.expression.as_own_column().is_some();
-                    let owner = (!is_column).then(|| table.owner());
-                    Ok(Rc::new(TableText { expression: Computed::new(source.expression), owner }))
+                    let stored = source.of_stored_row(&table);
+                    let is_stored = stored.as_own_column().is_some();
+                    let (of_new_row, of_stored_row) = (Computed::new(source.expression), Computed::new(stored));
+                    Ok(Rc::new(TableText { of_new_row, of_stored_row, is_stored }))
                 }
                 None => Err(not_from_text(&table)?),
             }
@@ -108,6 +102,24 @@ impl TextReader {
         self.texts.borrow_mut().insert(searched.oid, made.clone());
         Ok(made)
     }
+}
+
+/// Calls `f` with a text, decoded; None if it is NULL.
+///
+/// # Safety
+/// The row is of the table for which the expression was made, and the expression's value is a `text`.
+unsafe fn with_text<T>(
+    expression: &Computed,
+    row: Row<'_>,
+    f: impl FnOnce(&str) -> Result<T, ErrorReport>,
+) -> Result<Option<T>, ErrorReport> {
+    let decoded = |text| {
+        // SAFETY: the caller passes an expression with such a value.
+        let text = unsafe { TextArgument::new(text) };
+        f(&decode(text.detoast())?).map(Some)
+    };
+    // SAFETY: the caller passes a row of the expression's table.
+    unsafe { expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
 }
 
 /// The text of a new row, with which near rows are compared during one search. Its features are computed once, when
@@ -171,7 +183,7 @@ impl<'a> NewText<'a> {
             return Ok(known.as_ref());
         }
         let prepared = match &self.own.source {
-            Some(source) => self.reader.with_text(self.own, self.row, |text| {
+            Some(source) => self.reader.with_new_text(self.own, self.row, |text| {
                 with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
                     .map_err(algorithm_error)
             })?,

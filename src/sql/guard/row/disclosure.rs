@@ -95,16 +95,21 @@ impl KeyTexts {
     }
 }
 
+const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+
+/// Whether the current user may select all columns in every row of a table.
+pub fn may_select_rows(table: Oid) -> bool {
+    // SAFETY: a look-up in system caches.
+    let of_table = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
+    of_table == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
+}
+
 /// Whether the current user may select these columns in every row of a table.
 fn may_select(table: Oid, columns: &[&CStr]) -> bool {
-    const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
-    let is_allowed = |result| result == pg_sys::AclResult::ACLCHECK_OK;
-    // SAFETY: a look-up in system caches.
-    let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
     let may_select_column = |&column: &&CStr| {
         // SAFETY: a look-up in system caches.
         let check = |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), SELECT) };
-        attnum_of(table, column).is_some_and(|attnum| is_allowed(check(attnum)))
+        attnum_of(table, column).is_some_and(|attnum| check(attnum) == pg_sys::AclResult::ACLCHECK_OK)
     };
-    !hides_rows(table, None) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
+    may_select_rows(table) || !hides_rows(table, None) && columns.iter().all(may_select_column)
 }

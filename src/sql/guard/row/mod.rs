@@ -3,7 +3,8 @@
 //! [`trigger`] is the trigger function. [`statement`] has the state of a guard in one statement, and [`decision`]
 //! decides about each row. [`registration`] registers the row in the table of locks, so that two writers of near rows
 //! find each other. [`search`] finds near rows, and [`near_rows`] selects the rows that count: they fulfil the
-//! condition [`among`], and their texts resemble the new text ([`confirmation`]). [`same_key`] finds the row that
+//! condition [`among`], and their texts resemble the new text ([`confirmation`]), both evaluated as the writer
+//! ([`stored_rows`]). [`same_key`] finds the row that
 //! INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing. A
 //! [`pending`] row is accepted and not stored yet.
 //!
@@ -24,4 +25,5 @@ mod running;
 mod same_key;
 pub mod search;
 mod statement;
+mod stored_rows;
 mod trigger;

@@ -15,12 +15,15 @@ use super::among::Among;
 use super::confirmation::TextReader;
 use super::running::{CurrentRow, current_row};
 use super::same_key::UniqueIndexes;
-use crate::sql::guard::definition::guard::TriggerGuard;
+use crate::sql::guard::definition::distribution::user_names_of;
+use crate::sql::guard::definition::guard::{Guard, TriggerGuard};
 
 /// The state of a guard for one table in one statement.
 pub struct Statement {
     /// The trigger function.
     function: Oid,
+    /// The guard's name.
+    name: Rc<str>,
     pub guard: TriggerGuard,
     /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and the
     /// expressions of indexes, only after the trigger.
@@ -63,11 +66,13 @@ impl Statement {
         let expressions = || (computation(), Computed::partition(&table));
         // SAFETY: the statement's memory context outlives the expressions that are made in it.
         let (computation, partition) = unsafe { PgMemoryContexts::For(memory).switch_to(|_| expressions()) };
+        let name: Rc<str> = user_names_of(&table, event.trigger_name()?)?.1.into();
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
-        let (texts, among) = unsafe { (TextReader::new(function, memory), Among::of_guard(&guard, memory)) };
+        let (texts, among) =
+            unsafe { (TextReader::new(function, name.clone(), memory), among_of(&guard, &name, memory)) };
         let unique_indexes = OnceCell::new();
-        Ok(Self { function, guard, computation, partition, unique_indexes, texts, among, memory, current })
+        Ok(Self { function, name, guard, computation, partition, unique_indexes, texts, among, memory, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -78,7 +83,7 @@ impl Statement {
         if let Some(guard) = self.guard.changed(self.function, event)? {
             self.texts.forget();
             // SAFETY: the statement's memory context outlives the statement.
-            self.among = unsafe { Among::of_guard(&guard, self.memory) };
+            self.among = unsafe { among_of(&guard, &self.name, self.memory) };
             self.guard = guard;
         }
         Ok(())
@@ -94,4 +99,13 @@ impl Statement {
             }
         })
     }
+}
+
+/// The condition of a guard; None if all rows count.
+///
+/// # Safety
+/// The memory context lives as long as the result.
+unsafe fn among_of(guard: &Guard, name: &Rc<str>, memory: pg_sys::MemoryContext) -> Option<Among> {
+    // SAFETY: the caller passes a memory context that lives long enough.
+    guard.among.clone().map(|condition| unsafe { Among::new(condition, name.clone(), memory) })
 }

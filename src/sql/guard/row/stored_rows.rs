@@ -1,0 +1,66 @@
+//! Evaluates expressions of a table on its stored rows, which may be hidden from the writer.
+//!
+//! They are evaluated as the writer, like everything on a table that PostgreSQL runs when it stores a row. So that a
+//! writer does not get hidden values by them, names in functions are not looked up in the writer's search path, and
+//! messages do not reach a writer who may not read the rows.
+
+use std::panic::AssertUnwindSafe;
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::prelude::*;
+use postgres::catalog::relation::Relation;
+use postgres::error::raise;
+use postgres::raised::raise_without_values;
+use postgres::settings::{set_locally, with_settings};
+
+use super::disclosure::may_select_rows;
+use crate::sql::guard::definition::distribution::user_name_of;
+
+/// Reads a value of a stored row, which may be an expression to evaluate. If the current user may not read the rows of
+/// the table, an error keeps its SQLSTATE, and the message says only which guard has failed.
+pub fn on_stored_row<T>(
+    guard: &str,
+    table: Oid,
+    is_expression: bool,
+    read: impl FnOnce() -> Result<T, ErrorReport>,
+) -> Result<T, ErrorReport> {
+    let is_readable = may_select_rows(table);
+    let read = || {
+        if !is_expression {
+            return read();
+        }
+        with_settings(|| {
+            set_locally(c"search_path", c"pg_catalog, pg_temp");
+            if !is_readable {
+                set_locally(c"client_min_messages", c"error");
+            }
+            read()
+        })
+    };
+    if is_readable {
+        return read();
+    }
+    let name = user_name_of(&Relation::open(table))?;
+    let message = || format!("guard \"{guard}\" of table \"{name}\" cannot evaluate an expression on another row");
+    Ok(PgTryBuilder::new(AssertUnwindSafe(|| read().unwrap_or_else(|error| raise(error))))
+        .catch_others(|error| match &error {
+            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
+                if !is_about_session(report.sql_error_code()) =>
+            {
+                raise_without_values(report, message())
+            }
+            _ => error.rethrow(),
+        })
+        .execute())
+}
+
+/// Whether an error with this code is about the session and not about a value: it was cancelled, or the server stops.
+fn is_about_session(code: PgSqlErrorCode) -> bool {
+    matches!(
+        code,
+        PgSqlErrorCode::ERRCODE_QUERY_CANCELED
+            | PgSqlErrorCode::ERRCODE_ADMIN_SHUTDOWN
+            | PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY
+    )
+}
