@@ -8,7 +8,7 @@ use pgrx::{AnyElement, direct_function_call_as_datum};
 use serde_json::Value;
 
 use super::server_text::readable;
-use super::text::{decode_copy, to_server};
+use super::text::{from_bytes, to_server};
 
 /// The content of a `jsonb` datum, without its length word.
 pub type RawJsonb<'a> = &'a [u8];
@@ -78,11 +78,11 @@ pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
     })
 }
 
-/// The value as JSON, in UTF-8.
+/// The value as JSON, as [`super::server_text`].
 ///
 /// # Safety
 /// `value` is the content of a valid `jsonb` datum.
 pub unsafe fn to_json_text(value: RawJsonb<'_>) -> Result<String, ErrorReport> {
     // SAFETY: the caller passes the content of a valid jsonb datum.
-    decode_copy(&unsafe { to_json(value) })
+    from_bytes(&unsafe { to_json(value) })
 }

@@ -4,6 +4,9 @@
 //! names another object. So in a database with another encoding than UTF-8, such a `String` is not converted: it has a
 //! private-use character for each non-ASCII byte. It may also contain other characters, which do not come from the
 //! server.
+//!
+//! A text that is decoded to UTF-8 ([`super::text::decode`]) is another thing. In SQL_ASCII it may have these characters
+//! too, so it must never become part of a command: what a command quotes is read by [`super::text::from_bytes`].
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -38,7 +41,11 @@ pub fn from_raw(text: &[u8]) -> String {
 
 /// Calls `f` with the parts of a text, in order.
 pub fn each_part<E>(text: &str, mut f: impl FnMut(TextPart<'_>) -> Result<(), E>) -> Result<(), E> {
-    let byte = |c: char| u32::from(c).checked_sub(CHARACTER_OF_BYTE_0).and_then(|byte| u8::try_from(byte).ok());
+    // An ASCII character is itself, so no other character stands for a quote.
+    let byte = |c: char| {
+        let byte = u32::from(c).checked_sub(CHARACTER_OF_BYTE_0).and_then(|byte| u8::try_from(byte).ok());
+        byte.filter(|byte| !byte.is_ascii())
+    };
     let is_raw = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
     let mut rest = text;
     while !rest.is_empty() {

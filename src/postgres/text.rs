@@ -219,7 +219,7 @@ fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
 }
 
 /// Decodes a text to UTF-8 and copies it. The text may be large, so running out of memory is an error.
-pub fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
+fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
     let decoded = decode(text)?;
     let mut copy = String::new();
     copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;

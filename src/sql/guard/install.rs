@@ -18,7 +18,7 @@ use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
 use postgres::raised::forward_errors;
 use postgres::spi::execute;
-use postgres::text::{RawText, decode_copy, from_server};
+use postgres::text::{RawText, decode, from_server};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
 
 use super::definition::action::Action;
@@ -59,12 +59,11 @@ fn simhash_guard(
     let criterion = AskedCriterion::read(max_distance, radii, resemblance, options)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let target = required(target, "target")?;
-    let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
     let mut guard = AskedGuard {
         function: call.function(),
         schema: ExtensionSchema::running(call)?,
-        action: Action::named(&action)?,
+        action: Action::named(&decode(required(action, "action")?)?)?,
         criterion,
         scope: names(&scope, "scope")?,
         // SAFETY: a `name` argument is NUL-terminated.

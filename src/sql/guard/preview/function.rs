@@ -14,7 +14,7 @@ use postgres::error::{raise, user_error};
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
 use postgres::raised::forward_errors;
-use postgres::text::{RawText, to_text};
+use postgres::text::{RawText, to_datum, to_text};
 
 use super::cost::report_refuted;
 use super::groups::{Example, GroupKind};
@@ -84,7 +84,8 @@ fn simhash_preview_radii(
         Ok::<_, ErrorReport>((is_hidden, groups))
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
-    let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
+    let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
+    let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
     Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
@@ -97,8 +98,8 @@ fn simhash_preview_radii(
             group.rows,
             share,
             resemblance.map(|resemblance| round(resemblance, 1e3)),
-            text(example),
-            text(earlier),
+            of_key(example),
+            of_key(earlier),
             text(example_text),
             text(earlier_text),
         )

@@ -34,6 +34,6 @@ pub struct Example {
     pub resemblance: Option<f64>,
     /// The primary keys of the two rows, or their tids.
     pub keys: [Option<String>; 2],
-    /// The beginnings of their texts.
+    /// The beginnings of their texts, decoded.
     pub texts: [Option<String>; 2],
 }

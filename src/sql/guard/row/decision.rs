@@ -162,7 +162,7 @@ impl Statement {
         let since = Moment::now();
         let has_same_key = |found: Row<'_>, by_plain_columns| {
             // SAFETY: the search asks only about rows of the event's table, to which the unique indexes belong.
-            unsafe { self.unique_indexes(event).has_same_key(event.new_row(), found, by_plain_columns) }
+            unsafe { self.unique_indexes(event).has_same_key(event.new_row(), found, by_plain_columns, &self.name) }
         };
         let query = NearQuery {
             fingerprint: row.fingerprint,

@@ -14,14 +14,18 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
+use postgres::error::raise;
 use postgres::expression::{Expression, expressions};
 use postgres::heap::computed::Computed;
 use postgres::heap::dirty_scan::{DirtyScan, VersionState};
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::{Row, TableSlot};
 
+use super::stored_rows::on_stored_row;
+
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
 pub struct UniqueIndexes {
+    table: Oid,
     indexes: Vec<UniqueIndex>,
     /// The executor state in which expressions of the indexes are evaluated.
     executor: *mut pg_sys::EState,
@@ -99,6 +103,7 @@ impl UniqueIndexes {
             // The only system column that an expression can have is the table's OID, which is the same for all rows.
             columns.retain(|column| *column >= 0);
             Self {
+                table: table.oid(),
                 indexes,
                 waits_for_locks,
                 executor: pg_sys::CreateExecutorState(),
@@ -143,12 +148,12 @@ impl UniqueIndexes {
         }
     }
 
-    /// Whether a row of the table has the same key as the new row. With `by_plain_columns`, only unique indexes without
-    /// expressions and predicates count.
+    /// Whether a stored row of the table has the same key as the new row. With `by_plain_columns`, only unique indexes
+    /// without expressions and predicates count. `guard` is the guard's name.
     ///
     /// # Safety
     /// Both rows belong to the table that `self` was made for.
-    pub unsafe fn has_same_key(&self, new: Row<'_>, row: Row<'_>, by_plain_columns: bool) -> bool {
+    pub unsafe fn has_same_key(&self, new: Row<'_>, row: Row<'_>, by_plain_columns: bool, guard: &str) -> bool {
         // SAFETY: the caller passes two rows of the indexes' table. Values live until the per-row memory is reset, at
         // the end.
         unsafe {
@@ -157,7 +162,9 @@ impl UniqueIndexes {
             let mut indexes = self.indexes.iter().filter(|index| !by_plain_columns || index.is_plain());
             let found = indexes.any(|index| {
                 let key = |row| index.key_of(row, self.executor, context);
-                key(new).zip(key(row)).is_some_and(|(new, row)| index.are_equal(&new, &row))
+                let of_stored = || on_stored_row(guard, self.table, !index.is_plain(), || Ok(key(row)));
+                let of_stored = || of_stored().unwrap_or_else(|error| raise(error));
+                key(new).is_some_and(|new| of_stored().is_some_and(|row| index.are_equal(&new, &row)))
             });
             pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
             found

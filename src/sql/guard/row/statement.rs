@@ -23,7 +23,7 @@ pub struct Statement {
     /// The trigger function.
     function: Oid,
     /// The guard's name.
-    name: Rc<str>,
+    pub name: Rc<str>,
     pub guard: TriggerGuard,
     /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and the
     /// expressions of indexes, only after the trigger.

@@ -1,0 +1,259 @@
+-- What a guard evaluates runs as the writer, sees nothing of the writer's, and shows nothing to the writer.
+\set SHOW_CONTEXT never
+CREATE ROLE security_owner;
+CREATE ROLE security_writer;
+CREATE ROLE security_trigger;
+CREATE SCHEMA app AUTHORIZATION security_owner;
+GRANT USAGE ON SCHEMA app TO PUBLIC;
+GRANT TEMPORARY ON DATABASE :DBNAME TO PUBLIC;
+SET client_min_messages = warning;
+SET search_path = public;
+
+-- Sequences count what runs, also in statements that fail.
+CREATE SEQUENCE app.as_writer;
+CREATE SEQUENCE app.as_other;
+GRANT ALL ON SEQUENCE app.as_writer, app.as_other TO PUBLIC;
+CREATE FUNCTION app.reached(which regclass) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE reached boolean;
+BEGIN
+    EXECUTE format('SELECT is_called FROM %s', which) INTO reached;
+    PERFORM setval(which, 1, false);
+    RETURN reached;
+END $$;
+-- The error of a statement, with all that a client gets of it.
+CREATE FUNCTION app.error(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    detail text; hint text; context text; col text; con text; typ text; tab text;
+BEGIN
+    EXECUTE statement;
+    RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT, context = PG_EXCEPTION_CONTEXT,
+        col = COLUMN_NAME, con = CONSTRAINT_NAME, typ = PG_DATATYPE_NAME, tab = TABLE_NAME;
+    context = regexp_replace(context, 'SQL statement.*', '');
+    RETURN concat_ws(' ', sqlstate, sqlerrm, detail, hint, context, col, con, typ, tab);
+END $$;
+
+-- 1. What the writer's temporary objects shadow. The text is a column or an expression, and the condition reads a table.
+SET ROLE security_owner;
+CREATE TABLE app.words (a text, b text);
+INSERT INTO app.words VALUES ('dr', 'doctor');
+CREATE TABLE app.sections (id integer, is_public boolean);
+INSERT INTO app.sections VALUES (1, true);
+CREATE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql SET search_path = app AS $$
+DECLARE word record;
+BEGIN
+    FOR word IN SELECT * FROM words LOOP
+        content := replace(content, word.a, word.b);
+    END LOOP;
+    RETURN content;
+END $$;
+CREATE FUNCTION app.is_public(section integer) RETURNS boolean STABLE LANGUAGE sql SET search_path = app AS
+    'SELECT is_public FROM sections WHERE id = section';
+CREATE TABLE app.cleaned (id integer PRIMARY KEY, body text, clean text GENERATED ALWAYS AS (app.clean(body)) STORED);
+CREATE TABLE app.computed (id integer PRIMARY KEY, body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(app.clean(body))) STORED);
+CREATE TABLE app.among (id integer PRIMARY KEY, section integer DEFAULT 1, body text);
+SELECT simhash_attach('app.cleaned', 'clean'), simhash_attach('app.computed', 'simhash'), simhash_attach('app.among', 'body');
+SELECT simhash_guard('app.cleaned'), simhash_guard('app.computed'), simhash_guard('app.among', among => 'app.is_public(section)');
+INSERT INTO app.cleaned (id, body) VALUES (1, 'one text of several words');
+INSERT INTO app.computed (id, body) VALUES (1, 'one text of several words');
+INSERT INTO app.among (id, body) VALUES (1, 'one text of several words');
+GRANT INSERT ON app.cleaned, app.computed, app.among TO security_writer;
+GRANT SELECT ON app.words, app.sections TO security_writer;
+SET ROLE security_writer;
+CREATE FUNCTION pg_temp.trap() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM nextval(CASE current_user WHEN 'security_writer' THEN 'app.as_writer' ELSE 'app.as_other' END);
+    RETURN true;
+END $$;
+CREATE TEMPORARY VIEW words AS SELECT 'dr' AS a, 'doctor' AS b WHERE pg_temp.trap();
+CREATE TEMPORARY VIEW sections AS SELECT 1 AS id, pg_temp.trap() AS is_public;
+GRANT SELECT ON words, sections TO PUBLIC;
+SELECT name, left(app.error(format('INSERT INTO app.%I (id, body) VALUES (2, ''one text of several words'')', name)), 5)
+FROM unnest('{cleaned,computed,among}'::text[]) AS name;
+RESET ROLE;
+SELECT app.reached('app.as_writer') AS as_writer, app.reached('app.as_other') AS as_other;
+DISCARD TEMPORARY;
+
+-- 2. A stored column has the text of a stored row. Nothing is evaluated for it.
+SET ROLE security_owner;
+CREATE OR REPLACE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+    $$ BEGIN IF content = 'one text of several words' THEN RAISE 'stored'; END IF; RETURN content; END $$;
+SET ROLE security_writer;
+SELECT left(app.error($$INSERT INTO app.cleaned (id, body) VALUES (2, 'One text of several words')$$), 5) AS from_column,
+    left(app.error($$INSERT INTO app.computed (id, body) VALUES (2, 'One text of several words')$$), 5) AS by_expression;
+-- 3. Names that a function does not qualify are not looked up in the writer's search path.
+RESET ROLE;
+CREATE SCHEMA mine AUTHORIZATION security_writer;
+SET ROLE security_owner;
+CREATE OR REPLACE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+    $$ BEGIN RETURN helper(content); END $$;
+SET ROLE security_writer;
+CREATE FUNCTION mine.helper(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+    IF content = 'one text of several words' THEN PERFORM nextval('app.as_other'); END IF;
+    RETURN content;
+END $$;
+SET search_path = mine, public;
+SELECT app.error($$INSERT INTO app.computed (id, body) VALUES (2, 'One text of several words')$$);
+RESET search_path;
+RESET ROLE;
+SELECT app.reached('app.as_other') AS is_given_hidden_text;
+
+-- 4. A writer needs EXECUTE on the functions of both expressions, as for a generated column. Not on those of the indexes
+-- of a partition that the writer does not write to.
+SET search_path = public;
+SET ROLE security_owner;
+CREATE OR REPLACE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT content';
+REVOKE EXECUTE ON FUNCTION app.clean, app.is_public FROM PUBLIC;
+CREATE FUNCTION app.one() RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 1';
+REVOKE EXECUTE ON FUNCTION app.one FROM PUBLIC;
+CREATE TABLE app.parts (id integer, body text) PARTITION BY LIST (id);
+CREATE TABLE app.parts_1 PARTITION OF app.parts FOR VALUES IN (1, 3);
+CREATE TABLE app.parts_2 PARTITION OF app.parts FOR VALUES IN (2);
+CREATE INDEX ON app.parts_2 ((id + app.one()));
+SELECT simhash_attach('app.parts', 'body'), simhash_guard('app.parts');
+INSERT INTO app.parts VALUES (2, 'one text of several words');
+GRANT INSERT ON app.parts TO security_writer;
+RESET ROLE;
+\c -
+SET ROLE security_writer;
+SELECT app.error($$INSERT INTO app.computed (id, body) VALUES (2, 'One text of several words')$$) AS text,
+    app.error($$INSERT INTO app.among (id, body) VALUES (2, 'One text of several words')$$) AS condition,
+    left(app.error($$INSERT INTO app.parts VALUES (1, 'One text of several words')$$), 5) AS near,
+    app.error($$INSERT INTO app.parts VALUES (3, 'something else')$$) AS other;
+RESET ROLE;
+
+-- 5. An error on a stored row shows its values to those who may read the row. Others get its SQLSTATE.
+SET client_min_messages = warning;
+SET ROLE security_owner;
+CREATE FUNCTION app.raises(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE NOTICE 'notice %', secret;
+    RAISE EXCEPTION 'message %', secret USING ERRCODE = 'ZZ999', DETAIL = 'detail ' || secret, HINT = 'hint ' || secret,
+        COLUMN = secret, CONSTRAINT = secret, DATATYPE = secret, TABLE = secret;
+END $$;
+CREATE TABLE app.secret (id integer PRIMARY KEY, secret text DEFAULT '', body text, reader name DEFAULT current_user);
+SELECT simhash_attach('app.secret', 'body');
+INSERT INTO app.secret VALUES (1, 'salary is 4711', 'one text of several words');
+GRANT INSERT (id, body), UPDATE (body), SELECT (id) ON app.secret TO security_writer;
+CREATE FUNCTION app.errors() RETURNS TABLE (condition text, error text) LANGUAGE plpgsql AS $$
+BEGIN
+    FOR condition IN SELECT unnest('{secret::numeric > 0,app.raises(secret),1 / (id - 1) > 0}'::text[]) LOOP
+        SET LOCAL ROLE security_owner;
+        PERFORM public.simhash_guard('app.secret', among => condition);
+        SET LOCAL ROLE security_writer;
+        error := app.error($i$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$i$);
+        RETURN NEXT;
+    END LOOP;
+END $$;
+RESET ROLE;
+SELECT * FROM app.errors();
+GRANT SELECT ON app.secret TO security_writer;
+SELECT condition, error ~ '4711|zero' AS is_shown FROM app.errors();
+ALTER TABLE app.secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON app.secret USING (reader = current_user);
+SELECT condition, error ~ '4711|zero' AS is_shown, left(error, 5) AS sqlstate FROM app.errors();
+-- The row that an UPDATE changes is a stored row.
+ALTER TABLE app.secret DISABLE ROW LEVEL SECURITY;
+REVOKE SELECT ON app.secret FROM security_writer;
+GRANT SELECT (id) ON app.secret TO security_writer;
+SET ROLE security_owner;
+SELECT simhash_guard('app.secret', among => 'reader IS NOT NULL AND secret::numeric > 0');
+GRANT UPDATE (reader) ON app.secret TO security_writer;
+SET ROLE security_writer;
+SELECT app.error($$UPDATE app.secret SET reader = 'me' WHERE id = 1$$) AS update;
+RESET ROLE;
+
+-- So is the row whose key a unique index computes.
+SET ROLE security_owner;
+CREATE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT secret';
+CREATE UNIQUE INDEX ON app.secret (app.key(secret));
+CREATE OR REPLACE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+    $$ BEGIN IF secret <> '' THEN RAISE '%', secret; END IF; RETURN secret; END $$;
+SELECT simhash_guard('app.secret');
+SET ROLE security_writer;
+SELECT app.error($$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$$) AS key;
+RESET ROLE;
+
+-- 6. A role that may only create triggers: values of stored rows do not reach its code, at any depth of a type.
+CREATE SCHEMA other AUTHORIZATION security_trigger;
+GRANT USAGE ON SCHEMA other TO PUBLIC;
+SET ROLE security_trigger;
+CREATE FUNCTION other.spy(text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT nextval(''app.as_other'') > 0';
+CREATE TYPE other.status AS ENUM ('new', 'old');
+CREATE FUNCTION other.spy(other.status) RETURNS json IMMUTABLE LANGUAGE sql AS 'SELECT ''{}''::json';
+CREATE CAST (other.status AS json) WITH FUNCTION other.spy(other.status);
+CREATE DOMAIN other.spying AS text CHECK (other.spy(value));
+CREATE OPERATOR other.~~~ (FUNCTION = other.spy, RIGHTARG = text);
+SET ROLE security_owner;
+CREATE TYPE app.row AS (d other.spying);
+CREATE TYPE app.rows AS (r app.row[]);
+CREATE DOMAIN app.domain AS app.rows;
+CREATE TYPE app.range AS RANGE (SUBTYPE = other.spying);
+CREATE TABLE app.typed (id integer PRIMARY KEY, status other.status, body text);
+SELECT simhash_attach('app.typed', 'body');
+INSERT INTO app.typed VALUES (1, 'new', 'one text of several words');
+GRANT INSERT, TRIGGER ON app.typed TO security_trigger;
+SET ROLE security_trigger;
+SELECT condition, split_part(app.error(format($$CREATE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('skip', '3', 'simhash', '', '', %L);
+    INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1) AS error
+FROM unnest(ARRAY['other.spy(body)', 'CASE WHEN id > 0 THEN OPERATOR(other.~~~) body END', 'body::other.spying IS NULL',
+    'ARRAY[body]::other.spying[] IS NULL', 'body::app.row IS NULL', 'body::app.row[] IS NULL', 'body::app.rows IS NULL',
+    'body::app.domain IS NULL', 'body::app.range IS NULL', 'body::app.multirange IS NULL', 'to_json(status) IS NULL',
+    'jsonb_populate_record(NULL::app.row, jsonb_build_object(''d'', body)) IS NULL',
+    'domain_in(body::cstring, ''other.spying''::regtype, -1) IS NULL',
+    'array_in(body::cstring, ''other.spying''::regtype, -1) IS NULL', 'length(body) > 0']) AS condition;
+RESET ROLE;
+SELECT app.reached('app.as_other') AS has_spied;
+
+-- 7. A condition means the same whatever a session has set.
+SET ROLE security_owner;
+CREATE TABLE app.literals (id integer PRIMARY KEY, path text, at timestamptz, span interval, raw bytea, ratio real,
+    price money, list text[], body text);
+SELECT simhash_attach('app.literals', 'body');
+INSERT INTO app.literals VALUES (1, 'C:\temp', '2024-01-02 03:04+00', '@ 1 day -2 hours ago', '\x5c27', 0.1, 1.5::money, '{NULL}',
+    'one text of several words');
+RESET ROLE;
+CREATE FUNCTION app.guard(OUT arguments bytea) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM public.simhash_guard('app.literals', among => $c$path = E'C:\\temp' AND at = '2024-01-02 03:04+00'
+        AND span = '@ 1 day -2 hours ago' AND raw = decode('5c27', 'hex') AND ratio = 0.1::real AND price = 1.5::numeric::money
+        AND list = ARRAY[NULL]::text[] AND at > '1970-01-01 00:00+00'::timestamptz + '-1 day'::interval$c$);
+    SELECT tgargs INTO arguments FROM pg_trigger WHERE tgrelid = 'app.literals'::regclass;
+END $$;
+DO $$
+DECLARE
+    first bytea := app.guard();
+    pair text[];
+BEGIN
+    FOREACH pair SLICE 1 IN ARRAY ARRAY[['search_path', 'app, other'], ['standard_conforming_strings', 'off'],
+        ['backslash_quote', 'off'], ['quote_all_identifiers', 'on'], ['transform_null_equals', 'on'], ['array_nulls', 'off'],
+        ['DateStyle', 'German'], ['IntervalStyle', 'sql_standard'], ['IntervalStyle', 'iso_8601'], ['TimeZone', 'Asia/Tokyo'],
+        ['bytea_output', 'escape'], ['extra_float_digits', '-10']] LOOP
+        PERFORM set_config('escape_string_warning', 'off', true), set_config(pair[1], pair[2], true);
+        IF app.error($i$INSERT INTO app.literals (id, body) VALUES (2, 'one text of several words')$i$)
+            NOT LIKE '23P01%' THEN
+            RAISE 'the condition does not hold for % = %', pair[1], pair[2];
+        END IF;
+        IF app.guard() <> first THEN
+            RAISE 'another condition is stored for % = %', pair[1], pair[2];
+        END IF;
+        PERFORM set_config(name, reset_val, true) FROM pg_settings WHERE name = pair[1];
+    END LOOP;
+END $$;
+-- 8. Nor does it depend on who asks.
+SELECT condition, split_part(app.error(format('SELECT public.simhash_guard(''app.literals'', among => %L)', condition)), ' in among', 1) AS error
+FROM unnest(ARRAY['path = current_user', 'path = current_role', 'path = user', 'path = session_user', 'path = current_schema',
+    'path = pg_catalog."current_user"()', 'path = pg_catalog."session_user"()', 'path = getpgusername()', 'path = current_schema()',
+    'path = ANY (current_schemas(true))', 'path = current_setting(''role'')', 'pg_has_role(''pg_monitor'', ''member'')',
+    'has_table_privilege(''app.secret'', ''select'')', 'has_column_privilege(''app.secret'', ''id'', ''select'')',
+    'row_security_active(''app.secret'')', 'pg_table_is_visible(id::oid)', 'inet_client_addr() IS NULL', 'pg_backend_pid() > id',
+    'pg_my_temp_schema() > 0', 'path = current_catalog', 'at > now()', 'at > current_date']) AS condition;
+
+SET client_min_messages = warning;
+DROP SCHEMA app, mine, other CASCADE;
+DROP OWNED BY security_owner, security_writer, security_trigger;
+DROP ROLE security_owner, security_writer, security_trigger;
