@@ -221,6 +221,39 @@ CREATE FUNCTION simhash_difference(
 COMMENT ON FUNCTION simhash_difference(text, text, jsonb) IS
     'the features that weigh more in one of two texts than in the other, a or b, and by how much';
 
+-- Passages -------------------------------------------------------------------
+
+CREATE FUNCTION simhash_passages(content text, options jsonb DEFAULT '{}') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_passages_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION simhash_passages(text, jsonb) IS
+    'hashes of runs of words, for a GIN index: two texts with 11 words in a row in common have one in common';
+
+-- The runs of the last clue are cached, hence the cost.
+CREATE FUNCTION simhash_clue(clue text, options jsonb DEFAULT '{}') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_clue_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash_clue(text, jsonb) IS
+    'all that can be a passage of a text with this clue: what to look up among the passages of texts';
+
+-- This reads two texts. It costs more than passages and clue together, so that those are compared first.
+CREATE FUNCTION simhash_coverage(clue text, content text, options jsonb DEFAULT '{}') RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_coverage_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600;
+COMMENT ON FUNCTION simhash_coverage(text, text, jsonb) IS
+    'share, 0 to 1, of a clue''s words that stand in a text in runs of three as they do in the clue; NULL without a word';
+
+-- PostgreSQL puts the expression in the place of the call, and finds an index on simhash_passages(content) by it. A
+-- STRICT function would not be replaced.
+CREATE FUNCTION simhash_contains(
+    content text, clue text, share double precision DEFAULT .8, options jsonb DEFAULT '{}'
+) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1200
+    RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, options)
+        AND simhash_coverage(clue, content, options) OPERATOR(pg_catalog.>=) share;
+COMMENT ON FUNCTION simhash_contains(text, text, double precision, jsonb) IS
+    'whether a text has at least this share of a clue; a GIN index on simhash_passages(content) serves it';
+
 -- Blocks ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_block_support(request internal) RETURNS internal

@@ -34,7 +34,9 @@ pub use distance::{hamming, similarity};
 pub use error::Error;
 pub use fingerprint::options::Options;
 pub use pairs::Pair;
-pub use simple::{clusters, containment, difference, features, near_pairs, resemblance, simhash, simhash_with};
+pub use simple::{
+    clusters, containment, contains, difference, features, near_pairs, passages, resemblance, simhash, simhash_with,
+};
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
 pub const FORMAT: i32 = 1;

@@ -5,6 +5,7 @@ use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::difference;
 use crate::fingerprint::feature_list::FeatureList;
 use crate::fingerprint::options::Options;
+use crate::fingerprint::passages;
 use crate::pairs::{self, Pair, Pairs, Rows};
 use crate::search::nearness::Nearness;
 
@@ -98,6 +99,35 @@ pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, E
 /// As for [`simhash`].
 pub fn containment(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
     difference::containment(&mut Fingerprinter::default(), a, b, options, &|| ())
+}
+
+/// The passages of a text, to be stored and looked up: texts that have 11 words in a row in common, or 13 letters of a
+/// script without spaces, have a passage in common. See [`crate::fingerprint::passages`].
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn passages(text: &str, options: &Options) -> Result<Vec<u64>, Error> {
+    passages::passages(&mut Fingerprinter::default(), text, options, &|| ())
+}
+
+/// Whether at least a share of a clue's words stand in a text as they do in the clue. False if the clue has no word. See
+/// [`crate::fingerprint::passages::coverage`].
+///
+/// ```
+/// let options = simhash::Options::default();
+/// let text = "The quick brown fox jumps over the lazy dog.";
+/// assert!(simhash::contains(text, "brown fox jumps over", 0.8, &options)?);
+/// assert!(!simhash::contains(text, "over jumps fox brown", 0.8, &options)?);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn contains(text: &str, clue: &str, share: f64, options: &Options) -> Result<bool, Error> {
+    let found = passages::coverage(&mut Fingerprinter::default(), clue, text, options, &|| ())?;
+    Ok(found.is_some_and(|found| found >= share))
 }
 
 /// The features that weigh more in one of two texts than in the other: a list for each. See

@@ -122,7 +122,7 @@ fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Re
 
 /// Sorts by a key, of which only the lowest `bits` bits differ between the items. Long lists are split by the highest
 /// of these bits first, so that the sort can be cancelled.
-fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
+pub(super) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
     tick();
     if items.len() <= NUMBERS_BETWEEN_TICKS || bits == 0 {
         return items.sort_unstable_by_key(key);

@@ -82,12 +82,7 @@ impl Fingerprinter {
         if options.numbers == Numbers::Any {
             return Ok(NumberSum::default());
         }
-        self.read(text, options, tick, |this, text| {
-            let normal = &mut this.collector.normal;
-            normal.clear();
-            normalise(text, options.case_fold, normal, tick)?;
-            NumberSum::of(normal, tick)
-        })
+        self.read_normal(text, options, tick, |normal| NumberSum::of(normal, tick))
     }
 
     /// The distinct features of a text.
@@ -115,6 +110,22 @@ impl Fingerprinter {
         self.read(text, options, tick, |this, text| {
             this.collector.collect(text, options, tick, new)?;
             Ok(this.collector.distinct.distinct())
+        })
+    }
+
+    /// Passes `make` the text in normal form, without its markup.
+    pub(super) fn read_normal<T>(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &dyn Fn(),
+        make: impl FnOnce(&str) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.read(text, options, tick, |this, text| {
+            let normal = &mut this.collector.normal;
+            normal.clear();
+            normalise(text, options.case_fold, normal, tick)?;
+            make(normal)
         })
     }
 

@@ -1,0 +1,331 @@
+//! Passages: which texts have a sentence, an excerpt or a quotation in common (winnowing: Schleimer, Wilkerson and
+//! Aiken, SIGMOD 2003).
+//!
+//! A run of tokens starts at each token; [`Lengths`] says how long it is. Of each window of so many runs that start one
+//! after the other, the run with the smallest hash is a passage. Nothing outside the window decides that. So two texts
+//! that share a whole window have a passage in common, wherever it stands in them:
+//!
+//! ```text
+//! runs of 4       the quick brown fox | quick brown fox jumps | brown fox jumps over | fox jumps over the
+//! hashes          77                    31                      58                     12
+//! windows of 3    77 31 58: 31          31 58 12: 12            passages: 12, 31
+//! ```
+//!
+//! A search looks up all runs of its [`clue`], and not its passages alone. So it also finds a text in which a
+//! window with the shared run reaches beyond what is shared: 12 words of which one is changed are found in .95 of the
+//! texts instead of .85.
+//!
+//! Passages are stored, so no change may alter one of them.
+
+use std::ops::Range;
+
+use super::feature_set::sort;
+use super::feature_table::FeatureTable;
+use super::fingerprinter::Fingerprinter;
+use super::hash::hash;
+use super::options::Options;
+use crate::error::{Error, MAX_FEATURES};
+use crate::text::tokens::{TokenSink, tokenize};
+use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
+
+/// Numbers of tokens in a run, by its first token. Runs of both lengths are in mixed texts, and so are runs of mixed
+/// tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Of a run that starts with a word or a number.
+    pub words: usize,
+    /// Of a run that starts with a letter of a script without spaces. No less than `words`, and no more than
+    /// [`MAX_RUN`].
+    pub spaceless: usize,
+}
+
+/// Most tokens of a run.
+pub const MAX_RUN: usize = 16;
+/// Most runs of a window.
+pub const MAX_WINDOW: usize = 16;
+
+/// The runs that can be passages.
+pub const LENGTHS: Lengths = Lengths { words: 4, spaceless: 6 };
+/// Runs of which one is a passage.
+pub const WINDOW: usize = 8;
+/// The runs that [`coverage`] compares.
+const COVERING: Lengths = Lengths { words: 3, spaceless: 5 };
+
+/// The passages of a text, in ascending order as signed numbers: two of nine runs. Of fewer than [`WINDOW`] runs, one is
+/// a passage; a text that is shorter than a run has one passage, all of it. Empty if the text has no token.
+///
+/// Of the options, those count that say how a text is read and normalised.
+pub fn passages(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<Vec<u64>, Error> {
+    passages_of(fingerprinter, text, options, LENGTHS, WINDOW, tick)
+}
+
+/// The passages of a text for other lengths, and a window of 1 to [`MAX_WINDOW`] runs. A window of 1 makes all runs
+/// passages.
+pub fn passages_of(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    options: &Options,
+    lengths: Lengths,
+    window: usize,
+    tick: &dyn Fn(),
+) -> Result<Vec<u64>, Error> {
+    let mut window = Window::new(window);
+    each_run(fingerprinter, text, options, lengths, tick, |_, hash| window.push(hash))?;
+    Ok(ascending(window.end()?, tick))
+}
+
+/// What a search looks up to find a clue in other texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clue {
+    /// The hashes of its runs, in the order of [`passages`].
+    pub runs: Vec<u64>,
+    /// The number of its words, and of its letters in scripts without spaces.
+    pub tokens: usize,
+    /// The texts in which the clue is found, if it stands there unchanged.
+    pub found: Found,
+}
+
+/// Which of the texts with a clue are found by its runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Those that consist of nothing else: the clue is shorter than a run.
+    Whole,
+    /// Most: the clue is shorter than a window.
+    Most,
+    /// All.
+    All,
+}
+
+/// The runs of a clue. Clues of at least 11 words, or 13 letters of a script without spaces, are found everywhere.
+pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Clue, Error> {
+    let (mut window, mut starts) = (Window::new(1), 0);
+    let tokens = each_run(fingerprinter, text, options, LENGTHS, tick, |run, hash| {
+        starts += usize::from(run.start == starts);
+        window.push(hash)
+    })?;
+    let found = match tokens {
+        Tokens { is_run: true, .. } => Found::Whole,
+        // A text may have more runs than the clue: those that start with one of its last letters.
+        _ if starts < WINDOW => Found::Most,
+        _ => Found::All,
+    };
+    Ok(Clue { runs: ascending(window.end()?, tick), tokens: tokens.count, found })
+}
+
+/// The share of a clue's words that stand in a text as they do in the clue, 0 to 1: words of those runs of three words,
+/// or of five letters of a script without spaces, that the text has too. A clue of fewer words is one run. None if the
+/// clue has no word.
+///
+/// If one word in eight is changed, the words around it are still in runs with others, so 7 of 8 words count; of all
+/// runs of three words, only 5 of 8 would. Costs as much as the passages of both texts, and memory for the clue's runs.
+pub fn coverage(
+    fingerprinter: &mut Fingerprinter,
+    clue: &str,
+    text: &str,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<Option<f64>, Error> {
+    let mut runs = Vec::new();
+    let tokens = each_run(fingerprinter, clue, options, COVERING, tick, |run, hash| {
+        runs.try_reserve(1)?;
+        runs.push((run, hash));
+        Ok(())
+    })?;
+    let [mut of_clue, mut common] = [FeatureTable::default(), FeatureTable::default()];
+    of_clue.reset(runs.len(), false, tick)?;
+    common.reset(runs.len(), false, tick)?;
+    for (_, hash) in ticking(&runs, tick) {
+        of_clue.insert(*hash, tick)?;
+    }
+    let lengths = Lengths { words: COVERING.words.min(tokens.count), spaceless: COVERING.spaceless.min(tokens.count) };
+    if tokens.count > 0 {
+        each_run(fingerprinter, text, options, lengths, tick, |_, hash| {
+            if of_clue.contains(hash) {
+                common.insert(hash, tick)?;
+            }
+            Ok(())
+        })?;
+    }
+    let (mut all, mut covered) = (Union::default(), Union::default());
+    for (run, hash) in ticking(runs, tick) {
+        if common.contains(hash) {
+            covered.add(&run);
+        }
+        all.add(&run);
+    }
+    Ok((all.size > 0).then(|| covered.size as f64 / all.size as f64))
+}
+
+/// The number of tokens in the union of runs, which are added in the order in which they start.
+#[derive(Default)]
+struct Union {
+    size: usize,
+    end: usize,
+}
+
+impl Union {
+    fn add(&mut self, run: &Range<usize>) {
+        // A run of letters may end after the next run of words.
+        self.size += run.end.saturating_sub(self.end.max(run.start));
+        self.end = self.end.max(run.end);
+    }
+}
+
+/// Sorts hashes as signed numbers, and drops repetitions.
+fn ascending(mut hashes: Vec<u64>, tick: &dyn Fn()) -> Vec<u64> {
+    sort(&mut hashes, &|hash| hash ^ 1 << 63, u64::BITS, tick);
+    hashes.dedup();
+    hashes
+}
+
+/// The tokens of a text that has been read.
+struct Tokens {
+    count: usize,
+    /// Whether all of them are the only run, because there are fewer than a run has.
+    is_run: bool,
+}
+
+/// Passes `emit` the runs of a text in the order in which they start: the numbers of their tokens, and their hashes.
+fn each_run(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    options: &Options,
+    lengths: Lengths,
+    tick: &dyn Fn(),
+    emit: impl FnMut(Range<usize>, u64) -> Result<(), Error>,
+) -> Result<Tokens, Error> {
+    debug_assert!((1..=MAX_RUN).contains(&lengths.spaceless) && (1..=lengths.spaceless).contains(&lengths.words));
+    fingerprinter.read_normal(text, options, tick, |normal| {
+        let mut runs = Runs { text: normal.as_bytes(), lengths, last: [(0, 0); MAX_RUN], tokens: 0, emit, tick };
+        tokenize(normal, &mut runs, tick)?;
+        runs.end()
+    })
+}
+
+/// Joins tokens to runs.
+struct Runs<'t, E> {
+    text: &'t [u8],
+    lengths: Lengths,
+    /// The hash of each of the last tokens, and the length of the run that starts with it; the index is the token's
+    /// number modulo [`MAX_RUN`].
+    last: [(u64, usize); MAX_RUN],
+    tokens: usize,
+    emit: E,
+    tick: &'t dyn Fn(),
+}
+
+impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> Runs<'_, E> {
+    #[inline]
+    fn push(&mut self, token: Range<usize>, length: usize) -> Result<(), Error> {
+        if self.tokens.is_multiple_of(ITEMS_BETWEEN_TICKS) {
+            (self.tick)();
+        }
+        self.last[self.tokens % MAX_RUN] = (hash(&self.text[token]), length);
+        self.tokens += 1;
+        // A shorter run that starts later would be complete earlier: each waits until the longest would be.
+        match self.tokens.checked_sub(self.lengths.spaceless) {
+            None => Ok(()),
+            Some(start) => self.run(start, self.last[start % MAX_RUN].1),
+        }
+    }
+
+    /// The hash of a run is the hash of the hashes of its tokens, as little-endian bytes.
+    #[inline]
+    fn run(&mut self, start: usize, length: usize) -> Result<(), Error> {
+        let mut hashes = [0; 8 * MAX_RUN];
+        for (bytes, token) in hashes.chunks_exact_mut(8).zip(start..start + length) {
+            bytes.copy_from_slice(&self.last[token % MAX_RUN].0.to_le_bytes());
+        }
+        (self.emit)(start..start + length, hash(&hashes[..8 * length]))
+    }
+
+    fn end(mut self) -> Result<Tokens, Error> {
+        let count = self.tokens;
+        let mut is_run = count < self.lengths.spaceless;
+        for start in (count + 1).saturating_sub(self.lengths.spaceless)..count {
+            let length = self.last[start % MAX_RUN].1;
+            if start + length <= count {
+                self.run(start, length)?;
+                is_run = false;
+            }
+        }
+        is_run &= count > 0;
+        if is_run {
+            self.run(0, count)?;
+        }
+        Ok(Tokens { count, is_run })
+    }
+}
+
+impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> TokenSink for Runs<'_, E> {
+    #[inline]
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self.push(token, self.lengths.words)
+    }
+
+    #[inline]
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self.push(token, self.lengths.spaceless)
+    }
+}
+
+/// Selects the smallest hash of each window.
+struct Window {
+    length: usize,
+    /// The last hashes; the index is the run's number modulo [`MAX_WINDOW`].
+    last: [u64; MAX_WINDOW],
+    runs: usize,
+    /// The smallest of the last hashes, and the number of the last run that has it.
+    smallest: (u64, usize),
+    selected: Vec<u64>,
+}
+
+impl Window {
+    fn new(length: usize) -> Self {
+        debug_assert!((1..=MAX_WINDOW).contains(&length));
+        Self { length, last: [0; MAX_WINDOW], runs: 0, smallest: (u64::MAX, 0), selected: Vec::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, hash: u64) -> Result<(), Error> {
+        let number = self.runs;
+        self.last[number % MAX_WINDOW] = hash;
+        self.runs += 1;
+        if hash <= self.smallest.0 {
+            self.smallest = (hash, number);
+        } else if self.smallest.1 + self.length <= number {
+            self.smallest = (u64::MAX, number);
+            for number in self.runs - self.length..self.runs {
+                let hash = self.last[number % MAX_WINDOW];
+                if hash <= self.smallest.0 {
+                    self.smallest = (hash, number);
+                }
+            }
+        } else if self.runs != self.length {
+            // It was selected with the window before, or the first window is not complete.
+            return Ok(());
+        }
+        if self.runs >= self.length { self.select() } else { Ok(()) }
+    }
+
+    fn select(&mut self) -> Result<(), Error> {
+        if self.selected.len() >= MAX_FEATURES {
+            return Err(Error::TooManyFeatures);
+        }
+        self.selected.try_reserve(1)?;
+        self.selected.push(self.smallest.0);
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Vec<u64>, Error> {
+        if (1..self.length).contains(&self.runs) {
+            self.select()?;
+        }
+        Ok(self.selected)
+    }
+}

@@ -1,0 +1,124 @@
+//! `simhash_passages`, `simhash_clue` and `simhash_coverage`, of which the SQL function `simhash_contains` is made.
+
+use std::cell::RefCell;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use postgres::error::{algorithm_error, tick, user_error};
+use postgres::json::RawJsonb;
+use postgres::text::{CachedText, RawText, TextArgument, decode};
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::passages::{Clue, Found, LENGTHS, WINDOW, clue, coverage, passages};
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{OptionsDocument, read_options};
+use super::simhash::to_bigint;
+
+/// The longest clue whose runs are cached, in bytes as it is passed. A run takes as much memory as about a word.
+const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
+
+thread_local! {
+    /// The runs of the last clue: without an index, a search asks for them once for each row.
+    static LAST_CLUE: RefCell<LastClue> = RefCell::default();
+}
+
+#[derive(Default)]
+struct LastClue {
+    text: CachedText,
+    runs: Option<(Options, Vec<i64>)>,
+    /// When the statement began that was told that the clue is short.
+    noticed: pg_sys::TimestampTz,
+}
+
+#[pg_extern(sql = false)]
+fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>, ErrorReport> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let content = decode(content)?;
+    with_fingerprinter(|fingerprinter| passages(fingerprinter, &content, &options, &tick))
+        .map(to_bigints)
+        .map_err(algorithm_error)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>, ErrorReport> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    LAST_CLUE.with_borrow_mut(|last| last.runs(content, options))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_coverage(
+    clue: RawText<'_>,
+    content: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<Option<f64>, ErrorReport> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let (clue, content) = (decode(clue)?, decode(content)?);
+    with_fingerprinter(|fingerprinter| coverage(fingerprinter, &clue, &content, &options, &tick))
+        .map_err(algorithm_error)
+}
+
+impl LastClue {
+    fn runs(&mut self, content: TextArgument<'_>, options: Options) -> Result<Vec<i64>, ErrorReport> {
+        let identity = content.identity();
+        // SAFETY: a statement is running, and this only reads when it began.
+        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+        if let Some((of, runs)) = &self.runs
+            && *of == options
+            && self.text.is(identity)
+        {
+            return Ok(runs.clone());
+        }
+        self.runs = None;
+        let text = decode(content.detoast())?;
+        let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, &text, &options, &tick));
+        let clue = clue.map_err(algorithm_error)?;
+        let is_certain = check(&clue, self.noticed == statement)?;
+        let runs = to_bigints(clue.runs);
+        if is_certain {
+            if self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
+                self.runs = Some((options, runs.clone()));
+            }
+        } else {
+            self.noticed = statement;
+        }
+        Ok(runs)
+    }
+}
+
+/// Whether a clue is found in all texts that have it. Sends a notice if it is not, and raises an error if it is found
+/// in no longer text.
+fn check(clue: &Clue, noticed: bool) -> Result<bool, ErrorReport> {
+    let tokens = clue.tokens;
+    match clue.found {
+        Found::All => return Ok(true),
+        Found::Most if noticed => {}
+        Found::Most => {
+            let (words, letters) = (LENGTHS.words + WINDOW - 1, LENGTHS.spaceless + WINDOW - 1);
+            let notice = user_error(
+                PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+                format!("some texts with this clue of {tokens} words may not be found"),
+            );
+            notice
+                .set_detail(format!(
+                    "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."
+                ))
+                .report(PgLogLevel::NOTICE);
+        }
+        Found::Whole => {
+            return Err(user_error(
+                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("clue of {tokens} words is too short"),
+            )
+            .set_detail(format!(
+                "A clue has at least {} words, or {} letters of a script without spaces.",
+                LENGTHS.words, LENGTHS.spaceless
+            ))
+            .set_hint("Use LIKE or full text search for shorter clues."));
+        }
+    }
+    Ok(false)
+}
+
+fn to_bigints(hashes: Vec<u64>) -> Vec<i64> {
+    hashes.into_iter().map(to_bigint).collect()
+}
