@@ -359,6 +359,32 @@ COMMENT ON FUNCTION simhash_guard(
 ) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 
+-- The catalogs of triggers and their arguments are public, as pg_get_triggerdef is. The trigger of a partition that is a
+-- clone belongs to the guard of its root.
+CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'simhash_guard_definition_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
+    'the arguments of a guard''s trigger as a document, for simhash_guards';
+CREATE FUNCTION simhash_guards(
+    OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT fingerprint name, OUT scope text[],
+    OUT mark_column name, OUT among text, OUT enabled "char", OUT error text
+) RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+    BEGIN ATOMIC
+        SELECT t.tgrelid::pg_catalog.regclass, t.tgname, d.action, d.criterion, d.fingerprint, d.scope, d.mark_column,
+            d.among, t.tgenabled, d.error
+        FROM pg_catalog.pg_trigger AS t,
+            pg_catalog.jsonb_to_record(simhash_guard_definition(t.tgargs)) AS d (
+                action text, criterion jsonb, fingerprint name, scope text[], mark_column name, among text, error text
+            )
+        WHERE t.tgfoid OPERATOR(pg_catalog.=) 'simhash_dedup()'::pg_catalog.regprocedure::pg_catalog.oid
+            AND t.tgparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid
+        ORDER BY t.tgrelid, t.tgname;
+    END;
+COMMENT ON FUNCTION simhash_guards() IS
+    'the guards of the database: what each does, and by which criterion; or why its trigger''s arguments cannot be read';
+
 CREATE FUNCTION simhash_preview(
     target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
     scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,

@@ -23,6 +23,11 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> Strin
     format!("{{{}}}", members.join(", "))
 }
 
+/// An array of these elements, which are JSON.
+pub fn array(elements: impl Iterator<Item = String>) -> String {
+    format!("[{}]", elements.collect::<Vec<_>>().join(", "))
+}
+
 pub fn string(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -65,6 +70,19 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
         let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), value.len() as i32);
         CStr::from_ptr(json).to_bytes().to_vec()
     }
+}
+
+/// Whether `jsonb` can represent this JSON: it cannot represent a string with the character U+0000.
+pub fn is_jsonb(json: &str) -> bool {
+    fn has_no_nul(value: &Value) -> bool {
+        match value {
+            Value::String(text) => !text.contains('\0'),
+            Value::Array(elements) => elements.iter().all(has_no_nul),
+            Value::Object(members) => members.iter().all(|(name, value)| !name.contains('\0') && has_no_nul(value)),
+            _ => true,
+        }
+    }
+    serde_json::from_str(json).is_ok_and(|value| has_no_nul(&value))
 }
 
 /// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's

@@ -253,6 +253,16 @@ pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
     from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
+/// As [`from_bytes`], for bytes that a user passes as a `bytea`; an error if they are no text in the server's encoding.
+pub fn from_unchecked(text: &[u8]) -> Result<String, ErrorReport> {
+    // SAFETY: the pointer is to as many readable bytes. A `bytea` is shorter than 1 GB.
+    if !unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as i32, true) } {
+        let message = "bytes are not valid in the server's encoding";
+        return Err(user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, message));
+    }
+    from_bytes(text)
+}
+
 /// As [`from_server`], for bytes that are not NUL-terminated.
 pub fn from_bytes(text: RawText<'_>) -> Result<String, ErrorReport> {
     if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(from_raw(text)) }

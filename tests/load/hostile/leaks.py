@@ -118,6 +118,11 @@ ROUNDS = {
         ("simhash_dedup",),
         10,
     ),
+    "guards": (
+        "SELECT count(*) FROM (SELECT simhash_guards()) AS guards",
+        ("simhash_guards", "simhash_guard_definition"),
+        100,
+    ),
     "search": (
         "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
         ("simhash_near", "simhash_near_support"),

@@ -131,3 +131,9 @@ FROM (VALUES (1, 0), (2, x'0001000100010001'::bigint), (3, 1)) AS docs (id, fp) 
 SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes', '{"numbers": "same"}') AS resemblance,
     simhash_containment('tonnes', '5,000 tonnes') AS containment;
 SELECT * FROM simhash_difference('4,000 tonnes', '5,000 tonnes');
+\echo the guards of the database
+SET client_min_messages = warning;
+CREATE TEMP TABLE guarded (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('guarded', 'body'), simhash_guard('guarded');
+SELECT action, criterion - 'resemblance' AS criterion, fingerprint, scope, enabled, error
+FROM (SELECT (simhash_guards()).*) AS of_database WHERE target = 'guarded'::regclass;

@@ -1,0 +1,69 @@
+-- simhash_guards: the guards of the database, as their triggers' arguments define them.
+CREATE SCHEMA guards;
+SET search_path = guards, public;
+SET client_min_messages = warning;
+CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, mark integer);
+SELECT simhash_attach('docs', 'body');
+CREATE FUNCTION of_docs() RETURNS jsonb LANGUAGE sql AS $$
+    SELECT to_jsonb(g) - 'target' - 'guard' FROM simhash_guards() AS g WHERE target = 'docs'::regclass
+$$;
+
+\echo what simhash_guard was called with
+SELECT simhash_guard('docs', 'mark', max_distance => 8, scope => '{tenant}', mark_column => 'mark', resemblance => .7,
+    radii => '{1,1,1,0}', options => '{"numbers": "same", "weights": {"\\u0000": 0.5}}', among => 'id > 0');
+SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
+FROM simhash_guards() WHERE target = 'docs'::regclass \gx
+SELECT of_docs() = '{"action": "mark", "criterion": {"max_distance": 8, "radii": [1, 1, 1, 0], "resemblance": 0.7,
+    "options": {"numbers": "same", "weights": {"\\u0000": 0.5}}}, "fingerprint": "simhash", "scope": ["tenant"],
+    "mark_column": "mark", "among": "(id > 0)", "enabled": "O", "error": null}' AS is_all;
+\echo without what does not apply
+SELECT simhash_guard('docs', 'skip', 3, resemblance => NULL);
+ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
+SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3}, "fingerprint": "simhash", "scope": [],
+    "mark_column": null, "among": null, "enabled": "D", "error": null}' AS is_all;
+SELECT simhash_unguard('docs');
+SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
+
+\echo a guard of a partitioned table is listed once, and a partition that was detached has none
+CREATE TABLE parts (id integer, body text, PRIMARY KEY (id)) PARTITION BY HASH (id);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+SELECT simhash_attach('parts', 'body'), simhash_guard('parts');
+SELECT array_agg(target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
+ALTER TABLE parts DETACH PARTITION parts_1;
+SELECT array_agg(target::text ORDER BY target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
+
+\echo arguments that cannot be read are an error of their row, and not of the listing
+CREATE FUNCTION error_of(arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE listed record;
+BEGIN
+    EXECUTE format('CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup(%s)',
+        (SELECT string_agg(quote_literal(argument), ', ') FROM unnest(arguments) AS argument));
+    SELECT * INTO STRICT listed FROM simhash_guards() WHERE guard = 'by_hand';
+    DROP TRIGGER by_hand ON docs;
+    ASSERT num_nonnulls(listed.criterion, listed.error) = 1;
+    RETURN coalesce(listed.error, listed.criterion::text);
+END $$;
+SELECT arguments, error_of(arguments) FROM (VALUES
+    ('{}'::text[]),
+    ('{skip}'),
+    ('{skip,x,simhash}'),
+    ('{drop,3,simhash}'),
+    ('{skip,99,simhash}'),
+    ('{skip,3 resemblance nan,simhash}'),
+    ('{skip,"3 radii 1,1,1,1,1,1,1,1,1",simhash}'),
+    ('{skip,"3 resemblance .5 options {",simhash}'),
+    ('{skip,"3 resemblance .5 options {\"numbers\": 1}",simhash}'),
+    ('{skip,"3 resemblance .5 options {\"weights\": {\"\\u0000\": 1}}",simhash}'),
+    ('{mark,3,simhash}'),
+    ('{skip,3,no_such_column}')
+) AS of_trigger (arguments);
+
+SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
+
+\echo the catalog is public
+CREATE ROLE regress_guards_reader;
+SET ROLE regress_guards_reader;
+SELECT count(*) > 0 AS is_visible FROM public.simhash_guards() WHERE criterion IS NOT NULL;
+RESET ROLE;
+DROP ROLE regress_guards_reader;
