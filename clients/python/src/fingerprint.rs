@@ -15,6 +15,7 @@ use crate::cancel::{Signals, detached, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
 use crate::options;
+use crate::pandas;
 use crate::texts::{element, is_bytes, required};
 
 /// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
@@ -41,8 +42,9 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// UnicodeEncodeError.
 ///
 /// Of an iterable of str or None, return a list of fingerprints. Of a NumPy array of such objects, or of strings,
-/// return a masked array of int64, in which rows without a fingerprint are masked. Of Arrow data (strings in an array,
-/// or in a stream: of pyarrow, polars, pandas 3 and so on), return a FingerprintArray, which all of these read.
+/// return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas, return a
+/// Series of Int64 with the same index. Of Arrow data (strings in an array, or in a stream: of pyarrow, polars and so
+/// on), return a FingerprintArray, which all of these read.
 ///
 /// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup and numbers, which has no
 /// effect on fingerprints. They are read once a call.
@@ -60,6 +62,9 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     }
     if text.is_none() {
         return Ok(py.None().into_bound(py));
+    }
+    if pandas::is_series(text)? {
+        return pandas::series(text, of_iterable(&pandas::to_list(text)?, &options)?);
     }
     if let Some(arrow) = read_arrow(text)? {
         return Ok(of_arrow(py, arrow, &options)?.into_pyobject(py)?.into_any());

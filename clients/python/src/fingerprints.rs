@@ -10,6 +10,7 @@ use crate::arrow::{Stream, arrow_fingerprints, read_arrow};
 use crate::cancel::detached;
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
+use crate::pandas;
 use crate::texts::is_bytes;
 
 /// The fingerprints of rows, and the positions of the rows that have none.
@@ -19,9 +20,12 @@ pub struct FingerprintColumn {
 }
 
 impl FingerprintColumn {
-    /// Reads a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable of int or
-    /// None.
+    /// Reads a NumPy array of int64, whose masked elements are missing, Arrow data of int64, a series of pandas, or an
+    /// iterable of int or None.
     pub fn read(fingerprints: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if pandas::is_series(fingerprints)? {
+            return Self::read(&pandas::to_list(fingerprints)?);
+        }
         if let Some(arrow) = read_arrow(fingerprints)? {
             return Self::of_arrow(fingerprints.py(), arrow);
         }

@@ -1,7 +1,8 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
 //! [`fingerprint`], [`features`], [`resemblance`], [`distance`], [`blocks`], [`pairs`] and [`clusters`] hold the
-//! functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays or [`arrow`] data.
+//! functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays,
+//! [`pandas`] series or [`arrow`] data.
 //! [`arguments`] reads single values, and [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`]
 //! releases the GIL and looks for signals.
 
@@ -21,6 +22,7 @@ mod fingerprints;
 mod numpy;
 mod options;
 mod pairs;
+mod pandas;
 mod resemblance;
 mod texts;
 

@@ -7,6 +7,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyString};
 use crate::arrow::{ArrowTexts, NotUtf8, arrow_texts, read_arrow};
 use crate::error::wrong_type;
 use crate::numpy::{is_array, to_list};
+use crate::pandas;
 
 /// The text of an argument that must be one.
 pub fn required<'a>(object: &'a Bound<'_, PyAny>, argument: &str) -> PyResult<&'a str> {
@@ -40,8 +41,11 @@ pub enum TextColumn {
 }
 
 impl TextColumn {
-    /// Reads Arrow data, a NumPy array or an iterable of `str` or None.
+    /// Reads a series of pandas, Arrow data, a NumPy array or an iterable of `str` or None.
     pub fn read(texts: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if pandas::is_series(texts)? {
+            return Self::read(&pandas::to_list(texts)?);
+        }
         if let Some(arrow) = read_arrow(texts)? {
             let mut chunks = Vec::new();
             let mut rows = 0;

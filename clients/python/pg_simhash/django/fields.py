@@ -36,7 +36,12 @@ class FingerprintField(models.BigIntegerField):
         return name, "pg_simhash.django.FingerprintField", args, kwargs
 
     def get_prep_value(self, value: Any) -> Any:
-        """Checks a fingerprint for the database. Unsigned integers are refused, not wrapped around."""
+        """Checks a fingerprint for the database. Unsigned integers are refused, not wrapped around.
+
+        So are floats, which have lost bits.
+        """
+        if isinstance(value, float):
+            raise TypeError(f"Fingerprint {value!r} is a float, which cannot have all bits of a fingerprint.")
         value = super().get_prep_value(value)
         if isinstance(value, int) and not LOWEST <= value <= HIGHEST:
             raise ValueError(

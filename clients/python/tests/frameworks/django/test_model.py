@@ -33,6 +33,8 @@ class Field(SimpleTestCase):
                 field.get_prep_value(value)
             with self.assertRaises(ValidationError):
                 field.clean(value, None)
+        with self.assertRaisesMessage(TypeError, "Fingerprint 9.0 is a float"):
+            field.get_prep_value(9.0)
 
     def test_lookup(self):
         """Other integers do not have the lookup."""

@@ -1,0 +1,49 @@
+//! Series of pandas. A list with None becomes a column of float64 in a data frame, which has not enough bits for a
+//! fingerprint. So a series gives a series, of `Int64`, which has missing values.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::arrow::FingerprintValues;
+use crate::numpy::array;
+
+/// Whether an object is a series of pandas. Without pandas in the process, none is.
+pub fn is_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+    match modules.cast::<PyDict>()?.get_item(intern!(py, "pandas"))? {
+        Some(pandas) => object.is_instance(&pandas.getattr(intern!(py, "Series"))?),
+        None => Ok(false),
+    }
+}
+
+/// The elements of a series. A missing one, whatever its dtype stands for it (None, NaN or NA), is None.
+pub fn to_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = series.py();
+    let list = series.call_method0(intern!(py, "tolist"))?.cast_into::<PyList>()?;
+    let missing = series.call_method0(intern!(py, "isna"))?.call_method0(intern!(py, "to_numpy"))?;
+    let missing = missing.call_method0(intern!(py, "nonzero"))?.get_item(0)?;
+    for row in missing.call_method0(intern!(py, "tolist"))?.try_iter()? {
+        list.set_item(row?.extract()?, py.None())?;
+    }
+    Ok(list.into_any())
+}
+
+/// A series of `Int64` with the index and the name of `like`.
+pub fn series<'py>(like: &Bound<'py, PyAny>, fingerprints: FingerprintValues) -> PyResult<Bound<'py, PyAny>> {
+    let py = like.py();
+    let FingerprintValues { values, missing } = fingerprints;
+    let mut is_missing = vec![false; values.len()];
+    for row in missing {
+        is_missing[row] = true;
+    }
+    let pandas = py.import(intern!(py, "pandas"))?;
+    let arrays = pandas.getattr(intern!(py, "arrays"))?;
+    let integers = arrays.call_method1(intern!(py, "IntegerArray"), (array(py, values)?, array(py, is_missing)?))?;
+    let arguments = PyDict::new(py);
+    for attribute in [intern!(py, "index"), intern!(py, "name")] {
+        arguments.set_item(attribute, like.getattr(attribute)?)?;
+    }
+    pandas.call_method(intern!(py, "Series"), (integers,), Some(&arguments))
+}
