@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,9 +14,13 @@ WIDTH, HEIGHT = 420, 200
 LEFT, TOP, BOTTOM = 4, 34, 30
 """Above the bars is space for the limit's name and the counts, and below them for the ticks."""
 
-BIN_WIDTH = 0.02
-BINS_BELOW_LIMIT = 15
-"""The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins."""
+BIN_WIDTH = 0.05
+BINS_BELOW_LIMIT = 6
+"""The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All that
+is below them is a bar of its own, apart from them."""
+
+CHARACTER_WIDTH = 7.5
+"""A label that is wider than its bar is left out: it would touch the next one. The bar's title has it."""
 
 
 class Segment(NamedTuple):
@@ -63,6 +68,10 @@ class Bin(NamedTuple):
     others: int
 
 
+GAP = Bin("", "", 0, 0)
+"""A place without a bar."""
+
+
 def distances(summary: Summary, farthest: int) -> Chart:
     """The sampled rows by the distance to the earlier row that decides."""
     bins = [
@@ -82,13 +91,13 @@ def resemblances(summary: Summary) -> Chart:
     by_bin: dict[int, list[Pair]] = {}
     for pair in summary.pairs:
         by_bin.setdefault(max(_bin(pair.resemblance, center), first - 1), []).append(pair)
-    bins = []
-    for number in range(first - 1, last + 1):
+    lowest = center + BIN_WIDTH * first
+    bins = [Bin(f"below {lowest:.2f}", f"< {_short(lowest)}", *_split(by_bin.get(first - 1, []))), GAP]
+    for number in range(first, last + 1):
         edges = [center + BIN_WIDTH * number, min(center + BIN_WIDTH * (number + 1), 1.0)]
-        title = f"resemblance {edges[0]:.2f} to {edges[1]:.2f}" if number >= first else f"below {edges[1]:.2f}"
-        tick = _short(edges[0]) if number >= first and number % 5 == 0 else ""
-        bins.append(Bin(title, tick, *_split(by_bin.get(number, []))))
-    position = 0 - (first - 1)
+        title = f"resemblance {edges[0]:.2f} to {edges[1]:.2f}"
+        bins.append(Bin(title, _short(edges[0]), *_split(by_bin.get(number, []))))
+    position = len(bins) - 1 - last
     return _chart(
         "Resemblance of the texts",
         bins,
@@ -125,6 +134,7 @@ def _chart(name: str, bins: list[Bin], limit_at: int, limit: str | None, *, midd
     most = max([bin.duplicates + bin.others for bin in bins] + [1])
     step = (WIDTH - 2 * LEFT) / len(bins)
     gap = min(2.0, step / 10)
+    every = math.ceil(CHARACTER_WIDTH * max(len(bin.tick) for bin in bins) / step)
     bars, ticks = [], []
     for number, bin in enumerate(bins):
         y = float(HEIGHT - BOTTOM)
@@ -139,10 +149,17 @@ def _chart(name: str, bins: list[Bin], limit_at: int, limit: str | None, *, midd
         title = f"{bin.title}: {total} rows"
         if bin.duplicates and bin.others:
             title += f", {bin.duplicates} of them duplicates"
-        bars.append(Bar(round(x + gap / 2, 1), round(step - gap, 1), segments, _count(total), title))
-        if bin.tick:
-            ticks.append(Line(round(x + (step / 2 if middle_ticks else 0), 1), bin.tick))
+        if bin is GAP:
+            continue
+        bars.append(Bar(round(x + gap / 2, 1), round(step - gap, 1), segments, _fitting(_count(total), step), title))
+        if number % every == 0:
+            is_middle = middle_ticks or bin.tick.startswith("<")
+            ticks.append(Line(round(x + (step / 2 if is_middle else 0), 1), bin.tick))
     return Chart(name, bars, ticks, Line(round(LEFT + step * limit_at, 1), limit) if limit else None)
+
+
+def _fitting(label: str, width: float) -> str:
+    return label if CHARACTER_WIDTH * len(label) <= width else ""
 
 
 def _count(count: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 RESEMBLANCE = 0.89
 DISTANCE = 6
@@ -23,16 +25,18 @@ class Criterion:
     options: str | None = None
     """The options with which texts are compared, as JSON; None if they are those of the fingerprint."""
     among: str | None = None
-    """A condition on the earlier row, as SQL; None if all rows count."""
+    """A condition on the earlier row, in SQL that the user of the command has written; None if all rows count."""
 
     @classmethod
-    def parse(cls, argument: str, among: str | None = None) -> Criterion:
-        """Reads the argument of a guard's trigger: ``3``, or ``10 radii 1,1,1,1 resemblance 0.89 options {..}``."""
-        limits, _, options = argument.partition(" options ")
-        distance, *rest = limits.split()
-        named = dict(zip(rest[::2], rest[1::2]))
-        resemblance = float(named["resemblance"]) if "resemblance" in named else None
-        return cls(int(distance), resemblance, parse_radii(named.get("radii", "")), options or None, among)
+    def of_guard(cls, document: dict[str, Any]) -> Criterion:
+        """Reads the criterion of a guard, as simhash_guards() lists it."""
+        options = document.get("options")
+        return cls(
+            max_distance=document["max_distance"],
+            resemblance=document.get("resemblance"),
+            radii=tuple(document.get("radii", ())),
+            options=None if options is None else json.dumps(options, ensure_ascii=False),
+        )
 
 
 def parse_radii(text: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-MAX_EXCERPT_CHARACTERS = 700
+MAX_EXCERPT_CHARACTERS = 400
 """Characters of a text that are shown."""
 
 CONTEXT_CHARACTERS = 60
@@ -26,8 +26,12 @@ SPACELESS = re.compile(
 
 TAG = re.compile(r"<[^<>]*>")
 
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Characters without a shape of their own that may change how others are shown: controls, and marks of direction."""
+INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
+"""Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
+direction, separators of lines."""
+
+SHOWN = frozenset("\t\n\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+"""Those of these categories that belong to the text: joiners of letters, and signs around numbers."""
 
 EMPTY_LINES = re.compile(r"\r?\n(?:[ \t\r]*\n)*")
 
@@ -76,9 +80,14 @@ def excerpt(text: str, length: int, only_here: list[str], reading: Reading) -> t
 
 
 def visible(text: str) -> str:
-    """The text with a sign instead of each control character, without empty lines."""
-    text = EMPTY_LINES.sub("\n", text)
-    return CONTROL.sub(lambda match: chr(0x2400 + ord(match[0])) if match[0] < "\x20" else "\ufffd", text)
+    """The text with a sign instead of each invisible character, without empty lines."""
+    return "".join(map(_shape, EMPTY_LINES.sub("\n", text)))
+
+
+def _shape(character: str) -> str:
+    if character in SHOWN or unicodedata.category(character) not in INVISIBLE:
+        return character
+    return chr(0x2400 + ord(character)) if character < "\x20" else "\ufffd"
 
 
 def tokens(text: str, reading: Reading) -> list[Token]:

@@ -12,16 +12,13 @@ from psycopg.sql import SQL, Literal
 
 from . import charts
 from .difference import Piece, Reading, excerpt, visible
-from .sample import MAX_NEAR_ROWS, Text, beginnings, searched_distance, texts
-from .summary import Kind, Pair, Summary
-from .table import Layout, Table
+from .sample import MAX_NEAR_ROWS, RowId, Text, beginning, cost, searched_distance, texts
+from .summary import Example, Kind, Summary
+from .table import Table
 
 MAX_SHOWN_GROUPS = 8
 MAX_SHOWN_KEYS = 5
 BEGINNING_CHARACTERS = 160
-
-FEW_ROWS = 200_000
-"""Up to so many rows, the layout makes no difference that anybody notices (docs/choosing.md)."""
 
 
 @dataclass
@@ -39,6 +36,7 @@ class ShownText:
 class ShownPair:
     distance: int
     resemblance: float
+    is_typical: bool
     texts: tuple[ShownText, ShownText]
 
 
@@ -52,10 +50,9 @@ class ShownGroup:
 def render(table: Table, summary: Summary, examples: int) -> str:
     """The page, with so many pairs of each kind."""
     reading = _reading(table)
-    layouts = table.layouts(table.criterion.max_distance)
 
     def pairs(kind: Kind) -> list[ShownPair]:
-        return [_shown(table, pair, reading) for pair in summary.examples(kind, examples)]
+        return [_shown(table, example, reading) for example in summary.examples(kind, examples)]
 
     # Texts are hostile: what the template inserts is escaped.
     environment = jinja2.Environment(
@@ -80,12 +77,9 @@ def render(table: Table, summary: Summary, examples: int) -> str:
         sizes=charts.sizes(summary),
         groups=[_group(table, group.size, group.row_ids) for group in summary.groups[:MAX_SHOWN_GROUPS]],
         pairs={kind.name: pairs(kind) for kind in (Kind.DUPLICATE, Kind.OTHER_TEXT, Kind.TOO_FAR)},
-        layouts=layouts,
-        indexed=[layout for layout in layouts if layout.indexed],
-        best=next((layout for layout in layouts if layout.best), None),
-        cheapest=min((layout for layout in layouts if layout.indexed), key=_cost, default=None),
-        few_rows=FEW_ROWS,
-        commands=_commands(table),
+        cost=cost(table),
+        clean_up=_clean_up(table),
+        guard=_guard(table),
         most_near=MAX_NEAR_ROWS,
         visible=visible,
     )
@@ -101,9 +95,11 @@ def _reading(table: Table) -> Reading:
     )
 
 
-def _shown(table: Table, pair: Pair, reading: Reading) -> ShownPair:
+def _shown(table: Table, example: Example, reading: Reading) -> ShownPair:
+    pair = example.pair
     earlier, later = texts(table, pair.earlier, pair.row_id)
-    return ShownPair(pair.distance, pair.resemblance, (_shown_text(earlier, reading), _shown_text(later, reading)))
+    both = _shown_text(earlier, reading), _shown_text(later, reading)
+    return ShownPair(pair.distance, pair.resemblance, example.is_typical, both)
 
 
 def _shown_text(text: Text, reading: Reading) -> ShownText:
@@ -111,13 +107,32 @@ def _shown_text(text: Text, reading: Reading) -> ShownText:
     return ShownText(visible(text.key), pieces, text.length, text.features, len(text.only_here), elsewhere)
 
 
-def _group(table: Table, size: int, row_ids: list[tuple[int, str]]) -> ShownGroup:
-    found = beginnings(table, row_ids[:MAX_SHOWN_KEYS], BEGINNING_CHARACTERS)
+def _group(table: Table, size: int, row_ids: list[RowId]) -> ShownGroup:
+    found = [beginning(table, row_id, BEGINNING_CHARACTERS) for row_id in row_ids[:MAX_SHOWN_KEYS]]
     return ShownGroup(size, [visible(key) for key, _ in found], visible(found[0][1]))
 
 
-def _commands(table: Table) -> str:
-    """What to call next, with these limits."""
+def _clean_up(table: Table) -> str:
+    """Deletes the rows that a guard with these limits would have skipped, one by one in the order of the key."""
+    criterion = table.criterion
+    key = table.key or ("tableoid", "ctid")
+    columns = table.quoted(*key)
+    compared = columns if len(key) == 1 else f"({columns})"
+    arguments = [table.quoted(table.fingerprint, table.column), str(criterion.max_distance)]
+    arguments.append(f"{criterion.resemblance or 0:g}")
+    arguments.append(f"options => {_literal(table.options)}")
+    arguments.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
+    scope = f"PARTITION BY {table.quoted(*table.scope)} " if table.scope else ""
+    return (
+        f"DELETE FROM {table.name} WHERE {compared} IN (\n    SELECT {columns}\n"
+        f"    FROM (SELECT {columns}, simhash_duplicate_of({', '.join(arguments)})\n"
+        f"            OVER ({scope}ORDER BY {columns}) AS duplicate_of\n          FROM {table.name}) AS found\n"
+        "    WHERE duplicate_of IS NOT NULL);"
+    )
+
+
+def _guard(table: Table) -> str:
+    """Keeps near-duplicates out by these limits."""
     guard = [_literal(table.name), "'reject'", *table.limits()]
     if table.fingerprint != "simhash":
         guard.append(f"fingerprint => {_literal(table.fingerprint)}")
@@ -128,10 +143,6 @@ def _commands(table: Table) -> str:
 
 def _literal(text: str) -> str:
     return Literal(text).as_string(None)
-
-
-def _cost(layout: Layout) -> float:
-    return layout.cost
 
 
 def _value(table: Table, expression: str) -> str:

@@ -6,10 +6,10 @@ The queries run in one snapshot, in which a row keeps its RowId: (oid of the tab
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
@@ -32,6 +32,12 @@ MIN_SEARCHED_DISTANCE = 10
 
 COUNTS_COLUMN = "pg_simhash counts"
 """What the condition says about a sampled row, by a name that no column is likely to have."""
+
+MAX_TIMED_SEARCHES = 100
+"""How many searches are timed."""
+
+MAX_KEY_CHARACTERS = 100
+"""Characters of a key that are shown."""
 
 MAX_TEXT_CHARACTERS = 20_000
 """Characters of a text that are read to be shown."""
@@ -89,16 +95,77 @@ def rows(table: Table, size: int) -> Iterator[Row]:
             yield row
 
 
-def _query(table: Table, size: int) -> Composed:
-    own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
+class Cost(NamedTuple):
+    """What a search by the criterion costs, on average."""
+
+    searches: int
+    milliseconds: float
+    look_ups: float
+    entries: float
+
+
+def cost(table: Table) -> Cost | None:
+    """The cost of searches for sampled rows, without the comparison of texts; None if they do not use indexes."""
+    query = SQL(
+        "EXPLAIN (ANALYZE, FORMAT JSON) SELECT FROM"
+        " (SELECT {columns} FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
+        " WHERE {fingerprint} IS NOT NULL LIMIT {most}) AS own"
+        " CROSS JOIN LATERAL (SELECT FROM {table} AS other WHERE {is_near}) AS found"
+    ).format(
+        columns=SQL(", ").join(map(Identifier, dict.fromkeys([table.fingerprint, *table.scope]))),
+        table=table.sql,
+        percent=SQL(f"{min(100 * MAX_TIMED_SEARCHES * SAMPLED_PAGES_FACTOR / max(table.rows, 1), 100):.6f}"),
+        fingerprint=Identifier(table.fingerprint),
+        most=SQL(str(MAX_TIMED_SEARCHES)),
+        is_near=_is_near(table, _limit(table)),
+    )
+    # Of a small table, the planner would read all.
+    table.connection.execute("SET LOCAL enable_seqscan = off")
+    found = table.connection.execute(query).fetchone()
+    table.connection.execute("SET LOCAL enable_seqscan = on")
+    assert found is not None
+    [explained] = found[0]
+    scans = [node for node in _nodes(explained["Plan"]) if node.get("Custom Plan Provider") == "SimhashScan"]
+    searches = max((node["Actual Loops"] for node in scans), default=0)
+    if not searches:
+        return None
+    look_ups, entries = (sum(node.get(name, 0) for node in scans) for name in ("Index Descents", "Index Entries"))
+    return Cost(searches, explained["Execution Time"] / searches, look_ups / searches, entries / searches)
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", []):
+        yield from _nodes(part)
+
+
+def _limit(table: Table) -> list[Composable]:
+    """The arguments of simhash_near by which a guard looks up rows."""
     limit: list[Composable] = [SQL(str(table.criterion.max_distance))]
     if table.criterion.radii:
         limit.append(SQL("ARRAY{}").format(SQL(str(list(table.criterion.radii)))))
-    nearness = table.function("simhash_near")
+    return limit
+
+
+def _is_near(table: Table, within: list[Composable]) -> Composable:
+    """The condition on a row `other` that it is near the row `own`, in its scope."""
+    own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
+    near = SQL("{}({}, {}, {})").format(table.function("simhash_near"), other, own, SQL(", ").join(within))
+    scope = (SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope)
+    return near + SQL("").join(scope)
+
+
+def _query(table: Table, size: int) -> Composed:
+    own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
+    limit = _limit(table)
 
     def order(row: str) -> Composable:
-        key = [Identifier(row, column) for column in table.key]
-        return SQL("({})").format(SQL(", ").join([*key, Identifier(row, "tableoid"), Identifier(row, "ctid")]))
+        """What rows are ordered by, as a record: records are compared by the order of btrees on their types.
+
+        Operators on the columns themselves might be others, by casts of whoever owns the types.
+        """
+        columns = SQL(", ").join(Identifier(row, column) for column in (*table.key, "tableoid", "ctid"))
+        return SQL("(SELECT r FROM (SELECT {}) AS r)").format(columns)
 
     # The condition is about the earlier row. Its names are those of the innermost query.
     among = SQL("(({}\n) IS TRUE)").format(SQL(table.criterion.among or "true"))
@@ -108,11 +175,11 @@ def _query(table: Table, size: int) -> Composed:
         return SQL(
             "(SELECT tableoid, ctid, {distance} AS distance, {nearness}({other}, {own}, {limit}) AS is_near,"
             " {other_order} < {own_order} AS is_earlier, {column}"
-            " FROM {table} AS other WHERE {nearness}({other}, {own}, {within})"
-            " AND {other_order} {compared} {own_order}{scope} AND {counts} ORDER BY {distance} LIMIT {most_near})"
+            " FROM {table} AS other WHERE {within}"
+            " AND {other_order} {compared} {own_order} AND {counts} ORDER BY {distance} LIMIT {most_near})"
         ).format(
             distance=table.distance(other, own),
-            nearness=nearness,
+            nearness=table.function("simhash_near"),
             other=other,
             own=own,
             limit=SQL(", ").join(limit),
@@ -120,11 +187,8 @@ def _query(table: Table, size: int) -> Composed:
             own_order=order("own"),
             column=Identifier("other", table.column),
             table=table.sql,
-            within=SQL(", ").join(within),
+            within=_is_near(table, within),
             compared=SQL(compared),
-            scope=SQL("").join(
-                SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope
-            ),
             counts=counts,
             most_near=SQL(str(MAX_NEAR_ROWS)),
         )
@@ -160,49 +224,41 @@ def _query(table: Table, size: int) -> Composed:
 
 def texts(table: Table, a: RowId, b: RowId) -> tuple[Text, Text]:
     """The texts of a pair of rows, and what only one of them has."""
-    features = table.function("simhash_features")
-
-    def one(row: str, other: str) -> Composable:
-        of_row, of_other = (
-            SQL("{}({}, {}::jsonb)").format(features, table.text(name), table.options) for name in (row, other)
-        )
-        return SQL(
-            "{key}, {beginning}, length({text}),"
-            " (SELECT count(*) FROM {of_row}),"
-            " ARRAY(SELECT feature FROM {of_row} WHERE octet_length(feature) <= {longest}"
-            " EXCEPT SELECT feature FROM {of_other} LIMIT {most_features})"
-        ).format(
-            key=table.key_of(row),
-            row=Identifier(row),
-            text=table.text(row),
-            beginning=table.beginning(table.text(row), MAX_TEXT_CHARACTERS),
-            of_row=of_row,
-            longest=SQL(str(MAX_FEATURE_BYTES)),
-            of_other=of_other,
-            most_features=SQL(str(MAX_FEATURES)),
-        )
-
-    query = SQL(
-        "SELECT {}, {} FROM {table} AS a, {table} AS b"
-        " WHERE a.tableoid = %s AND a.ctid = %s::tid AND b.tableoid = %s AND b.ctid = %s::tid"
-    ).format(one("a", "b"), one("b", "a"), table=table.sql)
-    found = table.connection.execute(query, [*a, *b]).fetchone()
-    assert found is not None  # The snapshot has both rows.
-    return _text(*found[:5]), _text(*found[5:])
+    return _text(table, a, b), _text(table, b, a)
 
 
-def _text(key: bytes, text: bytes, length: int, features: int, only_here: list[str]) -> Text:
-    return Text(_decode(key), _decode(text), length, features, only_here)
-
-
-def _decode(text: bytes) -> str:
-    return text.decode(errors="replace")
-
-
-def beginnings(table: Table, row_ids: Sequence[RowId], length: int) -> list[tuple[str, str]]:
-    """The keys of rows, and the beginnings of their texts."""
-    query = SQL("SELECT {}, {} FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid").format(
-        table.key_of("own"), table.beginning(table.text("own"), length), table.sql
+def _text(table: Table, row_id: RowId, other: RowId) -> Text:
+    of_own, of_other = (
+        SQL("{}({}, {}::jsonb)").format(table.function("simhash_features"), table.text(row), table.options)
+        for row in ("own", "other")
     )
-    found = (table.connection.execute(query, row_id).fetchone() for row_id in row_ids)
-    return [(_decode(row[0]), _decode(row[1])) for row in found if row is not None]
+    query = SQL(
+        "SELECT length({text}), (SELECT count(*) FROM {of_own}),"
+        " ARRAY(SELECT feature FROM {of_own} WHERE octet_length(feature) <= {longest}"
+        " EXCEPT SELECT feature FROM {of_other} LIMIT {most_features})"
+        " FROM {table} AS own, {table} AS other"
+        " WHERE own.tableoid = %s AND own.ctid = %s::tid AND other.tableoid = %s AND other.ctid = %s::tid"
+    ).format(
+        text=table.text("own"),
+        of_own=of_own,
+        longest=SQL(str(MAX_FEATURE_BYTES)),
+        of_other=of_other,
+        most_features=SQL(str(MAX_FEATURES)),
+        table=table.sql,
+    )
+    found = table.connection.execute(query, [*row_id, *other]).fetchone()
+    assert found is not None  # The snapshot has both rows.
+    return Text(*beginning(table, row_id, MAX_TEXT_CHARACTERS), *found)
+
+
+def beginning(table: Table, row_id: RowId, length: int) -> tuple[str, str]:
+    """What names a row, and the beginning of its text."""
+    query = SQL("SELECT {}, {} FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid").format(
+        table.beginning("own", length), table.names_of("own"), table.sql
+    )
+    [[text, *names]] = table.printed(query, row_id)
+    return ", ".join(map(_decode, names))[:MAX_KEY_CHARACTERS], _decode(text)
+
+
+def _decode(value: bytes | None) -> str:
+    return "" if value is None else value.decode(errors="replace")

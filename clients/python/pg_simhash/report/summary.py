@@ -34,6 +34,12 @@ class Pair(NamedTuple):
     kind: Kind
 
 
+class Example(NamedTuple):
+    pair: Pair
+    is_typical: bool
+    """Not one of those that are closest to the limit."""
+
+
 class Group(NamedTuple):
     """Rows that are duplicates of each other, perhaps through others."""
 
@@ -49,23 +55,30 @@ class Summary:
     """One for each sampled row that an earlier row is near."""
     sizes: Counter[int] = field(default_factory=Counter)
     """How many sampled rows have so many duplicates, earlier or later, and themselves."""
+    families: _Links = field(default_factory=lambda: _Links())
+    """The rows that near rows link, whether they are duplicates or not: those of one template, for example."""
     groups: list[Group] = field(default_factory=list)
     """The groups of the sampled rows and the rows that were found, the largest first."""
 
     def count(self, kind: Kind) -> int:
         return sum(pair.kind is kind for pair in self.pairs)
 
-    def examples(self, kind: Kind, number: int) -> list[Pair]:
-        """The pairs of this kind that are closest to the limit: first one of each set of rows that are linked."""
-        pairs = sorted((pair for pair in self.pairs if pair.kind is kind), key=self._margin)
-        links = _Links()
-        for pair in pairs:
-            links.add(pair.row_id, pair.earlier)
-        first: dict[RowId, Pair] = {}
-        for pair in pairs:
-            first.setdefault(links.root(pair.row_id), pair)
-        ones = list(first.values())
-        return (ones + [pair for pair in pairs if pair not in ones])[:number]
+    def examples(self, kind: Kind, number: int) -> list[Example]:
+        """Pairs of this kind: those closest to the limit, and then typical ones.
+
+        One from each family, and a second one if there are fewer families: the rows of one template would be all pairs.
+        """
+        families: defaultdict[RowId, list[Pair]] = defaultdict(list)
+        for pair in sorted((pair for pair in self.pairs if pair.kind is kind), key=self._margin):
+            families[self.families.root(pair.row_id)].append(pair)
+        firsts = [pairs[0] for pairs in families.values()]
+        narrow = firsts[: (number + 1) // 2]
+        # Of a family, the pair in the middle of its order is typical.
+        later = [pairs[len(pairs) // 2] for pairs in list(families.values())[len(narrow) :]]
+        seconds = [pairs[len(pairs) // 2] for pairs in families.values() if len(pairs) > 1]
+        typical = _spread(later, number - len(narrow))
+        typical += _spread([pair for pair in seconds if pair not in typical], number - len(narrow) - len(typical))
+        return [Example(pair, False) for pair in narrow] + [Example(pair, True) for pair in typical]
 
     def _margin(self, pair: Pair) -> tuple[float, ...]:
         """How far a pair is from being of another kind."""
@@ -86,12 +99,20 @@ def summarize(rows: Iterable[Row], criterion: Criterion) -> Summary:
         if earlier:
             near, kind = min(earlier, key=_rank)
             summary.pairs.append(Pair(row.row_id, near.row_id, near.distance, near.resemblance, kind))
+        for near in row.near:
+            summary.families.add(row.row_id, near.row_id)
         duplicates = [near for near, kind in pairs if kind is Kind.DUPLICATE]
         summary.sizes[1 + len(duplicates)] += 1
         for near in duplicates:
             links.add(row.row_id, near.row_id)
     summary.groups = links.groups()
     return summary
+
+
+def _spread(pairs: list[Pair], number: int) -> list[Pair]:
+    """So many of the pairs, at equal distances in their order."""
+    count = min(max(number, 0), len(pairs))
+    return [pairs[(2 * n + 1) * len(pairs) // (2 * count)] for n in range(count)]
 
 
 def _kind(near: Near, criterion: Criterion) -> Kind:

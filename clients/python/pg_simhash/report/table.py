@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import Connection, sql
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from .criterion import (
     DISTANCE,
@@ -20,10 +20,6 @@ from .criterion import (
     default_radii,
 )
 
-MAX_KEY_CHARACTERS = 100
-"""Characters of a key that are shown."""
-
-
 class ReportError(Exception):
     """An error of the user, with a hint about what to do."""
 
@@ -32,18 +28,11 @@ class ReportError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True)
-class Layout:
-    """A line of simhash_skew."""
+class Previewed(NamedTuple):
+    """What simhash_preview finds."""
 
-    blocks: int
-    indexed: bool
-    probes: int
-    commonest: list[float]
-    candidates: float
-    worst: float
-    cost: float
-    best: bool
+    duplicates: int
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -63,7 +52,7 @@ class Table:
     made_from: str | None
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
-    """The columns of the primary key, if they have an order."""
+    """The columns of the primary key."""
     labels: tuple[str, ...]
     """The columns by which the page names a row: those of the key, unless others are given."""
     scope: tuple[str, ...]
@@ -72,8 +61,11 @@ class Table:
     criterion: Criterion
     limits_from: str
     """Where the criterion is from: "given" by the user, that of the "guard", or the "default" of a new guard."""
-    left_out: str | None
-    """The condition of the guard, if it is not the user's own code, and so is not in the criterion."""
+    condition: str | None
+    """The condition of the guard, if the user gives no other. It is not in the criterion: who may create triggers has
+    written it, so the user of the command must not run it."""
+    previewed: Previewed | None
+    """What the guard would find with its condition; None if it has none, or if the user is not the table's owner."""
 
     def function(self, name: str) -> Composable:
         return Identifier(self.extension, name)
@@ -82,19 +74,43 @@ class Table:
         return SQL("{} OPERATOR({}.<~>) {}").format(a, Identifier(self.extension), b)
 
     def text(self, row: str) -> Composable:
+        # The column is of a string type: a superuser has made the cast.
         return SQL("{}::text").format(Identifier(row, self.column))
 
-    def key_of(self, row: str) -> Composable:
-        """What names a row on the page, cut; its ctid, if the table has no key."""
-        if not self.labels:
-            return self.beginning(SQL("{}::text").format(Identifier(row, "ctid")), MAX_KEY_CHARACTERS)
-        columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.labels)
-        return self.beginning(SQL("concat_ws(', ', {})").format(columns), MAX_KEY_CHARACTERS)
+    def names_of(self, row: str) -> Composable:
+        """What names a row on the page; its ctid, if the table has no key."""
+        return SQL(", ").join(Identifier(row, column) for column in self.labels or ("ctid",))
 
-    def beginning(self, text: Composable, length: int) -> Composable:
-        """The beginning of a text, as bytes: a database in SQL_ASCII cuts texts within characters."""
-        ascii = self.connection.info.parameter_status("server_encoding") == "SQL_ASCII"
-        return SQL("convert_to(left({}, {}), {})").format(text, SQL(str(length)), "SQL_ASCII" if ascii else "UTF8")
+    def printed(self, query: Composed, parameters: Sequence[Any]) -> list[list[bytes | None]]:
+        """The rows of a query, with all values as the server prints them, in its encoding or in UTF-8.
+
+        A cast to text may call a function of whoever owns the type. What the driver makes of a value may be an error:
+        Python has no timestamps before Christ.
+        """
+        with self.connection.cursor() as cursor:
+            if self.is_ascii:  # The server would check that the values are UTF-8.
+                cursor.execute("SET LOCAL client_encoding = SQL_ASCII")
+            cursor.execute(query, parameters)
+            result = cursor.pgresult
+            assert result is not None
+            values = [[result.get_value(row, n) for n in range(result.nfields)] for row in range(result.ntuples)]
+            if self.is_ascii:
+                cursor.execute("SET LOCAL client_encoding = UTF8")
+        return values
+
+    @property
+    def is_ascii(self) -> bool:
+        return self.connection.info.parameter_status("server_encoding") == "SQL_ASCII"
+
+    def beginning(self, row: str, length: int) -> Composable:
+        return SQL("left({}, {})").format(self.text(row), SQL(str(length)))
+
+    def quoted(self, *names: str) -> str:
+        """A list of names, as the server writes them in SQL."""
+        query = "SELECT string_agg(quote_ident(name), ', ' ORDER BY n) FROM unnest(%s::text[]) WITH ORDINALITY AS a (name, n)"
+        found = self.connection.execute(query, [list(names)]).fetchone()
+        assert found is not None
+        return str(found[0])
 
     def limits(self) -> list[str]:
         """The arguments of simhash_guard that say these limits."""
@@ -105,16 +121,17 @@ class Table:
             limits.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
         if criterion.options is not None and criterion.resemblance is not None:
             limits.append(f"options => {_literal(criterion.options)}")
-        if among := criterion.among or self.left_out:
+        if among := criterion.among or self.condition:
             limits.append(f"among => {_literal(among)}")
         return limits
 
-    def layouts(self, max_distance: int) -> list[Layout]:
-        query = SQL(
-            "SELECT blocks, indexed, probes, commonest, candidates, worst, cost, best FROM {}(%s, %s, %s, %s::text[])"
-        ).format(self.function("simhash_skew"))
-        rows = self.connection.execute(query, [self.oid, self.fingerprint, max_distance, list(self.scope)])
-        return [Layout(*row) for row in rows]
+    def indexed_blocks(self) -> set[int]:
+        """The numbers of blocks by which the fingerprints are indexed."""
+        query = SQL("SELECT blocks FROM {}(%s::regclass, %s::name, 3, %s::text[]) WHERE indexed").format(
+            self.function("simhash_skew")
+        )
+        rows = self.connection.execute(query, [self.oid, self.fingerprint, list(self.scope)])
+        return {blocks for (blocks,) in rows}
 
 
 def find(
@@ -129,13 +146,17 @@ def find(
     """Reads the catalogue. ``criterion`` has those of the limits that the user gives, by their names."""
     extension, version = _extension(connection)
     found = connection.execute(
-        "SELECT c.oid, c.oid::regclass::text, n.nspname, c.relname FROM pg_class AS c"
+        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), pg_has_role(relowner, 'USAGE'), n.nspname, c.relname"
+        " FROM pg_class AS c"
         " JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
         [name],
     ).fetchone()
     if found is None:
         raise ReportError(f'relation "{name}" does not exist', "Name the table as in SQL, with its schema if needed.")
-    oid, shown, *qualified = found
+    oid, shown, is_table, is_own, *qualified = found
+    if not is_table:
+        # A view calls functions of its owner with the rights of whoever reads it.
+        raise ReportError(f"{shown} is not a table", "Name the table itself.")
     # From here on, all names have their schemas, and names that PostgreSQL prints have theirs.
     connection.execute("SET LOCAL search_path = ''")
     columns = _columns(connection, oid)
@@ -159,16 +180,12 @@ def find(
                 "Name that column, or the fingerprint column of this one with --fingerprint.",
             )
         made_from = source
-    guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
+    guarded, guarded_scope, condition = _guard(connection, oid, fingerprint, extension)
     scope = guarded_scope if scope is None else tuple(scope)
-    left_out = None
-    if guarded and guarded.among and "among" not in criterion:
-        if _is_own(connection, oid):
-            _check_condition(connection, oid, fingerprint, extension, scope, guarded.among)
-        else:
-            left_out, guarded = guarded.among, replace(guarded, among=None)
+    if "among" in criterion:
+        condition = None
     rows, is_estimate = _rows(connection, oid, Identifier(*qualified), fingerprint)
-    key, is_ordered = _key(connection, oid)
+    key = _key(connection, oid)
     table = Table(
         connection=connection,
         oid=oid,
@@ -180,16 +197,18 @@ def find(
         version=version,
         options=_options(guarded, criterion) or options,
         made_from=made_from,
-        key=key if is_ordered else (),
+        key=key,
         labels=tuple(labels) or key,
         scope=scope,
         rows=rows,
         is_estimate=is_estimate,
         criterion=guarded or Criterion(DISTANCE, RESEMBLANCE),
         limits_from="given" if criterion else "guard" if guarded else "default",
-        left_out=left_out,
+        condition=condition,
+        previewed=None,
     )
-    return replace(table, criterion=_criterion(table, guarded, criterion))
+    table = replace(table, criterion=_criterion(table, guarded, criterion))
+    return replace(table, previewed=_preview(table)) if condition is not None and is_own else table
 
 
 @dataclass(frozen=True)
@@ -255,40 +274,34 @@ def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extensi
 
 def _guard(
     connection: Connection[Any], oid: int, fingerprint: str, extension: str
-) -> tuple[Criterion | None, tuple[str, ...]]:
-    """The criterion of the table's guard, and its scope."""
-    for _, _, criterion, column, *following in _triggers(connection, oid, "simhash_dedup", extension):
-        if column == fingerprint:
-            # After the mark column, empty arguments separate the scope and the condition.
-            sections: list[list[str]] = [[]]
-            for argument in following[1:]:
-                if argument:
-                    sections[-1].append(argument)
-                else:
-                    sections.append([])
-            among = sections[1][0] if len(sections) > 1 and sections[1] else None
-            return Criterion.parse(criterion, among), tuple(sections[0])
-    return None, ()
+) -> tuple[Criterion | None, tuple[str, ...], str | None]:
+    """The criterion of the table's guard, its scope, and its condition."""
+    query = SQL(
+        "SELECT guard, criterion, scope, among, error FROM {}() WHERE target = %s::oid AND enabled <> 'D'"
+        " AND (error IS NOT NULL OR fingerprint = %s::name)"
+    ).format(Identifier(extension, "simhash_guards"))
+    guards = connection.execute(query, [oid, fingerprint]).fetchall()
+    for guard, *_, error in guards:
+        if error is not None:
+            raise ReportError(f'guard "{guard}" cannot be read: {error}', "Drop this trigger, or create it anew.")
+    for _, criterion, scope, among, _ in guards:
+        return Criterion.of_guard(criterion), tuple(scope), among
+    return None, (), None
 
 
-def _is_own(connection: Connection[Any], oid: int) -> bool:
-    """Whether the table belongs to the current user."""
-    query = "SELECT pg_get_userbyid(relowner) = current_user FROM pg_class WHERE oid = %s"
-    found = connection.execute(query, [oid]).fetchone()
-    return found is not None and found[0]
-
-
-def _check_condition(
-    connection: Connection[Any], oid: int, fingerprint: str, extension: str, scope: Sequence[str], among: str
-) -> None:
-    """An error of the server if the condition of a guard calls code of another role than the owner or a superuser.
-
-    Whoever may create triggers can write it. simhash_preview checks it as guards do.
-    """
-    query = SQL("SELECT FROM {}(%s, fingerprint => %s, scope => %s::text[], among => %s, sample => 1)").format(
-        Identifier(extension, "simhash_preview")
-    )
-    connection.execute(query, [oid, fingerprint, list(scope), among])
+def _preview(table: Table) -> Previewed:
+    """What simhash_preview finds, which evaluates the condition of the guard as the table's owner."""
+    query = SQL(
+        "SELECT coalesce(sum(rows) FILTER (WHERE duplicate), 0)::bigint, coalesce(sum(rows), 0)::bigint"
+        " FROM {}(%s::regclass, %s::integer, %s::double precision, %s::text[], %s::name, 5000, %s::integer[],"
+        " %s::jsonb, %s::text)"
+    ).format(table.function("simhash_preview"))
+    criterion = table.criterion
+    given: list[Any] = [table.oid, criterion.max_distance, criterion.resemblance, list(table.scope), table.fingerprint]
+    given += [list(criterion.radii), criterion.options, table.condition]
+    found = table.connection.execute(query, given).fetchone()
+    assert found is not None
+    return Previewed(*found)
 
 
 def _options(guarded: Criterion | None, given: dict[str, Any]) -> str | None:
@@ -319,16 +332,15 @@ def _decoded(connection: Connection[Any], texts: list[bytes]) -> list[str]:
     return [text for (text,) in rows]
 
 
-def _key(connection: Connection[Any], oid: int) -> tuple[tuple[str, ...], bool]:
-    """The columns of the primary key, and whether queries can compare them. They name no operators of extensions."""
+def _key(connection: Connection[Any], oid: int) -> tuple[str, ...]:
+    """The columns of the primary key."""
     rows = connection.execute(
-        "SELECT attname, typnamespace = 'pg_catalog'::regnamespace OR typtype <> 'b'"
-        " FROM pg_index, unnest(indkey) WITH ORDINALITY AS k (attnum, position)"
-        " JOIN pg_attribute USING (attnum) JOIN pg_type AS t ON t.oid = atttypid"
+        "SELECT attname FROM pg_index, unnest(indkey) WITH ORDINALITY AS k (attnum, position)"
+        " JOIN pg_attribute USING (attnum)"
         " WHERE indrelid = %s AND indisprimary AND attrelid = indrelid AND position <= indnkeyatts ORDER BY position",
         [oid],
-    ).fetchall()
-    return tuple(name for name, _ in rows), all(is_ordered for _, is_ordered in rows)
+    )
+    return tuple(name for (name,) in rows)
 
 
 def _rows(connection: Connection[Any], oid: int, name: Identifier, fingerprint: str) -> tuple[int, bool]:
@@ -371,7 +383,7 @@ def _default_radii(table: Table) -> tuple[int, ...]:
     """The radii of a guard that is given none: they depend on its version, and on the table's layout."""
     if not (_radii_default(table) or "").startswith("NULL"):
         return ()
-    indexed = {layout.blocks for layout in table.layouts(DISTANCE_BY_RADII) if layout.indexed}
+    indexed = table.indexed_blocks()
     blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)
     return default_radii(blocks) if blocks else ()
 

@@ -1,6 +1,9 @@
 """The command: what it counts, what it needs, and its errors."""
 
+import html
 import re
+import subprocess
+import sys
 import unittest
 
 import psycopg
@@ -103,7 +106,7 @@ class Counts(WithDatabase):
         self.assertEqual(re.findall("<mark>(.*?)</mark>", page), ["Marked", "noon t", "nine t"])
 
     def test_among(self):
-        """Only earlier rows count for which the condition of the guard holds, or the one that is given."""
+        """Only earlier rows count for which a given condition holds; that of the guard is the server's to evaluate."""
         self.table(
             "windowed",
             variants(seeded(), 200, 14) + ["late news"] * 3,
@@ -112,20 +115,51 @@ class Counts(WithDatabase):
         self.sql("UPDATE report.windowed SET note = 'draft' WHERE id %% 3 = 0 OR body = 'late news'")
         everything = self.check("windowed")
         self.sql("SELECT simhash_guard('windowed', 'skip', among => %s)", "note = 'it''s new' AND id % 5 <> 0 -- ok")
-        result = self.check("windowed")
-        self.assertIn("note = 'it''s new'::text", result.criterion.among)
-        self.assertTrue(0 < result.count(Kind.DUPLICATE) < everything.count(Kind.DUPLICATE))
+        with psycopg.connect() as connection:
+            found = table.find(connection, "report.windowed", "body", "simhash", None, [], {})
+        self.assertIn("note = 'it''s new'::text", found.condition)
+        (duplicates,) = self.sql(
+            "SELECT sum(rows) FROM simhash_preview('windowed', among => %s) WHERE duplicate", found.condition
+        ).fetchone()
+        self.assertEqual((found.previewed.duplicates, found.criterion.among), (duplicates, None))
         page = self.report("report.windowed")
-        self.assertIn("Only those earlier rows count for which <code>", page)
-        self.assertIn("among =&gt; &#39;", page)
-        self.assertNotIn("late news", page)
-        self.assertEqual(self.check("windowed", among=None).pairs, everything.pairs)
-        page = self.report("report.windowed", "--among", "none")
-        self.assertNotIn("Only those earlier rows", page)
+        self.assertIn("The guard counts only those earlier rows for which <code>", page)
+        self.assertIn(f"{100 * duplicates / everything.rows:.1f} % of\n{everything.rows} rows are duplicates", page)
         self.assertIn(f"are duplicates of an earlier row: {everything.count(Kind.DUPLICATE):,}", page)
+        self.assertIn("among =&gt; &#39;", page)
+        given = self.check("windowed", among="note = 'it''s new' AND id % 5 <> 0 -- ok")
+        self.assertEqual(given.count(Kind.DUPLICATE), duplicates)
+        page = self.report("report.windowed", "--among", "none")
+        self.assertNotIn("earlier rows for which", page)
         self.assertIn("late news", self.report("report.windowed", "--among", "note = 'draft' -- or not"))
         error = self.report("report.windowed", "--among", "nope", fails=True)
         self.assertTrue(error.startswith('error: column "nope" does not exist'), error)
+
+    def test_commands(self):
+        """The page's commands delete the duplicates of rows that stay, and keep others out."""
+        texts = variants(seeded(), 100, 14)
+        self.table('"to clean"', texts, columns='id integer, "order" text DEFAULT 1, body text, PRIMARY KEY ("order", id)')
+        self.sql('CREATE TABLE report.unnamed (id integer, body text) PARTITION BY HASH (id)')
+        self.sql("CREATE TABLE report.unnamed_0 PARTITION OF report.unnamed FOR VALUES WITH (MODULUS 2, REMAINDER 0)")
+        self.sql("CREATE TABLE report.unnamed_1 PARTITION OF report.unnamed FOR VALUES WITH (MODULUS 2, REMAINDER 1)")
+        self.sql('INSERT INTO report.unnamed SELECT id, body FROM report."to clean"')
+        self.sql("SELECT simhash_attach('unnamed', 'body')")
+        for name, scope in ('report."to clean"', "order"), ("report.unnamed", "id"):
+            for arguments in [], ["--scope", scope], ["--resemblance", "none"]:
+                with self.subTest(name=name, arguments=arguments), self.connection.transaction(force_rollback=True):
+                    page = html.unescape(self.report(name, *arguments))
+                    clean_up, guard = re.findall("<pre>(.*?)</pre>", page, re.DOTALL)
+                    self.sql(f"CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT body FROM {name}")
+                    deleted = self.sql(clean_up).rowcount
+                    self.assertEqual(deleted > 0, scope == "order" or "--scope" not in arguments)
+                    self.sql(guard)
+                    # All that is left fits beside itself: the guard lets a copy of the table in.
+                    self.sql(f"DELETE FROM {name}")
+                    self.sql("ALTER TABLE kept ADD id serial")
+                    self.sql(guard.replace("'reject'", "'skip'"))
+                    self.sql(f"INSERT INTO {name} (id, body) SELECT id, body FROM kept ORDER BY id")
+                    (left,) = self.sql(f"SELECT count(*) FROM {name}").fetchone()
+                    self.assertEqual(left, len(texts) - deleted)
 
     def test_sample(self):
         """About as many rows as asked for, of a table that is not read whole."""
@@ -158,7 +192,7 @@ class Sources(WithDatabase):
         self.sql("CREATE TABLE report.online (id integer, body varchar)")
         self.sql("SELECT simhash_attach_online('online', 'body', options => '{\"ngram\": 2}')")
         self.assertEqual(self.options("report.online"), ('{"ngram": 2}', None))
-        self.assertIn("The table has no block indexes", self.report("report.online"))
+        self.assertIn("No index serves these limits", self.report("report.online"))
 
     def test_expression(self):
         self.sql(
@@ -177,6 +211,17 @@ class Sources(WithDatabase):
 
 
 class Errors(WithDatabase):
+    def test_without_packages(self):
+        """The packages of the extra are needed for the page, and not for --help."""
+        without = "import sys; sys.modules['jinja2'] = None; from pg_simhash.__main__ import main; sys.exit(main(sys.argv[1:]))"
+        for arguments, status, expected in (
+            (["--help"], 0, "usage: python -m pg_simhash report"),
+            (["", "docs", "body"], 1, "error: the report needs the package jinja2\nhint: install pg_simhash with"),
+        ):
+            command = [sys.executable, "-c", without, "report", *arguments]
+            run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+            self.assertEqual((run.returncode, (run.stdout + run.stderr)[: len(expected)]), (status, expected))
+
     def test_errors(self):
         self.table("docs", ["a text"], columns="id integer PRIMARY KEY, body text, terms tsvector, other text")
         self.sql("CREATE TABLE report.plain (body text)")
@@ -239,10 +284,14 @@ class Encodings(WithDatabase):
         database = self.database("report_ascii", "SQL_ASCII")
         with psycopg.connect(database, autocommit=True, client_encoding="UTF8") as connection:
             connection.execute("SET client_min_messages = warning")
-            connection.execute("CREATE TABLE docs (body text)")
-            connection.execute("INSERT INTO docs VALUES ('one' || repeat('é', 12000)), ('one' || repeat('é', 12000))")
+            connection.execute("CREATE TABLE docs (id text PRIMARY KEY, body text)")
+            connection.execute(
+                r"INSERT INTO docs SELECT n || E'\377é', 'one' || repeat('é', 12000) FROM generate_series(1, 2) n"
+            )
             connection.execute("SELECT simhash_attach('docs', 'body')")
-        self.assertIn("éé\ufffd", self.report("docs", database=database))
+        page = self.report("docs", database=database)
+        self.assertIn("éé\ufffd", page)
+        self.assertIn("1\ufffdé · 2\ufffdé", page)
 
     def test_latin1(self):
         """The arguments of a guard are in the server's encoding."""
@@ -254,8 +303,8 @@ class Encodings(WithDatabase):
             connection.execute("SELECT simhash_attach('docs', 'body')")
             connection.execute("SELECT simhash_guard('docs', 'skip', among => 'größe = 2')")
         page = self.report("docs", database=database)
-        self.assertIn("Only those earlier rows count for which <code>(&#34;größe&#34; = 2)</code>", page)
-        self.assertIn("are duplicates of an earlier row: 2", page)
+        self.assertIn("only those earlier rows for which <code>(&#34;größe&#34; = 2)</code>", page)
+        self.assertIn("With this condition, 50.0 % of\n4 rows are duplicates", page)
 
 
 class Rights(WithDatabase):
@@ -290,7 +339,7 @@ class Rights(WithDatabase):
         self.assertIn("<b>50.0 %</b> of the rows are duplicates of an earlier row: 1", self.reader())
 
     def test_condition_of_another_user(self):
-        """The condition of a guard may call code of the table's owner: nobody else runs it without being told."""
+        """The condition of a guard may call code of the table's owner: only the owner may have the server run it."""
         self.sql("GRANT SELECT ON report.docs TO report_reader")
         counts = "CREATE OR REPLACE FUNCTION report.counts(integer) RETURNS boolean STABLE LANGUAGE plpgsql AS "
         self.sql(counts + "$$ BEGIN RETURN true; END $$")
@@ -298,13 +347,42 @@ class Rights(WithDatabase):
         self.sql("SELECT simhash_guard('docs', 'skip', among => 'report.counts(id) AND id > 2')")
         self.sql(counts + "$$ BEGIN RAISE 'called'; END $$")
         page = self.reader()
-        self.assertIn("The guard counts only those rows for which <code>(report.counts(id) AND (id &gt; 2))", page)
+        self.assertIn("only those earlier rows for which <code>(report.counts(id) AND (id &gt; 2))", page)
+        self.assertNotIn("With this condition", page)
         self.assertIn("<b>80.0 %</b> of the rows are duplicates of an earlier row: 4", page)
         self.assertIn("among =&gt; &#39;(report.counts(id)", page)
         self.assertIn("<b>40.0 %</b> of the rows are duplicates of an earlier row: 2", self.reader(among="id > 2"))
         # The owner evaluates it, as the guard does.
         error = self.report("report.docs", fails=True)
         self.assertTrue(error.startswith("error: called"), error)
+
+    def test_code_of_the_owner(self):
+        """A superuser who looks at somebody's table runs no code of the table's owner: casts, views, types."""
+        with psycopg.connect(user="report_reader", autocommit=True) as owner:
+            self.sql("GRANT CREATE ON SCHEMA report TO report_reader")
+            self.addCleanup(self.sql, "REVOKE CREATE ON SCHEMA report FROM report_reader")
+            owner.execute("SET search_path = report, public")
+            self.addCleanup(self.sql, "DROP OWNED BY report_reader CASCADE")
+            raises = "LANGUAGE plpgsql AS $$ BEGIN RAISE 'code of the owner'; END $$"
+            owner.execute("CREATE TYPE kind AS ENUM ('k1', 'k2')")
+            owner.execute("CREATE TYPE pair AS (a integer, b text)")
+            for data_type in "kind", "pair":
+                owner.execute(f"CREATE FUNCTION evil({data_type}) RETURNS text {raises}")
+                owner.execute(f"CREATE CAST ({data_type} AS text) WITH FUNCTION evil({data_type}) AS IMPLICIT")
+                owner.execute(f"CREATE TABLE of_{data_type} (id {data_type} PRIMARY KEY, at timestamp, body text)")
+                owner.execute(f"SELECT simhash_attach('of_{data_type}', 'body')")
+            owner.execute("INSERT INTO of_kind SELECT k::kind, '4000-01-01 BC', 'one two' FROM unnest('{k1,k2}'::text[]) k")
+            owner.execute("INSERT INTO of_pair SELECT (n, 'x')::pair, '4000-01-01 BC', 'one two' FROM generate_series(1, 2) n")
+            owner.execute(f"CREATE FUNCTION of_view() RETURNS bigint {raises}")
+            owner.execute("CREATE VIEW viewed AS SELECT body, of_view() AS simhash FROM of_kind")
+        for name, keys in (("of_kind", "k1 · k2"), ("of_pair", "(1,x) · (2,x)")):
+            page = self.report(f"report.{name}")
+            self.assertIn(f'<span class="key">{keys}</span>', page)
+            page = self.report(f"report.{name}", "--label", "at", "--label", "id", "--scope", "at")
+            self.assertIn("4000-01-01 00:00:00 BC, ", page)
+        self.assertEqual(
+            self.report("report.viewed", fails=True), "error: report.viewed is not a table\nhint: Name the table itself.\n"
+        )
 
     def test_code_of_another_user(self):
         """Nor does the owner run code of somebody who may create triggers."""
@@ -319,6 +397,16 @@ class Rights(WithDatabase):
         )
         error = self.report("report.docs", fails=True)
         self.assertTrue(error.startswith('error: function report.mine() in among belongs to "report_reader"'), error)
+        self.sql("DROP TRIGGER zzz_simhash_guard ON report.docs")
+        self.sql(
+            "CREATE TRIGGER aaa BEFORE INSERT ON report.docs FOR EACH ROW EXECUTE FUNCTION"
+            " simhash_dedup('skip', 'x', 'simhash')"
+        )
+        self.assertEqual(
+            self.report("report.docs", fails=True),
+            'error: guard "aaa" cannot be read: maximum distance "x" is not a number\n'
+            "hint: Drop this trigger, or create it anew.\n",
+        )
 
     def test_read_only(self):
         """Code that a query calls cannot write."""
