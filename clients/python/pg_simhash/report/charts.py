@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from .summary import SIZES, Kind, Pair, Summary
 
-WIDTH, HEIGHT = 420, 200
-LEFT, TOP, BOTTOM = 4, 34, 30
+WIDTH, HEIGHT = 420, 210
+LEFT, TOP, BOTTOM = 4, 34, 40
 """Above the bars is space for the limit's name and the counts, and below them for the ticks."""
 
 BIN_WIDTH = 0.05

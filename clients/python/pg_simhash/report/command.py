@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("table", help="a table with fingerprints, such as docs or archive.docs")
     parser.add_argument("column", help="the column that its fingerprints are made from")
     parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="about how many rows are looked up")
-    parser.add_argument("--pairs", type=_count, default=5, metavar="NUMBER", help="pairs on each side of a limit")
+    parser.add_argument("--pairs", type=_count, default=4, metavar="NUMBER", help="pairs on each side of a limit")
     parser.add_argument("--fingerprint", default="simhash", metavar="COLUMN", help="the fingerprint column")
     parser.add_argument(
         "--scope",

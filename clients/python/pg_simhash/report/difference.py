@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-MAX_EXCERPT_CHARACTERS = 400
+MAX_EXCERPT_CHARACTERS = 320
 """Characters of a text that are shown."""
 
 CONTEXT_CHARACTERS = 60

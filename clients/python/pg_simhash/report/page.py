@@ -16,9 +16,9 @@ from .sample import MAX_NEAR_ROWS, RowId, Text, beginning, cost, searched_distan
 from .summary import Example, Kind, Summary
 from .table import Table
 
-MAX_SHOWN_GROUPS = 8
-MAX_SHOWN_KEYS = 5
-BEGINNING_CHARACTERS = 160
+MAX_SHOWN_GROUPS = 6
+MAX_SHOWN_KEYS = 3
+BEGINNING_CHARACTERS = 100
 
 
 @dataclass

@@ -154,10 +154,19 @@ class Page(WithDatabase):
                     # What a parent would cut, or show beyond its edge.
                     wider = self.script(
                         "Array.from(document.querySelectorAll('body *:not(svg *)')).filter(e =>"
-                        " e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.wide'))"
+                        " e.getBoundingClientRect().right > innerWidth + 1)"
                         ".map(e => e.className)"
                     )
                     self.assertEqual(wider, [])
+                    touching = self.script(
+                        "Array.from(document.querySelectorAll('svg')).flatMap(svg => { const boxes = Array.from("
+                        "svg.querySelectorAll('text')).filter(e => e.textContent).map(e => [e.textContent,"
+                        " e.getBoundingClientRect()]); return boxes.flatMap(([a, p], n) => boxes.slice(n + 1).filter("
+                        "([b, q]) => p.left < q.right && q.left < p.right && p.top + 2 < q.bottom && q.top + 2 <"
+                        " p.bottom).map(([b, q]) => a + '|' + b)); })"
+                    )
+                    self.assertEqual(touching, [])
+                    self.assertLess(self.script("document.documentElement.scrollHeight"), 12_000)
                     side_by_side = self.script(
                         "(([a, b]) => a.getBoundingClientRect().top == b.getBoundingClientRect().top)"
                         "(document.querySelectorAll('.pair .text'))"
