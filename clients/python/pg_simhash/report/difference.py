@@ -30,7 +30,9 @@ INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
 """Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
 direction, separators of lines."""
 
-SHOWN = frozenset("\t\n\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+SHOWN = frozenset(
+    "\t\n\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
 """Those of these categories that belong to the text: joiners of letters, and signs around numbers."""
 
 EMPTY_LINES = re.compile(r"\r?\n(?:[ \t\r]*\n)*")

@@ -20,6 +20,7 @@ from .criterion import (
     default_radii,
 )
 
+
 class ReportError(Exception):
     """An error of the user, with a hint about what to do."""
 
@@ -107,10 +108,8 @@ class Table:
 
     def quoted(self, *names: str) -> str:
         """A list of names, as the server writes them in SQL."""
-        query = "SELECT string_agg(quote_ident(name), ', ' ORDER BY n) FROM unnest(%s::text[]) WITH ORDINALITY AS a (name, n)"
-        found = self.connection.execute(query, [list(names)]).fetchone()
-        assert found is not None
-        return str(found[0])
+        found = self.connection.execute("SELECT quote_ident(name) FROM unnest(%s::text[]) AS name", [list(names)])
+        return ", ".join(quoted for (quoted,) in found)
 
     def limits(self) -> list[str]:
         """The arguments of simhash_guard that say these limits."""
@@ -146,9 +145,8 @@ def find(
     """Reads the catalogue. ``criterion`` has those of the limits that the user gives, by their names."""
     extension, version = _extension(connection)
     found = connection.execute(
-        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), pg_has_role(relowner, 'USAGE'), n.nspname, c.relname"
-        " FROM pg_class AS c"
-        " JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
+        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), pg_has_role(relowner, 'USAGE'), n.nspname,"
+        " c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
         [name],
     ).fetchone()
     if found is None:

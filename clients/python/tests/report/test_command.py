@@ -138,8 +138,10 @@ class Counts(WithDatabase):
     def test_commands(self):
         """The page's commands delete the duplicates of rows that stay, and keep others out."""
         texts = variants(seeded(), 100, 14)
-        self.table('"to clean"', texts, columns='id integer, "order" text DEFAULT 1, body text, PRIMARY KEY ("order", id)')
-        self.sql('CREATE TABLE report.unnamed (id integer, body text) PARTITION BY HASH (id)')
+        self.table(
+            '"to clean"', texts, columns='id integer, "order" text DEFAULT 1, body text, PRIMARY KEY ("order", id)'
+        )
+        self.sql("CREATE TABLE report.unnamed (id integer, body text) PARTITION BY HASH (id)")
         self.sql("CREATE TABLE report.unnamed_0 PARTITION OF report.unnamed FOR VALUES WITH (MODULUS 2, REMAINDER 0)")
         self.sql("CREATE TABLE report.unnamed_1 PARTITION OF report.unnamed FOR VALUES WITH (MODULUS 2, REMAINDER 1)")
         self.sql('INSERT INTO report.unnamed SELECT id, body FROM report."to clean"')
@@ -213,7 +215,10 @@ class Sources(WithDatabase):
 class Errors(WithDatabase):
     def test_without_packages(self):
         """The packages of the extra are needed for the page, and not for --help."""
-        without = "import sys; sys.modules['jinja2'] = None; from pg_simhash.__main__ import main; sys.exit(main(sys.argv[1:]))"
+        without = (
+            "import sys; sys.modules['jinja2'] = None; from pg_simhash.__main__ import main;"
+            " sys.exit(main(sys.argv[1:]))"
+        )
         for arguments, status, expected in (
             (["--help"], 0, "usage: python -m pg_simhash report"),
             (["", "docs", "body"], 1, "error: the report needs the package jinja2\nhint: install pg_simhash with"),
@@ -371,8 +376,12 @@ class Rights(WithDatabase):
                 owner.execute(f"CREATE CAST ({data_type} AS text) WITH FUNCTION evil({data_type}) AS IMPLICIT")
                 owner.execute(f"CREATE TABLE of_{data_type} (id {data_type} PRIMARY KEY, at timestamp, body text)")
                 owner.execute(f"SELECT simhash_attach('of_{data_type}', 'body')")
-            owner.execute("INSERT INTO of_kind SELECT k::kind, '4000-01-01 BC', 'one two' FROM unnest('{k1,k2}'::text[]) k")
-            owner.execute("INSERT INTO of_pair SELECT (n, 'x')::pair, '4000-01-01 BC', 'one two' FROM generate_series(1, 2) n")
+            owner.execute(
+                "INSERT INTO of_kind SELECT k::kind, '4000-01-01 BC', 'one two' FROM unnest('{k1,k2}'::text[]) k"
+            )
+            owner.execute(
+                "INSERT INTO of_pair SELECT (n, 'x')::pair, '4000-01-01 BC', 'one two' FROM generate_series(1, 2) n"
+            )
             owner.execute(f"CREATE FUNCTION of_view() RETURNS bigint {raises}")
             owner.execute("CREATE VIEW viewed AS SELECT body, of_view() AS simhash FROM of_kind")
         for name, keys in (("of_kind", "k1 · k2"), ("of_pair", "(1,x) · (2,x)")):
@@ -381,7 +390,8 @@ class Rights(WithDatabase):
             page = self.report(f"report.{name}", "--label", "at", "--label", "id", "--scope", "at")
             self.assertIn("4000-01-01 00:00:00 BC, ", page)
         self.assertEqual(
-            self.report("report.viewed", fails=True), "error: report.viewed is not a table\nhint: Name the table itself.\n"
+            self.report("report.viewed", fails=True),
+            "error: report.viewed is not a table\nhint: Name the table itself.\n",
         )
 
     def test_code_of_another_user(self):

@@ -102,7 +102,9 @@ class Excerpt(unittest.TestCase):
         invisible = "\u061c\u2028\u2029\u200b\u200e\u2060\u2066\ufeff\U000e0041\x85"
         self.assertEqual(visible(invisible), "\ufffd" * len(invisible))
         # Joiners of letters and of emoji, and marks, belong to the text.
-        self.assertEqual(visible("\t می\u200cخواهم e\u0301 👩\u200d👩 ❤\ufe0f"), "\t می\u200cخواهم e\u0301 👩\u200d👩 ❤\ufe0f")
+        self.assertEqual(
+            visible("\t می\u200cخواهم e\u0301 👩\u200d👩 ❤\ufe0f"), "\t می\u200cخواهم e\u0301 👩\u200d👩 ❤\ufe0f"
+        )
 
 
 if __name__ == "__main__":
