@@ -16,8 +16,8 @@ LEFT, TOP, BOTTOM = 4, 34, 40
 
 BIN_WIDTH = 0.05
 BINS_BELOW_LIMIT = 6
-"""The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All that
-is below them is a bar of its own, apart from them."""
+"""The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All
+resemblances below them are one bar, apart from the others."""
 
 CHARACTER_WIDTH = 7.5
 """A label that is wider than its bar is left out: it would touch the next one. The bar's title has it."""

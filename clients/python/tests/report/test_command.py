@@ -146,22 +146,24 @@ class Counts(WithDatabase):
         self.sql("CREATE TABLE report.unnamed_1 PARTITION OF report.unnamed FOR VALUES WITH (MODULUS 2, REMAINDER 1)")
         self.sql('INSERT INTO report.unnamed SELECT id, body FROM report."to clean"')
         self.sql("SELECT simhash_attach('unnamed', 'body')")
-        for name, scope in ('report."to clean"', "order"), ("report.unnamed", "id"):
-            for arguments in [], ["--scope", scope], ["--resemblance", "none"]:
-                with self.subTest(name=name, arguments=arguments), self.connection.transaction(force_rollback=True):
-                    page = html.unescape(self.report(name, *arguments))
-                    clean_up, guard = re.findall("<pre>(.*?)</pre>", page, re.DOTALL)
-                    self.sql(f"CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT body FROM {name}")
-                    deleted = self.sql(clean_up).rowcount
-                    self.assertEqual(deleted > 0, scope == "order" or "--scope" not in arguments)
-                    self.sql(guard)
-                    # All that is left fits beside itself: the guard lets a copy of the table in.
-                    self.sql(f"DELETE FROM {name}")
-                    self.sql("ALTER TABLE kept ADD id serial")
-                    self.sql(guard.replace("'reject'", "'skip'"))
-                    self.sql(f"INSERT INTO {name} (id, body) SELECT id, body FROM kept ORDER BY id")
-                    (left,) = self.sql(f"SELECT count(*) FROM {name}").fetchone()
-                    self.assertEqual(left, len(texts) - deleted)
+        for name, *arguments in (
+            ['report."to clean"'],
+            ["report.unnamed", "--resemblance", "none"],
+            ['report."to clean"', "--scope", "order"],
+        ):
+            with self.subTest(name=name, arguments=arguments), self.connection.transaction(force_rollback=True):
+                page = html.unescape(self.report(name, *arguments))
+                clean_up, guard = re.findall("<pre>(.*?)</pre>", page, re.DOTALL)
+                self.sql(f"CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT body FROM {name}")
+                deleted = self.sql(clean_up).rowcount
+                self.assertGreater(deleted, 0)
+                # All that is left fits beside itself: the guard lets a copy of the table in.
+                self.sql(f"DELETE FROM {name}")
+                self.sql("ALTER TABLE kept ADD id serial")
+                self.sql(guard.replace("'reject'", "'skip'"))
+                self.sql(f"INSERT INTO {name} (id, body) SELECT id, body FROM kept ORDER BY id")
+                (left,) = self.sql(f"SELECT count(*) FROM {name}").fetchone()
+                self.assertEqual(left, len(texts) - deleted)
 
     def test_sample(self):
         """About as many rows as asked for, of a table that is not read whole."""
