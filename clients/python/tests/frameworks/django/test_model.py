@@ -2,10 +2,7 @@
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
-from django.forms import modelform_factory
-from django.test import SimpleTestCase, TestCase
-from stories.models import FreeStory
-from texts import TEXT
+from django.test import SimpleTestCase
 
 from pg_simhash.django import FingerprintField, SimHashBlock, simhash_indexes
 
@@ -42,33 +39,6 @@ class Field(SimpleTestCase):
         self.assertNotIn("near", models.BigIntegerField.get_lookups())
 
 
-class Generated(TestCase):
-    def test_form(self):
-        """A form leaves the fingerprint out, and saves it nevertheless."""
-        form = modelform_factory(FreeStory, fields="__all__")({"slug": "one", "body": TEXT, "views": 1})
-        self.assertEqual(list(form.fields), ["slug", "body", "views"])
-        story = form.save()
-        self.assertEqual(FreeStory.objects.get(fingerprint__near=(story.fingerprint, 0)), story)
-
-    def test_other_lookups(self):
-        """Fingerprints are integers for all other lookups."""
-        story = FreeStory.objects.create(slug="one", body=TEXT)
-        FreeStory.objects.create(slug="empty", body="")
-        self.assertEqual(FreeStory.objects.get(fingerprint=story.fingerprint), story)
-        self.assertEqual(FreeStory.objects.get(fingerprint__in=[story.fingerprint, 1]), story)
-        self.assertEqual(FreeStory.objects.get(fingerprint__isnull=True).slug, "empty")
-
-    def test_before_saving(self):
-        with self.assertRaisesMessage(AttributeError, "Cannot read a generated field from an unsaved model."):
-            FreeStory(slug="one", body=TEXT).fingerprint  # noqa: B018
-
-    def test_only(self):
-        FreeStory.objects.create(slug="one", body=TEXT)
-        with self.assertNumQueries(2):
-            story = FreeStory.objects.defer("fingerprint").get()
-            self.assertIsNotNone(story.fingerprint)
-
-
 class Indexes(SimpleTestCase):
     def test_defaults(self):
         self.assertEqual(
@@ -89,10 +59,3 @@ class Indexes(SimpleTestCase):
                 for block in range(2)
             ],
         )
-
-    def test_wrong_arguments(self):
-        for blocks in 1, 9:
-            with self.assertRaisesMessage(ValueError, f"A fingerprint is cut into 2 to 8 blocks, not {blocks}."):
-                simhash_indexes("fingerprint", name="story", blocks=blocks)
-        with self.assertRaisesMessage(ValueError, "The scope is a list of fields: ['tenant'], not 'tenant'."):
-            simhash_indexes("fingerprint", name="story", scope="tenant")

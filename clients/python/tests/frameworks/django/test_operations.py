@@ -4,7 +4,6 @@ import os
 import subprocess
 import threading
 import time
-from unittest import mock
 
 import psycopg
 from django.db import (
@@ -25,7 +24,6 @@ from django.db.models import Value
 from django.test import TransactionTestCase, override_settings
 from texts import NEAR, OTHER, TEXT
 
-import pg_simhash.django
 from pg_simhash.django import (
     Attach,
     AttachOnline,
@@ -170,11 +168,6 @@ class TestExtension(Laboratory):
         with self.assertRaisesMessage(DatabaseError, message):
             self.backwards(done)
 
-    def test_text(self):
-        self.assertEqual(SimhashExtension().describe(), "Creates extension pg_simhash")
-        self.assertEqual(SimhashExtension().migration_name_fragment, "create_extension_pg_simhash")
-        self.assertEqual(SimhashExtension().deconstruct(), ("SimhashExtension", (), {}))
-
 
 class TestAttach(Laboratory):
     def test_unknown_to_the_model(self):
@@ -225,13 +218,6 @@ class TestAttach(Laboratory):
         with connection.schema_editor() as editor:
             Attach("Text", "body").database_forwards(APP, editor, self.state, self.state)
         self.assertEqual(self.columns(), ["simhash", *BLOCKS])
-
-    def test_scope_and_expressions(self):
-        self.assertEqual(
-            self.sql(Attach("Text", "body", scope=["tenant"], columns=False)),
-            """SELECT simhash_attach('"Texts of it"', source => 'The body', prefix => 'simhash', """
-            """scope => '{"The tenant"}', columns => false);""",
-        )
 
     def test_detach(self):
         self.forwards(Attach("Text", "body", field="fingerprint"))
@@ -407,28 +393,12 @@ class TestIndexConcurrently(Laboratory):
         self.backwards(done[2], atomic=False)
         self.assertEqual(self.indexes(), [])
 
-    def test_other_indexes_stay(self):
-        """Backwards drops what the commands have made, and no index of the model."""
-        index = simhash_indexes("fingerprint", name="own", blocks=3)[0]
-        self.forwards(migrations.AddIndex("Text", index))
-        done = self.forwards(IndexConcurrently("Text", "fingerprint", blocks=3), atomic=False)
-        self.assertEqual(self.indexes(), self.definitions(3))
-        self.backwards(done, atomic=False)
-        self.assertEqual(self.indexes(), self.definitions(3)[:1])
-
     def test_atomic_migration(self):
         for run in self.forwards, lambda operation: self.backwards((operation, self.state, self.state)):
             with self.assertRaisesMessage(
                 NotSupportedError, "The IndexConcurrently operation cannot be executed inside"
             ):
                 run(IndexConcurrently("Text", "fingerprint"))
-
-    def test_psql_runs_sql(self):
-        operation = IndexConcurrently("Text", "fingerprint", covering=False)
-        psql(self.sql(operation, atomic=False))
-        self.assertEqual(len(self.indexes()), 4)
-        psql(self.sql(operation, backwards=True, atomic=False))
-        self.assertEqual(self.indexes(), [])
 
     def test_django_own_operation(self):
         """The indexes of Meta.indexes are built concurrently by Django's own operation."""
@@ -470,13 +440,6 @@ class TestGuard(Laboratory):
         self.assertEqual(name, "zzz_simhash_guard")
         self.assertEqual(arguments.split("\\000"), ["mark", "4", "fingerprint", "Near to", "The tenant", ""])
 
-    def test_names_of_columns(self):
-        """A name that is no field is the name of a column."""
-        self.forwards(Attach("Text", "body", prefix="Other"))
-        self.forwards(Guard("Text", "skip", fingerprint="Other", resemblance=0.5))
-        ((_, arguments),) = self.triggers()
-        self.assertEqual(arguments.split("\\000")[:3], ["skip", "10 radii 1,1,1,1 resemblance 0.5", "Other"])
-
     def test_radii(self):
         for radii, criterion in ([], "6 resemblance 0.89"), ((0, 0, -1, 1), "10 radii 0,0,-1,1 resemblance 0.89"):
             done = self.forwards(Guard("Text", fingerprint="fingerprint", radii=radii))
@@ -514,42 +477,6 @@ class TestGuard(Laboratory):
             self.backwards(step)
         self.assertEqual(self.triggers(), before)
 
-    def test_new_model(self):
-        """A migration may create a model and guard it: the indexes are created first, those of other models last."""
-        indexes = simhash_indexes("fingerprint", name="new")
-        new = migrations.CreateModel(
-            "New",
-            [KEY, ("body", models.TextField()), ("fingerprint", generated()), ("slug", models.SlugField())],
-            {"indexes": [models.Index(fields=["slug"], name="new_slug"), *indexes]},
-        )
-        other = migrations.CreateModel(
-            "Other", [KEY, ("new", models.ForeignKey(f"{APP}.new", on_delete=models.CASCADE))]
-        )
-        guard = Guard("New", fingerprint="fingerprint")
-        printed = []
-        for collect_sql in True, False:
-            before = self.state
-            with connection.schema_editor(collect_sql=collect_sql) as editor:
-                for operation in new, other, guard:
-                    after = before.clone()
-                    operation.state_forwards(APP, after)
-                    operation.database_forwards(APP, editor, before, after)
-                    before = after
-            printed += getattr(editor, "collected_sql", [])
-        self.addCleanup(self.execute, f"DROP TABLE {APP}_new, {APP}_other")
-        guarded = next(number for number, line in enumerate(printed) if "simhash_guard" in line)
-        self.assertEqual(sum("simhash_block" in line for line in printed[:guarded]), 4)
-        self.assertEqual(sum(f'"{APP}_other"' in line and "INDEX" in line for line in printed[guarded:]), 1)
-        count = f"SELECT count(*) FROM pg_index WHERE indrelid = '{APP}_new'::regclass"
-        self.assertEqual(self.execute(count), [(8,)])
-        after.apps.get_model(APP, "New").objects.create(body=TEXT)
-        with self.assertRaises(IntegrityError):
-            after.apps.get_model(APP, "New").objects.create(body=NEAR)
-
-    def test_without_fingerprint(self):
-        with self.assertRaisesMessage(DatabaseError, 'column "simhash" of relation "Texts of it" does not exist'):
-            self.forwards(Guard("Text"))
-
     def test_wrong_action(self):
         with self.assertRaisesMessage(DatabaseError, "drop"):
             self.forwards(Guard("Text", "drop", fingerprint="fingerprint"))
@@ -579,25 +506,6 @@ class AllOperations(Laboratory):
                 self.assertEqual(len(connection.queries_log), before)
         self.assertNothing()
 
-    def test_other_databases(self):
-        """On another database than PostgreSQL, nothing happens, even if the router allows the model."""
-        for operation in OPERATIONS:
-            with self.subTest(operation), override_settings(DATABASE_ROUTERS=[]):
-                with connections["elsewhere"].schema_editor(collect_sql=True, atomic=False) as editor:
-                    operation.database_forwards(APP, editor, self.state, self.state)
-                    if not isinstance(operation, SimhashExtension):
-                        operation.database_backwards(APP, editor, self.state, self.state)
-                self.assertEqual(editor.collected_sql, [])
-
-    def test_list_of_fields(self):
-        for operation in (
-            Attach("Text", "body", scope="tenant"),
-            IndexConcurrently("Text", "near", scope="tenant"),
-            Guard("Text", scope="tenant"),
-        ):
-            with self.assertRaisesMessage(ValueError, "A list of fields is expected: ['tenant'], not 'tenant'."):
-                self.forwards(operation, atomic=False)
-
     def test_written_and_read(self):
         """squashmigrations writes operations with all arguments."""
         for operation in OPERATIONS:
@@ -626,46 +534,6 @@ class AllOperations(Laboratory):
             ],
         )
 
-    def test_exported(self):
-        self.assertEqual(
-            {type(operation).__name__ for operation in OPERATIONS},
-            {name for name in pg_simhash.django.__all__ if issubclass_of_operation(name)},
-        )
-
-
-def issubclass_of_operation(name):
-    found = getattr(pg_simhash.django, name)
-    return isinstance(found, type) and issubclass(found, migrations.operations.base.Operation)
-
-
-class OtherApplication(Laboratory):
-    """Operations in a migration of one application on a model of another."""
-
-    def setUp(self):
-        super().setUp()
-        # The same state, seen from an application without models.
-        self.enterContext(mock.patch(f"{__name__}.APP", "workshop"))
-
-    def test_table(self):
-        done = [self.forwards(Attach(f"{OWNER}.Text", "body")), self.forwards(Guard(f"{OWNER}.Text"))]
-        self.assertEqual(done[1][0].describe(), f"Guard model {OWNER}.Text (reject)")
-        self.assertEqual(done[1][0].migration_name_fragment, "text_guard")
-        with connection.cursor() as cursor:
-            cursor.execute(f"""SELECT count(*) FROM pg_trigger WHERE tgrelid = '"{self.table}"'::regclass""")
-            self.assertEqual(cursor.fetchone(), (1,))
-        for operation in reversed(done):
-            self.backwards(operation)
-
-    def test_field(self):
-        done = self.forwards(Attach(f"{OWNER}.Text", "body", field="fingerprint"))
-        self.assertIn("fingerprint", self.state.models[OWNER, "text"].fields)
-        self.backwards(done)
-        self.assertNotIn("fingerprint", self.state.models[OWNER, "text"].fields)
-
-    def test_missing(self):
-        with self.assertRaises(LookupError):
-            self.forwards(Attach("Text", "body"))
-
 
 class Squashing(Laboratory):
     def optimize(self, *operations):
@@ -683,22 +551,3 @@ class Squashing(Laboratory):
             elsewhere = [do("Text", "body"), undo("Other", "body")]
             self.assertEqual(self.optimize(*elsewhere), elsewhere)
 
-    def test_order_is_kept(self):
-        """No operation on a model moves before or after an operation of the extension on the same model."""
-        text = migrations.CreateModel("Text", [KEY, ("body", models.TextField())])
-        field = migrations.AddField("Text", "title", models.TextField())
-        for operation in OPERATIONS[1:]:
-            self.assertEqual(self.optimize(text, operation, field), [text, operation, field])
-
-    def test_other_models_pass(self):
-        other = migrations.CreateModel("Other", [KEY])
-        field = migrations.AddField("Other", "title", models.TextField())
-        for operation in OPERATIONS[1:]:
-            self.assertEqual(len(self.optimize(other, operation, field)), 2)
-
-    def test_model_of_other_application(self):
-        """Operations on it stay where they are, whatever the model's application."""
-        operations = [Attach("other.Text", "body"), Detach("other.text", "body")]
-        self.assertEqual(self.optimize(*operations), [])
-        unlike = [Attach("other.Text", "body"), Detach("Text", "body")]
-        self.assertEqual(self.optimize(*unlike), unlike)

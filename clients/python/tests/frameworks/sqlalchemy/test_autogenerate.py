@@ -2,20 +2,17 @@
 
 import logging
 
-import database
 import sqlalchemy
 from alembic.autogenerate import compare_metadata, produce_migrations, render_python_code
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from database import DatabaseTest
-from psycopg.types.json import Jsonb
 from sqlalchemy import (
     BigInteger,
     Column,
     Computed,
     FetchedValue,
     Identity,
-    Index,
     Integer,
     MetaData,
     String,
@@ -26,8 +23,6 @@ from sqlalchemy import (
 
 from pg_simhash.alembic import include_object
 from pg_simhash.sqlalchemy import block, block_indexes, simhash
-
-LONG = "a_name_of_a_table_that_leaves_no_room_for_the_rest_of_names_"
 
 
 def columns_after_id():
@@ -94,52 +89,10 @@ class Attached(AutogenerateTest):
         ]
         self.check_clean(notes(fingerprint(), *blocks))
 
-    def test_written_by_hand(self):
-        self.attach()
-        for written in "simhash(body)", "simhash( body )", 'public.simhash("body")', "(simhash((body)::text))":
-            with self.subTest(written):
-                self.check_clean(notes(generated(written)))
-
-    def test_fetched(self):
-        """The model need not repeat how the server computes the column."""
-        self.attach()
-        self.check_clean(notes(Column("simhash", BigInteger, FetchedValue())))
-
     def test_options(self):
         self.attach(""", options => '{"tokens": "words", "weights": {"it''s": 0.5, "a": 1}, "ngram": 2}'""")
         self.check_clean(notes())
         self.check_clean(notes(fingerprint(ngram=2, tokens="words", weights={"it's": 0.5, "a": 1})))
-
-    def test_strange_options(self):
-        """Features with characters that SQL and SQLAlchemy may take for something else."""
-        weights = {"100%s": 0.5, ":a b": 1, 'c":d': 0.25, "e\\": 0, "it''s": 1, "f::text": 1}
-        with database.connect() as connection:
-            notes().create(self.engine)
-            connection.execute(
-                "SELECT simhash_attach('notes', 'body', options => jsonb_build_object('weights', %s::jsonb))",
-                [Jsonb(weights)],
-            )
-        self.check_clean(notes(fingerprint(weights=weights)))
-        with self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
-            self.assertEqual(self.differences(notes(fingerprint(weights={**weights, "e\\": 1}))), [])
-
-    def test_varchar(self):
-        self.attach(source="title")
-        self.check_clean(notes(generated(simhash(column("title")))))
-
-    def test_prefix(self):
-        self.attach(", prefix => 'Of the body', blocks => 3")
-        self.check_clean(notes())
-        self.check_clean(notes(generated(simhash(column("body")), name="Of the body")))
-
-    def test_two_layouts(self):
-        self.attach()
-        self.execute("SELECT simhash_attach('notes', 'simhash', blocks => 2, prefix => 'halves')")
-        self.check_clean(notes(fingerprint()))
-
-    def test_plain_indexes(self):
-        self.attach(", covering => false")
-        self.check_clean(notes())
 
     def test_scope(self):
         self.attach(", scope => '{tenant_id}'")
@@ -150,15 +103,6 @@ class Attached(AutogenerateTest):
         self.attach(", columns => false")
         self.check_clean(notes())
         self.check_clean(notes(fingerprint()))
-
-    def test_no_columns_with_scope(self):
-        self.attach(", columns => false, scope => '{tenant_id,title}', blocks => 3, prefix => 'fp'")
-        self.check_clean(notes())
-
-    def test_guard(self):
-        self.attach()
-        self.execute("SELECT simhash_guard('notes')")
-        self.check_clean(notes())
 
     def test_other_schema(self):
         """The table is in a schema with a strange name, and so is the extension, which is not on the search path."""
@@ -215,81 +159,6 @@ class Attached(AutogenerateTest):
         another.create(self.engine)
         self.assertEqual(self.differences(another), [("remove_table", "notes")])
 
-    def test_detached(self):
-        """The filter hides nothing that is missing in the database."""
-        notes().create(self.engine)
-        self.assertEqual(self.differences(notes(fingerprint())), [("add_column", "simhash")])
-
-    def test_long_names(self):
-        """PostgreSQL shortens the names of the indexes."""
-        self.attach(table=LONG)
-        self.attach(table=LONG, arguments=", columns => false, prefix => 'fingerprint'")
-        self.check_clean(notes(name=LONG))
-
-    def test_reflection(self):
-        self.attach(", options => '{\"ngram\": 2}'")
-        reflected = Table("notes", MetaData(), autoload_with=self.engine)
-        self.assertEqual(
-            [column.name for column in reflected.c if column.name.startswith("simhash")],
-            ["simhash", *(f"simhash_block{number}" for number in range(4))],
-        )
-        self.assertIsInstance(reflected.c.simhash.type, BigInteger)
-        self.assertEqual(str(reflected.c.simhash.computed.sqltext), """simhash(body, '{"ngram": 2}'::jsonb)""")
-        self.assertTrue(reflected.c.simhash.computed.persisted)
-        with self.engine.begin() as connection:
-            connection.execute(sqlalchemy.insert(reflected).values(body="a b c"))
-            found = connection.scalar(sqlalchemy.select(reflected.c.simhash == simhash("a b c", ngram=2)))
-            self.assertIs(found, True)
-
-
-class Online(AutogenerateTest):
-    """The layout of simhash_attach_online and simhash_index_commands."""
-
-    def setUp(self):
-        super().setUp()
-        notes().create(self.engine)
-        self.execute("SELECT simhash_attach_online('notes', 'body')")
-        self.execute("CALL simhash_fill('notes')")
-        for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
-            self.execute(command)
-
-    def test_not_in_the_model(self):
-        self.check_clean(notes())
-
-    def test_in_the_model(self):
-        for modelled in Column("simhash", BigInteger), Column("simhash", BigInteger, FetchedValue()):
-            with self.subTest(repr(modelled)):
-                self.check_clean(notes(modelled))
-
-    def test_generated_in_the_model(self):
-        with self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
-            self.assertEqual(self.differences(notes(fingerprint())), [])
-
-    def test_layouts(self):
-        for command in (
-            "SELECT simhash_index_commands('notes', blocks => 2)",
-            "SELECT simhash_index_commands('notes', scope => '{tenant_id}', blocks => 3)",
-        ):
-            for (index,) in self.execute(command):
-                self.execute(index)
-        self.check_clean(notes())
-
-    def test_interrupted(self):
-        """What an interrupted REINDEX CONCURRENTLY leaves is left to simhash_index_commands."""
-        self.execute("ALTER INDEX notes_simhash_block0_idx RENAME TO notes_simhash_block0_idx_ccnew1")
-        self.check_clean(notes())
-
-    def test_renamed_table(self):
-        self.execute("ALTER TABLE notes RENAME TO renamed")
-        self.check_clean(notes(name="renamed"))
-
-    def test_reflection(self):
-        reflected = MetaData()
-        reflected.reflect(self.engine)
-        indexes = {index.name: str(*index.expressions) for index in reflected.tables["notes"].indexes}
-        names = [f"notes_simhash_block{number}_idx" for number in range(4)]
-        self.assertEqual(indexes, {name: f"simhash_block(simhash, {number}, 4)" for number, name in enumerate(names)})
-
 
 class Modelled(AutogenerateTest):
     """Generated columns and expression indexes that the model declares, without simhash_attach."""
@@ -327,23 +196,6 @@ class Modelled(AutogenerateTest):
                 self.assertEqual(self.differences(table, include=None), [])
                 table.metadata.drop_all(self.engine)
 
-    def test_migrated(self):
-        for number, table in enumerate(self.models()):
-            with self.subTest(number):
-                code = self.migrate(table)
-                self.assertIn("sa.literal_column('simhash_block(simhash, 1", code)
-                self.assertEqual(self.differences(table), [])
-                self.assertEqual(self.differences(table, include=None), [])
-                self.execute("DROP TABLE notes")
-
-    def test_added(self):
-        """To a table that is there, and taken away again."""
-        notes().create(self.engine)
-        self.migrate(self.model())
-        self.assertEqual(self.differences(self.model(), include=None), [])
-        self.migrate(notes())
-        self.assertEqual(self.differences(notes(), include=None), [])
-
     def test_removed_from_the_model(self):
         """Only what simhash_attach made stays: a column and indexes of the model are dropped with it."""
         self.model().create(self.engine)
@@ -358,24 +210,6 @@ class Modelled(AutogenerateTest):
         for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
             self.execute(command)
         self.check_clean(table)
-
-    def test_both(self):
-        """Indexes of the model that simhash_index_commands made under these names are not made again."""
-        table = notes(fingerprint())
-        table.create(self.engine)
-        for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
-            self.execute(command)
-        for number in range(4):
-            Index(f"notes_simhash_block{number}_idx", block(table.c.simhash, number), postgresql_include=["simhash"])
-        self.check_clean(table)
-
-    def test_changed_index(self):
-        """Another layout under the same name is a change."""
-        self.model(name="by").create(self.engine)
-        names = [f"by_block{number}" for number in range(4)]
-        expected = [(change, name) for change in ("add_index", "remove_index") for name in names[:3]]
-        expected.append(("remove_index", "by_block3"))
-        self.assertEqual(self.differences(self.model(3, name="by")), expected)
 
 
 class Partitioned(AutogenerateTest):

@@ -7,27 +7,19 @@ import database
 import sqlalchemy
 from database import NEAR, OTHER, TEXT, THIRD, DatabaseTest, Document
 from psycopg import sql
-from psycopg.types.json import Jsonb
 from sqlalchemy import (
     BigInteger,
     Column,
     Computed,
-    Index,
-    Integer,
     MetaData,
     Table,
     Text,
     column,
-    func,
     literal,
-    literal_column,
     null,
-    orm,
     select,
-    text,
 )
 from sqlalchemy.dialects.postgresql import asyncpg
-from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from pg_simhash.sqlalchemy import (
@@ -68,20 +60,6 @@ class Values(DatabaseTest):
         self.assertEqual(self.value(simhash(TEXT, ngram=2, tokens="words")), expected)
         self.assertNotEqual(expected, self.value(simhash(TEXT)))
 
-    def test_strange_options(self):
-        expected = self.server("simhash('a b', jsonb_build_object('weights', %s::jsonb))", Jsonb(STRANGE))
-        self.assertEqual(self.value(simhash("a b", weights=STRANGE)), expected)
-
-    def test_features(self):
-        expected = self.server("simhash(ARRAY['a', 'b', 'c'])")
-        self.assertEqual(self.value(simhash(["a", "b", "c"])), expected)
-        expected = self.server("simhash(ARRAY['a', 'b'], ARRAY[1, 2.5])")
-        self.assertEqual(self.value(simhash(["a", "b"], [1, 2.5])), expected)
-        weights = literal_column("'{1,2.5}'::double precision[]")
-        self.assertEqual(self.value(simhash(["a", "b"], weights)), expected)
-        expected = self.server("simhash('a b'::tsvector)")
-        self.assertEqual(self.value(simhash(func.array_to_tsvector(text("ARRAY['a', 'b']")))), expected)
-
     def test_distances(self):
         for a, b, bits in (0, 0, 0), (-1, 0, 64), (-(2**63), 2**63 - 1, 64), (2**62, 1, 2):
             with self.subTest(a=a, b=b):
@@ -94,22 +72,11 @@ class Values(DatabaseTest):
         self.assertIsNone(self.value(near(null(), 1)))
         self.assertEqual([self.value(near(0, query)) for query in (7, 15)], [True, False])
 
-    def test_precedence(self):
-        self.assertEqual(self.value(distance(3, 0) + 1), 3)
-        self.assertIs(self.value(distance(3, 0) <= 1), False)
-        self.assertIs(self.value(~near(3, 0, 1)), True)
-
     def test_resemblance(self):
         self.assertEqual(self.value(resemblance(TEXT, NEAR)), self.server("simhash_resemblance(%s, %s)", TEXT, NEAR))
         expected = self.server("""simhash_resemblance(%s, %s, '{"ngram": 3}')""", TEXT, NEAR)
         self.assertEqual(self.value(resemblance(TEXT, NEAR, ngram=3)), expected)
         self.assertIsNone(self.value(resemblance(None, TEXT)))
-
-    def test_block(self):
-        for blocks in 2, 3, 4, 8:
-            for number in range(blocks):
-                expected = self.server(f"simhash_block(4868664287543311633, {number}, {blocks})")
-                self.assertEqual(self.value(block(4868664287543311633, number, blocks)), expected)
 
 
 class Sql(unittest.TestCase):
@@ -141,42 +108,6 @@ class Sql(unittest.TestCase):
                 for number in range(4)
             ],
         )
-
-    def test_block_indexes_with_scope(self):
-        table = self.table(Column("tenant", Integer), Column("Kind", Text))
-        indexes = block_indexes(table.c.simhash, 2, scope=[table.c.tenant, table.c.Kind], covering=False)
-        self.assertEqual(
-            [rendered(CreateIndex(index)) for index in indexes],
-            [
-                f'CREATE INDEX ix_notes_simhash_2_block{number} ON notes (tenant, "Kind",'
-                f" simhash_block(simhash, {number}, 2))"
-                for number in range(2)
-            ],
-        )
-
-    def test_names(self):
-        table = self.table()
-        names = [index.name for index in block_indexes(table.c.simhash, 3, name="by")]
-        self.assertEqual(names, ["by_block0", "by_block1", "by_block2"])
-
-    def test_no_table(self):
-        with self.assertRaisesRegex(ArgumentError, "block_indexes needs a column of a table"):
-            block_indexes(Column("simhash", BigInteger))
-
-    def test_mapped_column(self):
-        """In the body of a class, a mapped column stands for its column."""
-
-        class Note(orm.declarative_base()):
-            __tablename__ = "notes"
-            id = orm.mapped_column(BigInteger, primary_key=True)
-            body = orm.mapped_column(Text)
-            fingerprint = orm.mapped_column(BigInteger, Computed(simhash(body, ngram=2), persisted=True))
-            __table_args__ = (Index("by_block", block(fingerprint, 0)),)
-
-        created = rendered(CreateTable(Note.__table__))
-        self.assertIn("""GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}'::jsonb)) STORED""", created)
-        (index,) = Note.__table__.indexes
-        self.assertEqual(rendered(CreateIndex(index)), "CREATE INDEX by_block ON notes (simhash_block(fingerprint, 0))")
 
     def test_computed(self):
         table = Table(
@@ -219,13 +150,6 @@ class Psycopg(SearchTest):
                 with self.subTest(name):
                     self.assertEqual(connection.scalars(search).all(), [1, 2])
 
-    def test_number(self):
-        """The query is an integer of the application."""
-        with self.engine.connect() as connection:
-            for k, found in (3, [1, 2]), (64, [1, 2, 3, 4]):
-                search = select(Document.id).where(near(Document.simhash, self.fingerprint, k)).order_by(Document.id)
-                self.assertEqual(connection.scalars(search).all(), found)
-
     def test_plans(self):
         """Statements that are prepared search by the indexes too, with a plan for any parameters."""
         numbers = {
@@ -244,40 +168,6 @@ class Psycopg(SearchTest):
                 plan = "\n".join(line for (line,) in connection.execute(execute))
                 self.assertIn("Custom Scan (SimhashScan) on documents", plan)
                 self.assertIn("$1", plan)
-
-    def test_join(self):
-        other = orm.aliased(Document)
-        pairs = (
-            select(Document.id, other.id)
-            .join(other, near(other.simhash, Document.simhash) & (other.id > Document.id))
-            .order_by(Document.id, other.id)
-        )
-        with self.engine.connect() as connection:
-            self.assertEqual([tuple(pair) for pair in connection.execute(pairs)], [(1, 2)])
-
-    def test_columns(self):
-        """Attributes of a mapped class are arguments of every function."""
-        body, fingerprint = Document.body, Document.simhash
-        same = (
-            (simhash(body) == fingerprint)
-            & near(fingerprint, fingerprint, 0)
-            & (distance(fingerprint, fingerprint) == hamming(fingerprint, fingerprint))
-            & (resemblance(body, body) == 1)
-            & (block(fingerprint, 0) == block(simhash(body), 0))
-        )
-        with self.engine.connect() as connection:
-            self.assertEqual(connection.scalars(select(Document.id).where(same)).all(), [1, 2, 3, 4])
-
-    def test_verified(self):
-        like = select(Document.id).where(near(Document.simhash, QUERY, 8), resemblance(Document.body, TEXT) >= 0.999)
-        with self.engine.connect() as connection:
-            self.assertEqual(connection.scalars(like).all(), [1])
-
-    def test_subquery(self):
-        query = select(Document.simhash).where(Document.id == 1).scalar_subquery()
-        search = select(Document.id).where(near(Document.simhash, query)).order_by(Document.id)
-        with self.engine.connect() as connection:
-            self.assertEqual(connection.scalars(search).all(), [1, 2])
 
 
 class Asyncpg(SearchTest):
@@ -302,18 +192,5 @@ class Asyncpg(SearchTest):
                     search = select(Document.id).where(near(Document.simhash, query, k)).order_by(Document.id)
                     expected = [1, 2, 3, 4] if k == 64 else [1, 2] if query == self.fingerprint else []
                     self.assertEqual((await connection.scalars(search)).all(), expected)
-
-        self.run_with(use)
-
-    def test_values(self):
-        async def use(connection):
-            for expression, expected in (
-                (hamming([1, -1], [0, 0]), 65),
-                (distance(-1, 0), 64),
-                (resemblance("a b c", "a b c d"), 0.75),
-                (simhash(["a", "b"], [1, 2.5]) == simhash(func.array_append(["a"], "b"), [1, 2.5]), True),
-                (simhash(TEXT), self.fingerprint),
-            ):
-                self.assertEqual(await connection.scalar(select(expression)), expected)
 
         self.run_with(use)

@@ -42,18 +42,6 @@ class Psycopg(GuardedTest):
         with self.assertRaises(AttributeError):
             near.distance = 0
 
-    def test_copy(self):
-        def copy(connection):
-            with connection.cursor().copy("COPY documents (body) FROM STDIN") as copy:
-                copy.write_row((OTHER,))
-                copy.write_row((NEAR,))
-
-        self.assertEqual(near_duplicate(self.rejected(copy)), self.near_row())
-
-    def test_executemany(self):
-        error = self.rejected(lambda connection: connection.cursor().executemany(INSERT, [(OTHER,), (NEAR,)]))
-        self.assertEqual(near_duplicate(error), self.near_row())
-
     def test_wrapped(self):
         """An error that was raised from that of the driver, as Django raises it."""
         reason = self.rejected()
@@ -146,12 +134,6 @@ class Asyncpg(GuardedTest):
     def test_execute(self):
         self.check(lambda connection: connection.execute(ASYNC_INSERT, NEAR))
 
-    def test_executemany(self):
-        self.check(lambda connection: connection.executemany(ASYNC_INSERT, [(OTHER,), (NEAR,)]))
-
-    def test_copy(self):
-        self.check(lambda connection: connection.copy_records_to_table("documents", **COPIED))
-
     def test_savepoint(self):
         async def use(connection):
             async with connection.transaction():
@@ -204,18 +186,3 @@ class AsyncpgSkip(GuardedTest):
         status = self.run_with(lambda connection: connection.copy_records_to_table("documents", **COPIED))
         self.assertEqual(status, "COPY 1")
         self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])
-
-
-class AsyncpgMark(GuardedTest):
-    action = "mark"
-
-    run_with = Asyncpg.run_with
-
-    def test_returning(self):
-        row = self.run_with(lambda connection: connection.fetchrow(f"{ASYNC_INSERT} RETURNING id, near", NEAR))
-        self.assertEqual(tuple(row), (2, 1))
-
-    def test_copy(self):
-        status = self.run_with(lambda connection: connection.copy_records_to_table("documents", **COPIED))
-        self.assertEqual(status, "COPY 2")
-        self.assertEqual(self.stored()[1:], [(2, None, "OTHER", None), (3, None, "NEAR", 1)])

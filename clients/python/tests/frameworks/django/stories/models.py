@@ -43,11 +43,6 @@ class SkippedNote(models.Model):
     body = models.TextField()
 
 
-class Comment(models.Model):
-    story = models.ForeignKey(FreeStory, on_delete=models.CASCADE)
-    text = models.TextField()
-
-
 class Tenant(models.Model):
     name = models.TextField()
 

@@ -60,14 +60,6 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.CreateModel(
-            "Comment",
-            [
-                key(),
-                ("text", models.TextField()),
-                ("story", models.ForeignKey("stories.freestory", on_delete=models.CASCADE)),
-            ],
-        ),
-        migrations.CreateModel(
             "QuotedStory",
             [
                 key(),
