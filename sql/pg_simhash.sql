@@ -298,6 +298,13 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer, integer[]) IS
     'whether two fingerprints differ in at most max_distance bits, and some block in at most as many as its radius; a table with these blocks indexed is searched by them';
 
+-- Two texts take as long as two fingerprints, and two comparisons.
+CREATE FUNCTION simhash_near(a text, b text, criterion jsonb DEFAULT '{}') RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_near_texts_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600 SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_near(text, text, jsonb) IS
+    'whether two texts are near-duplicates by a criterion; a table with indexed blocks of their fingerprints is searched by them';
+
 -- Attach ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(

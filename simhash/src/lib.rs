@@ -19,6 +19,7 @@
 // The documentation of a module also guides readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
+pub mod criterion;
 pub mod distance;
 pub mod error;
 pub mod fingerprint;

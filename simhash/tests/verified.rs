@@ -10,11 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use oracle::{Row, clusters, duplicates};
 use proptest::prelude::*;
 use proptest::sample::select;
+use simhash::criterion::Criterion;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
-use simhash::pairs::{Component, Confirmed, Criterion, Kept, Phase, Progress, Rows, Verification};
+use simhash::pairs::{Component, Confirmed, Kept, Phase, Progress, Rows, Verification};
 use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 

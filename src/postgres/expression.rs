@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, NodeTag, Oid};
-use pgrx::{AnyArray, FromDatum};
+use pgrx::{AnyArray, FromDatum, IntoDatum};
 
 use super::catalog::relation::Relation;
+use super::json::RawJsonb;
 use super::list::nodes;
 use super::text::{RawText, from_server};
 
@@ -200,6 +201,13 @@ impl Expression {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
     }
 
+    /// The content of a constant of type `jsonb` that is not NULL.
+    pub fn jsonb<'a>(self) -> Option<RawJsonb<'a>> {
+        let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::JSONBOID)?;
+        // SAFETY: the constant is a jsonb, and lives as long as the expression.
+        unsafe { RawJsonb::from_datum(datum, false) }
+    }
+
     /// Whether this is the constant `true`.
     pub fn is_true(self) -> bool {
         self.constant() == Some((pg_sys::BOOLOID, pg_sys::Datum::from(true)))
@@ -236,6 +244,31 @@ impl Expression {
         let (of_type, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4ARRAYOID)?;
         // SAFETY: the constant is an array, and is not NULL.
         unsafe { AnyArray::from_polymorphic_datum(datum, false, of_type) }
+    }
+
+    /// A constant of type `integer`.
+    pub fn of_integer(value: i32) -> Option<Self> {
+        // SAFETY: an integer has 4 bytes, and is passed by value.
+        unsafe { Self::new(pg_sys::makeConst(pg_sys::INT4OID, -1, Oid::INVALID, 4, value.into(), false, true)) }
+    }
+
+    /// A constant of type `integer[]`.
+    pub fn integers(values: &[i32]) -> Option<Self> {
+        let array = values.into_datum()?;
+        // SAFETY: the array is a varlena in the current memory context, and is passed by reference.
+        unsafe { Self::new(pg_sys::makeConst(pg_sys::INT4ARRAYOID, -1, Oid::INVALID, -1, array, false, false)) }
+    }
+
+    /// A copy of a function call with another first argument of the same type.
+    pub fn with_first_argument(self, argument: Self) -> Option<Self> {
+        let copy = self.copy();
+        let call = copy.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
+        // SAFETY: the copy is a valid FuncExpr, and nothing else refers to it.
+        unsafe {
+            let first = pg_sys::list_nth_cell((*call.as_ptr()).args, 0);
+            (*first).ptr_value = argument.as_ptr().cast();
+        }
+        Some(copy)
     }
 
     /// The type and the value of a constant that is not NULL.

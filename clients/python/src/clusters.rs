@@ -6,7 +6,8 @@ use pyo3::types::PyDict;
 use simhash::error::Error;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
-use simhash::pairs::{Confirmed, Criterion, Rows, Verification, clusters as clusters_of};
+use simhash::criterion::Criterion;
+use simhash::pairs::{Confirmed, Rows, Verification, clusters as clusters_of};
 use simhash::search::nearness::Nearness;
 
 use crate::arguments::{check_distance, check_radii, check_resemblance};

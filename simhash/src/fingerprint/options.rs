@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::weight_map::WeightMap;
 use super::weights::{UNITS, log};
+use crate::criterion::CriterionDocument;
 use crate::error::{Error, shorten};
 use crate::text::shingle::MAX_NGRAM;
 
@@ -103,6 +104,15 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The keys of an options document.
+    pub const KEYS: [&str; 9] =
+        ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "numbers"];
+
+    /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
+    pub fn makes_same_fingerprints(&self, other: &Self) -> bool {
+        Self { numbers: other.numbers, ..self.clone() } == *other
+    }
+
     /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
     pub(super) fn is_plain_set(&self) -> bool {
         self.weight == Weight::Set && self.top.is_none() && self.weights.is_none()
@@ -162,53 +172,51 @@ impl Options {
     /// Reads an options document: a JSON object with any of its keys. If a key is given twice, the last value
     /// counts. Numbers are compared by value: 2 and 2.0 are the same. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
-        let value: &RawValue = read_json(document)?;
-        if !value.get().starts_with('{') {
-            return Err(InvalidOptions::NotAnObject);
-        }
-        let object: BTreeMap<String, &RawValue> = read_json(document)?;
         let mut options = Self::default();
-        for (key, value) in object {
-            let value = value.get();
-            let read = match key.as_str() {
-                "tokens" => read_name(value)?.map(|tokens| options.tokens = tokens).ok_or(TOKENS),
-                "ngram" => whole(value)
-                    .and_then(|n| u8::try_from(n).ok())
-                    .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
-                    .map(|n| options.ngram = Some(n))
-                    .ok_or("an integer from 1 to 16"),
-                "weight" => {
-                    read_name(value)?.map(|weight| options.weight = weight).ok_or("one of \"set\", \"log\", \"tf\"")
-                }
-                "case_fold" => {
-                    serde_json::from_str(value).map(|fold| options.case_fold = fold).or(Err("true or false"))
-                }
-                "top" => whole(value)
-                    .and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?))
-                    .map(|top| options.top = Some(top))
-                    .ok_or("an integer from 1 to 4294967295"),
-                "seed" => {
-                    whole(value).map(|seed| options.seed = seed).ok_or("an integer from 0 to 18446744073709551615")
-                }
-                "markup" => read_name(value)?.map(|markup| options.markup = Some(markup)).ok_or("\"html\""),
-                "numbers" => {
-                    read_name(value)?.map(|numbers| options.numbers = numbers).ok_or("one of \"any\", \"same\"")
-                }
-                // Keys come in byte order: what else decides how features are normalised and hashed has been read.
-                "weights" => {
-                    options.weights = read_weights(key, value, &options)?.map(Arc::new);
-                    continue;
-                }
-                _ => return Err(InvalidOptions::UnknownKey(key)),
-            };
-            if let Err(allowed) = read {
-                let mut written = String::new();
-                write(value, &mut written)?;
-                return Err(InvalidOptions::Value { key, value: written, allowed });
-            }
+        for (key, value) in members(document)? {
+            options.set(key, value.get())?;
         }
         Ok(options)
     }
+
+    /// Sets the option of this key, whose value is JSON. Keys come in byte order: the weights are read after what decides
+    /// how features are normalised and hashed.
+    pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
+        let read = match key.as_str() {
+            "tokens" => read_name(value)?.map(|tokens| self.tokens = tokens).ok_or(TOKENS),
+            "ngram" => whole(value)
+                .and_then(|n| u8::try_from(n).ok())
+                .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
+                .map(|n| self.ngram = Some(n))
+                .ok_or("an integer from 1 to 16"),
+            "weight" => read_name(value)?.map(|weight| self.weight = weight).ok_or("one of \"set\", \"log\", \"tf\""),
+            "case_fold" => serde_json::from_str(value).map(|fold| self.case_fold = fold).or(Err("true or false")),
+            "top" => whole(value)
+                .and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?))
+                .map(|top| self.top = Some(top))
+                .ok_or("an integer from 1 to 4294967295"),
+            "seed" => whole(value).map(|seed| self.seed = seed).ok_or("an integer from 0 to 18446744073709551615"),
+            "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\""),
+            "numbers" => read_name(value)?.map(|numbers| self.numbers = numbers).ok_or("one of \"any\", \"same\""),
+            // Keys come in byte order: what else decides how features are normalised and hashed has been read.
+            "weights" => {
+                self.weights = read_weights(key, value, self)?.map(Arc::new);
+                return Ok(());
+            }
+            own if CriterionDocument::OWN_KEYS.contains(&own) => return Err(InvalidOptions::OfCriterion(key)),
+            _ => return Err(InvalidOptions::UnknownKey(key)),
+        };
+        read.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))
+    }
+}
+
+/// The members of the JSON object that a document is, in the byte order of their keys.
+pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, InvalidOptions> {
+    let value: &RawValue = read_json(document)?;
+    if !value.get().starts_with('{') {
+        return Err(InvalidOptions::NotAnObject);
+    }
+    read_json(document)
 }
 
 /// What the option `tokens` may be.
@@ -427,6 +435,10 @@ pub enum InvalidOptions {
     NotAnObject,
     /// The object has this key, which is no option.
     UnknownKey(String),
+    /// The object has this key, which belongs to a criterion.
+    OfCriterion(String),
+    /// The object is a criterion, and has this key, which belongs to none.
+    UnknownInCriterion(String),
     /// A key has a wrong value, as an error message shows it: only the start of a long value.
     Value {
         /// The option.
@@ -445,9 +457,22 @@ impl From<Error> for InvalidOptions {
 }
 
 impl InvalidOptions {
-    /// The keys of the options, for a hint.
-    pub const KEYS: &str =
-        "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\", \"markup\", \"numbers\"";
+    /// A wrong value of a key.
+    pub(crate) fn wrong_value(key: String, value: &str, allowed: &'static str) -> Self {
+        let mut written = String::new();
+        match write(value, &mut written) {
+            Ok(()) => Self::Value { key, value: written, allowed },
+            Err(error) => error,
+        }
+    }
+
+    /// The same, if the options are part of a criterion.
+    pub(crate) fn in_criterion(self) -> Self {
+        match self {
+            Self::UnknownKey(key) => Self::UnknownInCriterion(key),
+            other => other,
+        }
+    }
 
     /// What more is known, as a sentence.
     pub fn detail(&self) -> Option<String> {
@@ -461,8 +486,14 @@ impl InvalidOptions {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Failed(_) | Self::Unreadable(_) => None,
-            Self::NotAnObject => Some(format!("Its keys may be {}.", Self::KEYS)),
-            Self::UnknownKey(_) => Some(format!("The options are {}.", Self::KEYS)),
+            Self::NotAnObject => Some(format!("Its keys may be {}.", quoted(&Options::KEYS))),
+            Self::UnknownKey(_) => Some(format!("The options are {}.", quoted(&Options::KEYS))),
+            Self::OfCriterion(_) => {
+                Some("It belongs to a criterion, as of simhash_near(text, text, jsonb) and simhash_guard.".to_owned())
+            }
+            Self::UnknownInCriterion(_) => {
+                Some(format!("The keys of a criterion are {}.", quoted(&CriterionDocument::keys())))
+            }
             Self::Value { allowed, .. } => Some(format!("It must be {allowed}.")),
         }
     }
@@ -476,6 +507,8 @@ impl fmt::Display for InvalidOptions {
             Self::Unreadable(_) => write!(f, "simhash options cannot be read"),
             Self::NotAnObject => write!(f, "simhash options must be a JSON object"),
             Self::UnknownKey(key) => write!(f, "unknown simhash option \"{}\"", shorten(key)),
+            Self::OfCriterion(key) => write!(f, "\"{key}\" is no option of a fingerprint"),
+            Self::UnknownInCriterion(key) => write!(f, "unknown key \"{}\" of a criterion", shorten(key)),
             Self::Value { key, value, .. } => {
                 write!(f, "invalid value for simhash option \"{key}\": {}", shorten(value))
             }
@@ -484,6 +517,11 @@ impl fmt::Display for InvalidOptions {
 }
 
 impl std::error::Error for InvalidOptions {}
+
+/// Keys as a list in a hint.
+fn quoted(keys: &[&str]) -> String {
+    keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ")
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::criterion::Criterion;
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use super::memory::{push, resize};
 use super::search::PairSearch;
 use super::verification::{Component, ReadCandidate};
+use crate::criterion::Criterion;
 use crate::error::Error;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::compare::Kernel;
-use super::criterion::Criterion;
 use super::memory::push;
 use super::verification::{Component, ReadCandidate};
+use crate::criterion::Criterion;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};

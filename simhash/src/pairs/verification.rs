@@ -7,10 +7,10 @@
 //! that each pass completes at least one.
 
 use super::candidates::Candidates;
-use super::criterion::Criterion;
 use super::groups::{Rows, ascending};
 use super::memory::{push, resize};
 use super::progress::{Phase, Progress};
+use crate::criterion::Criterion;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};

@@ -1,9 +1,9 @@
 //! Verified clusters and duplicates as they are defined: every pair of rows is compared, by the texts themselves.
 
+use simhash::criterion::Criterion;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
-use simhash::pairs::Criterion;
 
 /// A row: its fingerprint and its text.
 pub type Row<'a> = (Option<u64>, Option<&'a str>);

@@ -158,12 +158,18 @@ impl BaseRelation {
     /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
     /// protect rows (as row-level security does) must be evaluated before it.
     pub fn conditions(&self) -> Vec<Condition> {
+        let all = self.all_conditions().into_iter();
+        all.filter(|condition| self.may_come_first(condition)).collect()
+    }
+
+    /// The conditions, including those that others must be evaluated before.
+    pub fn all_conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
             let own = conditions(self.rel().baserestrictinfo).into_iter();
             let joins = conditions(self.rel().joininfo).into_iter();
             let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
-            own.chain(joins).filter(|condition| self.may_come_first(condition)).collect()
+            own.chain(joins).collect()
         }
     }
 

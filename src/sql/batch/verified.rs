@@ -9,9 +9,10 @@ use postgres::error::{algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::decode;
 use postgres::window::Window;
+use simhash::criterion::Criterion;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
-use simhash::pairs::{Component, Criterion, Rows, Verification};
+use simhash::pairs::{Component, Rows, Verification};
 
 use super::progress::Reporter;
 use crate::sql::arguments::{check_distance, check_resemblance};

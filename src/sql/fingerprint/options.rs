@@ -1,4 +1,4 @@
-//! Conversion of the options document, `jsonb` or JSON as text, to [`Options`].
+//! Conversion of documents, `jsonb` or JSON as text, to [`Options`] and criteria.
 
 use std::cell::RefCell;
 
@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 use postgres::error::{algorithm_error, out_of_memory, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
+use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
@@ -18,15 +19,18 @@ pub enum OptionsDocument<'a> {
 }
 
 thread_local! {
-    /// The last documents and their options, the latest first. A query has few documents for all its rows: parsing one
-    /// again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than 1 us.
-    static CACHED: RefCell<Vec<CachedOptions>> = const { RefCell::new(Vec::new()) };
+    static OPTIONS: DocumentCache<Options> = const { DocumentCache(RefCell::new(Vec::new())) };
+    static CRITERIA: DocumentCache<CriterionDocument> = const { DocumentCache(RefCell::new(Vec::new())) };
 }
 
-struct CachedOptions {
+/// The last documents and what they say, the latest first. A query has few documents for all its rows: parsing one
+/// again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than 1 us.
+struct DocumentCache<T>(RefCell<Vec<CachedDocument<T>>>);
+
+struct CachedDocument<T> {
     is_jsonb: bool,
     document: Box<[u8]>,
-    options: Options,
+    meaning: T,
 }
 
 /// The longest document, in bytes: a thousand weights of long features.
@@ -39,38 +43,48 @@ const MAX_CACHED_DOCUMENTS: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
 pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorReport> {
-    let (OptionsDocument::Text(bytes) | OptionsDocument::Jsonb(bytes)) = document;
-    if bytes.len() > MAX_OPTIONS_BYTES {
-        let message = format!("simhash options are {} bytes long", bytes.len());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .set_detail(format!("At most {MAX_OPTIONS_BYTES} are read."))
-            .set_hint(format!("The options are {}.", InvalidOptions::KEYS)));
-    }
-    let is_jsonb = matches!(document, OptionsDocument::Jsonb(_));
-    let known = CACHED.with_borrow_mut(|last| {
-        let same = |known: &CachedOptions| known.is_jsonb == is_jsonb && *known.document == *bytes;
-        let position = last.iter().position(same)?;
-        last[..=position].rotate_right(1);
-        Some(last[0].options.clone())
-    });
-    if let Some(options) = known {
-        return Ok(options);
-    }
-    reserve_for_document(bytes.len());
-    let options = match document {
-        OptionsDocument::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
-        OptionsDocument::Jsonb(jsonb) => {
-            // SAFETY: an argument or a constant of type jsonb.
-            let json = unsafe { to_json(jsonb) };
-            parse(&json, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?
+    OPTIONS.with(|cache| cache.read(document, Options::from_json))
+}
+
+/// The criterion in a document; an error if it is invalid or the document is too long.
+pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
+    CRITERIA.with(|cache| cache.read(OptionsDocument::Jsonb(document), CriterionDocument::from_json))
+}
+
+impl<T: Clone> DocumentCache<T> {
+    fn read(
+        &self,
+        document: OptionsDocument<'_>,
+        from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
+    ) -> Result<T, ErrorReport> {
+        let (OptionsDocument::Text(bytes) | OptionsDocument::Jsonb(bytes)) = document;
+        if bytes.len() > MAX_OPTIONS_BYTES {
+            let message = format!("simhash options are {} bytes long", bytes.len());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+                .set_detail(format!("At most {MAX_OPTIONS_BYTES} are read.")));
         }
-    };
-    let cached = CachedOptions { is_jsonb, document: bytes.into(), options: options.clone() };
-    CACHED.with_borrow_mut(|last| {
+        let is_jsonb = matches!(document, OptionsDocument::Jsonb(_));
+        let mut last = self.0.borrow_mut();
+        let same = |known: &CachedDocument<T>| known.is_jsonb == is_jsonb && *known.document == *bytes;
+        if let Some(position) = last.iter().position(same) {
+            last[..=position].rotate_right(1);
+            return Ok(last[0].meaning.clone());
+        }
+        drop(last);
+        reserve_for_document(bytes.len());
+        let meaning = match document {
+            OptionsDocument::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, from_json)?,
+            OptionsDocument::Jsonb(jsonb) => {
+                // SAFETY: an argument or a constant of type jsonb.
+                let json = unsafe { to_json(jsonb) };
+                parse(&json, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, from_json)?
+            }
+        };
+        let mut last = self.0.borrow_mut();
         last.truncate(MAX_CACHED_DOCUMENTS - 1);
-        last.insert(0, cached);
-    });
-    Ok(options)
+        last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), meaning: meaning.clone() });
+        Ok(meaning)
+    }
 }
 
 /// Raises an error if there is not enough memory to read a document of so many bytes and to report what is wrong with
@@ -83,9 +97,13 @@ fn reserve_for_document(bytes: usize) {
 }
 
 /// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.
-fn parse(json: RawText<'_>, unreadable: PgSqlErrorCode) -> Result<Options, ErrorReport> {
+fn parse<T>(
+    json: RawText<'_>,
+    unreadable: PgSqlErrorCode,
+    from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
+) -> Result<T, ErrorReport> {
     let json = decode(json)?;
-    Options::from_json(&json).map_err(|invalid| {
+    from_json(&json).map_err(|invalid| {
         let is_unreadable = matches!(invalid, InvalidOptions::Unreadable(_));
         let error = invalid_options(invalid, unreadable);
         if is_unreadable && is_array_of_numbers(&json) {

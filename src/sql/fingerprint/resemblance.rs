@@ -1,4 +1,5 @@
-//! `simhash_resemblance`: the resemblance of two texts, which confirms near fingerprints or refutes them.
+//! `simhash_resemblance`: the resemblance of two texts, which confirms near fingerprints or refutes them. And whether
+//! two texts are near-duplicates, by both.
 //!
 //! Often one text is compared with many. So the features of one text are cached: of the text that was an argument of
 //! two consecutive calls or, without such a text, of the first argument. A later call with this text as either argument
@@ -11,10 +12,11 @@ use pgrx::prelude::*;
 use postgres::error::{algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, TextArgument, decode};
+use simhash::criterion::Criterion;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
 
-use super::fingerprint_cache::with_fingerprinter;
+use super::fingerprint_cache::{self, with_fingerprinter};
 use super::options::{OptionsDocument, read_options};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
@@ -22,11 +24,18 @@ const MAX_CACHED_FEATURE_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
 struct LastTexts {
-    /// The features of `text`.
-    prepared: Option<Prepared>,
+    /// What has been computed of `text`.
+    known: Option<KnownText>,
     text: CachedText,
     /// The other text of the last call.
     other: CachedText,
+}
+
+struct KnownText {
+    options: Options,
+    features: Option<Prepared>,
+    /// Its fingerprint, if that was computed; None in it for a text without a feature.
+    fingerprint: Option<Option<u64>>,
 }
 
 #[cfg(feature = "pg_test")]
@@ -46,35 +55,93 @@ fn simhash_resemblance(
     options: RawJsonb<'_>,
 ) -> Result<Option<f64>, ErrorReport> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    LAST_TEXTS.with_borrow_mut(|last| last.resemblance([a, b], &options))
+    LAST_TEXTS.with_borrow_mut(|last| {
+        last.compare([a, b], &options, |known, [text, other]| known.resemblance(text, other, 0.0))
+    })
+}
+
+/// Whether two texts are near-duplicates; None if one of them has no feature.
+pub fn are_near(
+    texts: [TextArgument<'_>; 2],
+    criterion: Criterion,
+    options: &Options,
+) -> Result<Option<bool>, ErrorReport> {
+    LAST_TEXTS.with_borrow_mut(|last| {
+        last.compare(texts, options, |known, [text, other]| {
+            let fingerprints = (known.fingerprint(text)?, fingerprint_cache::fingerprint(other, options)?);
+            let (Some(a), Some(b)) = fingerprints else { return Ok(None) };
+            if !criterion.near.contains(a ^ b) {
+                return Ok(Some(false));
+            }
+            match criterion.resemblance {
+                None => Ok(Some(true)),
+                Some(least) => Ok(Some(known.resemblance(text, other, least)?.is_some())),
+            }
+        })
+    })
 }
 
 impl LastTexts {
-    fn resemblance(&mut self, texts: [TextArgument<'_>; 2], options: &Options) -> Result<Option<f64>, ErrorReport> {
+    /// Calls `compare` with what is known of one of two texts, that text and the other one. What is known afterwards is
+    /// cached.
+    fn compare<T>(
+        &mut self,
+        texts: [TextArgument<'_>; 2],
+        options: &Options,
+        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2]) -> Result<T, ErrorReport>,
+    ) -> Result<T, ErrorReport> {
         let identities = texts.map(TextArgument::identity);
         let which = |known: &CachedText| identities.iter().position(|identity| known.is(*identity));
         // An error after this leaves the cache empty.
-        let known = self.prepared.take().filter(|prepared| prepared.options() == options);
-        let (side, prepared) = match known.zip(which(&self.text)) {
-            Some((prepared, side)) => (side, prepared),
-            None => {
-                #[cfg(feature = "pg_test")]
-                PREPARED.set(PREPARED.get() + 1);
-                let side = which(&self.other).unwrap_or(0);
-                let text = decode(texts[side].detoast())?;
-                let prepare = with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, &text, options, &tick));
-                (side, prepare.map_err(algorithm_error)?)
-            }
+        let known = self.known.take().filter(|known| known.options == *options);
+        let (side, mut known) = match known.zip(which(&self.text)) {
+            Some((known, side)) => (side, known),
+            None => (
+                which(&self.other).unwrap_or(0),
+                KnownText { options: options.clone(), features: None, fingerprint: None },
+            ),
         };
-        let other = decode(texts[1 - side].detoast())?;
-        let found = with_fingerprinter(|fingerprinter| prepared.resemblance(fingerprinter, &other, &tick));
-        let found = found.map_err(algorithm_error)?;
-        if prepared.memory() <= MAX_CACHED_FEATURE_BYTES
+        let found = compare(&mut known, [texts[side], texts[1 - side]])?;
+        if known.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
             && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
         {
-            self.prepared = Some(prepared);
+            self.known = Some(known);
             self.other.remember(identities[1 - side], MAX_CACHED_FEATURE_BYTES);
         }
         Ok(found)
+    }
+}
+
+impl KnownText {
+    fn fingerprint(&mut self, text: TextArgument<'_>) -> Result<Option<u64>, ErrorReport> {
+        if let Some(known) = self.fingerprint {
+            return Ok(known);
+        }
+        let fingerprint = fingerprint_cache::fingerprint(text, &self.options)?;
+        self.fingerprint = Some(fingerprint);
+        Ok(fingerprint)
+    }
+
+    /// The resemblance of the text and another one; None if it is less than `least`, or if one has no feature.
+    fn resemblance(
+        &mut self,
+        text: TextArgument<'_>,
+        other: TextArgument<'_>,
+        least: f64,
+    ) -> Result<Option<f64>, ErrorReport> {
+        let features = match &mut self.features {
+            Some(features) => features,
+            unknown => {
+                #[cfg(feature = "pg_test")]
+                PREPARED.set(PREPARED.get() + 1);
+                let text = decode(text.detoast())?;
+                let options = &self.options;
+                let read = with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, &text, options, &tick));
+                unknown.insert(read.map_err(algorithm_error)?)
+            }
+        };
+        let other = decode(other.detoast())?;
+        with_fingerprinter(|fingerprinter| features.resemblance_from(least, fingerprinter, &other, &tick))
+            .map_err(algorithm_error)
     }
 }

@@ -12,6 +12,7 @@ use simhash::search::nearness::Nearness;
 
 use super::distance::Distance;
 use super::estimate::Estimate;
+use super::near_texts::{NearFingerprints, NearTexts};
 use super::{USUAL_DISTANCE, USUAL_RADIUS};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
@@ -76,9 +77,9 @@ impl NearCondition {
     }
 }
 
-/// Whether a condition is that two fingerprints are near.
+/// Whether a condition is that two fingerprints, or two texts, are near.
 pub fn is_near_condition(condition: Expression) -> bool {
-    NearCondition::read(condition).is_some()
+    NearCondition::read(condition).is_some() || NearTexts::read(condition).is_some()
 }
 
 impl SearchCondition {
@@ -95,7 +96,26 @@ impl SearchCondition {
                 Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
             })
         });
-        sides.collect()
+        sides.chain(Self::of_texts(relation)).collect()
+    }
+
+    /// The conditions on fingerprints that follow from conditions on texts.
+    ///
+    /// They may use the indexes although others that protect rows must be evaluated before the texts are compared: they
+    /// compare stored fingerprints, which is leakproof, and compute only what does not depend on the relation's rows.
+    fn of_texts(relation: BaseRelation) -> impl Iterator<Item = Self> {
+        let conditions = if relation.is_table() { relation.all_conditions() } else { Vec::new() };
+        let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
+        texts.flat_map(move |(condition, near)| {
+            near.of_fingerprints(relation).into_iter().filter_map(
+                move |NearFingerprints { fingerprint, query, limit }| {
+                    let outer = relation.outer([query])?;
+                    let estimate =
+                        Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
+                    Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated: false })
+                },
+            )
+        })
     }
 
     /// The condition with the smallest expected distance, which is the cheapest to search for.

@@ -28,17 +28,21 @@ impl Estimate {
     /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the estimate
     /// includes the common values of the other one that are near it.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], near: Nearness) -> Self {
-        let by_chance = share_near(near);
         let sides = [(a, b), (b, a)].into_iter();
         let found = sides.filter_map(|(fingerprint, query)| Some((fingerprint, planner.known_bigint(query)?))).next();
-        let Some((fingerprint, query)) = found else { return Self { by_chance, common: 0.0, rest: 1.0 } };
+        let Some((fingerprint, query)) = found else { return Self::of_unknown(near) };
         let statistics = planner.common_values(fingerprint);
         let is_near = |value: i64| near.contains((value ^ query).cast_unsigned());
         let share = |of: &dyn Fn(i64) -> bool| -> f64 {
             statistics.values.iter().filter(|(value, _)| of(*value)).map(|(_, share)| share).sum()
         };
         let (common, all) = (share(&is_near), share(&|_| true));
-        Self { by_chance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
+        Self { by_chance: share_near(near), common, rest: (1.0 - all - statistics.nulls).max(0.0) }
+    }
+
+    /// The estimate if nothing is known of both fingerprints.
+    pub fn of_unknown(near: Nearness) -> Self {
+        Self { by_chance: share_near(near), common: 0.0, rest: 1.0 }
     }
 
     /// The share of rows that are near, in a table or a scope of `rows` rows.

@@ -1,8 +1,8 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
-//! which a table can be searched, and [`estimate`] estimates how many rows fulfil them. [`path`] offers the scan of
-//! block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines what the plan stores.
-//! [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows,
-//! and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
+//! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them.
+//! [`path`] offers the scan of block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines
+//! what the plan stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes,
+//! [`rows`] fetches rows, and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod distance;
@@ -11,6 +11,7 @@ mod explain;
 mod finder;
 mod join;
 mod near;
+mod near_texts;
 mod nearest;
 pub mod path;
 mod plan;

@@ -6,14 +6,19 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
 use postgres::expression::Expression;
+use postgres::json::RawJsonb;
 use postgres::planner::planner_info::Planner;
 use postgres::planner::support::{Answer, Request, answer};
+use postgres::text::TextArgument;
 use simhash::distance;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use super::USUAL_DISTANCE;
 use super::condition::Limit;
 use super::estimate::Estimate;
+use super::near_texts::NearTexts;
+use crate::sql::fingerprint::options::read_criterion;
+use crate::sql::fingerprint::resemblance::are_near;
 use crate::sql::radii::check_radii;
 
 #[pg_extern(sql = false)]
@@ -38,15 +43,30 @@ fn simhash_near_radii(
     }
 }
 
+/// `simhash_near` of two texts: their fingerprints are near by the criterion, and the texts confirm it.
+#[pg_extern(sql = false)]
+fn simhash_near_texts(
+    a: TextArgument<'_>,
+    b: TextArgument<'_>,
+    criterion: RawJsonb<'_>,
+) -> Result<Option<bool>, ErrorReport> {
+    let criterion = read_criterion(criterion)?;
+    are_near([a, b], criterion.of_texts(), &criterion.options)
+}
+
 /// The planner support function of `simhash_near` and `hamming`. It estimates how many rows `simhash_near` selects, and
-/// reports constant radii that fit no layout. PostgreSQL calls it before it collects the paths of a table. This loads
+/// reports constant radii that fit no layout and constant criteria that cannot be read. PostgreSQL calls it before it collects the paths of a table. This loads
 /// the library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {
         Request::Simplify { call } => {
-            if let Some(radii) = call.call().and_then(|(_, arguments)| arguments.get(3)?.array()) {
+            let arguments = call.call().map_or(Vec::new(), |(_, arguments)| arguments);
+            if let Some(radii) = arguments.get(3).and_then(|radii| radii.array()) {
                 check_radii(USUAL_DISTANCE, &radii)?;
+            }
+            if let Some(criterion) = arguments.get(2).and_then(|criterion| criterion.jsonb()) {
+                read_criterion(criterion)?;
             }
             Ok(Answer::Nothing)
         }
@@ -66,9 +86,14 @@ fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
 /// The share of the rows that `simhash_near` with these arguments selects; in a join, the share of the pairs of rows;
 /// in a semi-join, the share of the outer rows that have a near row.
 fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
-    let (&[a, b, max_distance], radii) = arguments.split_first_chunk()?;
-    let limit = Limit { expression: max_distance, radii: radii.first().copied(), is_strict: false };
-    let estimate = Estimate::new(planner, [a, b], limit.expected(DEFAULT_BLOCKS));
+    let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
+    let estimate = if a.value_type() == pg_sys::TEXTOID {
+        // Which column stores the fingerprints, whose statistics would help, is known when paths are offered.
+        Estimate::of_unknown(NearTexts::expected(limit))
+    } else {
+        let limit = Limit { expression: limit, radii: radii.first().copied(), is_strict: false };
+        Estimate::new(planner, [a, b], limit.expected(DEFAULT_BLOCKS))
+    };
     let rows = planner.most_rows([a, b]);
     Some(if is_semi_join { estimate.share_with_near_row(rows) } else { estimate.share(rows) })
 }

@@ -1,0 +1,206 @@
+//! The criterion by which two texts are near-duplicates, and the JSON document in which users write it.
+//!
+//! One document says what a copy is, in the same words for a search, a guard and a cluster. `{}` is the default: the
+//! fingerprints are [near by radii](crate::search::nearness), and the texts confirm it.
+
+use crate::fingerprint::feature_set::FeatureSet;
+use crate::fingerprint::options::{InvalidOptions, Options, members};
+use crate::search::nearness::Nearness;
+
+/// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts
+/// resemble each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Criterion {
+    /// When two fingerprints are near.
+    pub near: Nearness,
+    /// The least [resemblance](crate::fingerprint::resemblance::resemblance) of the texts; None to leave texts out of
+    /// account.
+    pub resemblance: Option<f64>,
+}
+
+impl Criterion {
+    /// Whether a row with these features may be a near-duplicate of any other: a text without a feature resembles none.
+    pub fn applies(&self, features: Option<&FeatureSet>) -> bool {
+        self.resemblance.is_none() || features.is_some()
+    }
+
+    /// Whether the features of two near rows confirm that they are near-duplicates.
+    pub fn confirms(&self, a: Option<&FeatureSet>, b: Option<&FeatureSet>, tick: &dyn Fn()) -> bool {
+        match (self.resemblance, a, b) {
+            (None, _, _) => true,
+            (Some(least), Some(a), Some(b)) => a.resembles(b, least, tick),
+            (Some(_), _, _) => false,
+        }
+    }
+}
+
+/// The least resemblance of texts, if the document does not say one (`docs/accuracy.md`).
+pub const DEFAULT_RESEMBLANCE: f64 = 0.89;
+/// The default radii if texts are compared: one in each of four blocks.
+pub const DEFAULT_RADII: [i32; 4] = [1; 4];
+/// The default distances: of candidates with radii and without, and of fingerprints alone (Manku, Jain and Das Sarma,
+/// WWW 2007).
+const DEFAULT_DISTANCE_WITH_RADII: i32 = 10;
+const DEFAULT_DISTANCE_WITH_TEXTS: i32 = 6;
+const DEFAULT_DISTANCE: i32 = 3;
+
+/// A criterion as users write it: a JSON object. Its keys are the options of the fingerprint and of comparing, and
+/// [`OWN_KEYS`](Self::OWN_KEYS). What it does not say has a default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CriterionDocument {
+    /// How the fingerprints are made, and how the texts are compared.
+    pub options: Options,
+    max_distance: Option<i32>,
+    radii: Option<Vec<i32>>,
+    resemblance: Asked,
+}
+
+/// The resemblance that a document asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Asked {
+    #[default]
+    Default,
+    Least(f64),
+    /// `null`: the fingerprints decide.
+    Off,
+}
+
+impl CriterionDocument {
+    /// The keys that are not options of a fingerprint.
+    pub const OWN_KEYS: [&str; 3] = ["max_distance", "radii", "resemblance"];
+
+    /// All keys.
+    pub fn keys() -> Vec<&'static str> {
+        [&Self::OWN_KEYS[..], &Options::KEYS].concat()
+    }
+
+    /// Reads a document, as [`Options::from_json`] reads options.
+    pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
+        let mut read = Self::default();
+        for (key, value) in members(document)? {
+            let value = value.get();
+            let own = match key.as_str() {
+                "max_distance" => distance(value).map(|distance| read.max_distance = Some(distance)),
+                "radii" => radii(value).map(|radii| read.radii = Some(radii)),
+                "resemblance" => resemblance(value).map(|asked| read.resemblance = asked),
+                _ => {
+                    read.options.set(key, value).map_err(InvalidOptions::in_criterion)?;
+                    continue;
+                }
+            };
+            own.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))?;
+        }
+        Ok(read)
+    }
+
+    /// The criterion for rows that have a text. Without radii in the document, texts are compared if their fingerprints
+    /// are near by [`DEFAULT_RADII`], and fingerprints alone by the distance.
+    pub fn of_texts(&self) -> Criterion {
+        self.with(match self.resemblance {
+            Asked::Default => Some(DEFAULT_RESEMBLANCE),
+            Asked::Least(least) => Some(least),
+            Asked::Off => None,
+        })
+    }
+
+    fn with(&self, resemblance: Option<f64>) -> Criterion {
+        let default: &[i32] = if resemblance.is_some() { &DEFAULT_RADII } else { &[] };
+        let radii = self.radii.as_deref().unwrap_or(default);
+        let max_distance = self.max_distance.unwrap_or(match (resemblance, radii) {
+            (None, _) => DEFAULT_DISTANCE,
+            (Some(_), []) => DEFAULT_DISTANCE_WITH_TEXTS,
+            (Some(_), _) => DEFAULT_DISTANCE_WITH_RADII,
+        });
+        // The radii of a document fit a layout.
+        let near = Nearness::by_radii(max_distance, radii).unwrap_or(Nearness::within(max_distance));
+        Criterion { near, resemblance }
+    }
+}
+
+fn distance(value: &str) -> Result<i32, &'static str> {
+    let distance = serde_json::from_str(value).ok().filter(|distance| (0..=64).contains(distance));
+    distance.ok_or("an integer from 0 to 64")
+}
+
+fn radii(value: &str) -> Result<Vec<i32>, &'static str> {
+    let radii = serde_json::from_str(value).ok();
+    let radii = radii.filter(|radii: &Vec<i32>| Nearness::by_radii(0, radii).is_some());
+    radii.ok_or("an array of the radius of each of 2 to 8 blocks, -1 for a block that is not compared; or []")
+}
+
+fn resemblance(value: &str) -> Result<Asked, &'static str> {
+    if value == "null" {
+        return Ok(Asked::Off);
+    }
+    let least = serde_json::from_str(value).ok().filter(|least| (0.0..=1.0).contains(least));
+    least.map(Asked::Least).ok_or("a number from 0 to 1, or null if the fingerprints decide")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn criterion(document: &str) -> Criterion {
+        CriterionDocument::from_json(document).unwrap().of_texts()
+    }
+
+    fn near(max_distance: i32, radii: &[i32]) -> Nearness {
+        Nearness::by_radii(max_distance, radii).unwrap()
+    }
+
+    #[test]
+    fn defaults_depend_on_what_is_compared() {
+        let default = Criterion { near: near(10, &[1; 4]), resemblance: Some(DEFAULT_RESEMBLANCE) };
+        assert_eq!(criterion("{}"), default);
+        assert_eq!(criterion(r#"{"radii": []}"#), Criterion { near: Nearness::within(6), ..default });
+        assert_eq!(criterion(r#"{"radii": [0, 2, -1]}"#), Criterion { near: near(10, &[0, 2, -1]), ..default });
+        assert_eq!(criterion(r#"{"max_distance": 4}"#), Criterion { near: near(4, &[1; 4]), ..default });
+        assert_eq!(criterion(r#"{"resemblance": 1}"#), Criterion { resemblance: Some(1.0), ..default });
+        let fingerprints = Criterion { near: Nearness::within(3), resemblance: None };
+        assert_eq!(criterion(r#"{"resemblance": null}"#), fingerprints);
+        let by_radii = Criterion { near: near(3, &[0; 4]), ..fingerprints };
+        assert_eq!(criterion(r#"{"resemblance": null, "radii": [0, 0, 0, 0]}"#), by_radii);
+    }
+
+    #[test]
+    fn options_are_those_of_the_fingerprint() {
+        let document = r#"{"resemblance": 0.5, "tokens": "chars", "ngram": 3}"#;
+        let options = Options::from_json(r#"{"tokens": "chars", "ngram": 3}"#).unwrap();
+        assert_eq!(CriterionDocument::from_json(document).unwrap().options, options);
+    }
+
+    #[test]
+    fn wrong_documents_are_refused() {
+        let wrong = |key: &str, value: &str| {
+            let read = CriterionDocument::from_json(&format!(r#"{{"{key}": {value}}}"#));
+            assert!(
+                matches!(&read, Err(InvalidOptions::Value { key: found, .. }) if found == key),
+                "{key} {value}: {read:?}"
+            );
+        };
+        for value in ["-1", "65", "2.5", "\"3\"", "null", "1e1"] {
+            wrong("max_distance", value);
+        }
+        for value in ["[1]", "[1, -2]", "[0,0,0,0,0,0,0,0,0]", "null", "1", "[1.5, 1]", "\"{1,1}\""] {
+            wrong("radii", value);
+        }
+        for value in ["-0.1", "1.01", "\"0.9\"", "true", "1e999"] {
+            wrong("resemblance", value);
+        }
+        wrong("ngram", "17");
+        for document in ["{\"resemblence\": 0.9}", "[]", "{"] {
+            assert!(CriterionDocument::from_json(document).is_err(), "{document}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_and_keys_of_the_other_document_are_told_apart() {
+        let hint = |error: InvalidOptions| error.hint().unwrap();
+        let unknown = hint(CriterionDocument::from_json(r#"{"radius": 1}"#).unwrap_err());
+        assert!(CriterionDocument::keys().into_iter().all(|key| unknown.contains(&format!("\"{key}\""))), "{unknown}");
+        for key in CriterionDocument::OWN_KEYS {
+            let misplaced = Options::from_json(&format!(r#"{{"{key}": 1}}"#)).unwrap_err();
+            assert_eq!(misplaced, InvalidOptions::OfCriterion(key.to_owned()));
+        }
+    }
+}

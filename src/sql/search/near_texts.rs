@@ -1,0 +1,111 @@
+//! Recognises `simhash_near(a, b, criterion)` of two texts. If a table stores or indexes the fingerprints of one of
+//! them, by the options of the criterion, it can be searched by these: near texts have near fingerprints.
+
+use pgrx::pg_sys;
+use postgres::catalog::column::Column;
+use postgres::catalog::index::{Index, KeyExpressions};
+use postgres::catalog::relation::Relation;
+use postgres::expression::Expression;
+use postgres::planner::base_relation::BaseRelation;
+use simhash::criterion::{Criterion, CriterionDocument};
+use simhash::fingerprint::options::Options;
+use simhash::search::nearness::Nearness;
+
+use super::condition::Limit;
+use crate::sql::fingerprint::options::read_criterion;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::layouts::block_keys;
+use crate::sql::indexed::recognise::FingerprintCall;
+
+/// The condition that two texts are near-duplicates by a constant criterion.
+pub struct NearTexts {
+    schema: ExtensionSchema,
+    texts: [Expression; 2],
+    options: Options,
+    criterion: Criterion,
+}
+
+/// A condition on fingerprints that follows from one on texts.
+pub struct NearFingerprints {
+    /// The fingerprint of the table's text, of type `bigint`.
+    pub fingerprint: Expression,
+    /// The fingerprint of the other text.
+    pub query: Expression,
+    pub limit: Limit,
+}
+
+impl NearTexts {
+    /// Reads a condition; None if it is another one, or if its criterion is not known when the query is planned.
+    pub fn read(condition: Expression) -> Option<Self> {
+        let (function, arguments) = condition.call()?;
+        let &[a, b, criterion] = &arguments[..] else { return None };
+        let types = [pg_sys::TEXTOID, pg_sys::TEXTOID, pg_sys::JSONBOID];
+        let schema = ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
+        let document = document(criterion)?;
+        Some(Self { schema, texts: [a, b], criterion: document.of_texts(), options: document.options })
+    }
+
+    /// When the fingerprints are near, for the planner's estimates: by the default criterion if it is not known.
+    pub fn expected(criterion: Expression) -> Nearness {
+        document(criterion).unwrap_or_default().of_texts().near
+    }
+
+    /// The conditions on fingerprints of a table that follow from this condition on texts.
+    pub fn of_fingerprints(&self, relation: BaseRelation) -> Vec<NearFingerprints> {
+        let [a, b] = self.texts;
+        let sides = [(a, b), (b, a)].into_iter().filter(|(own, _)| relation.owns(*own) && !own.is_volatile());
+        let limit = self.limit();
+        let of_side = |(own, other)| {
+            let found = self.stored(relation, own).into_iter();
+            found.filter_map(move |(fingerprint, call)| {
+                Some(NearFingerprints { fingerprint, query: call.with_first_argument(other)?, limit: limit? })
+            })
+        };
+        sides.flat_map(of_side).collect()
+    }
+
+    /// The fingerprints of a text of the table's columns, which are columns or keys of an index, each with the call that
+    /// makes it.
+    fn stored(&self, relation: BaseRelation, text: Expression) -> Vec<(Expression, Expression)> {
+        let relid = relation.relid();
+        let table = Relation::open_locked(relation.table());
+        let text = text.with_varno(relid, 1).without_relabelling();
+        let is_of_text = |call: &Expression| {
+            FingerprintCall::read(*call, self.schema).is_some_and(|call| {
+                call.source.without_relabelling().equals(text) && call.options.makes_same_fingerprints(&self.options)
+            })
+        };
+        let columns = Column::all(&table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
+        let of_column = |column: Column| {
+            let call = column.generation(&table)?.without_relabelling();
+            is_of_text(&call).then_some((column.as_variable()?.with_varno(1, relid), call))
+        };
+        let mut found: Vec<_> = columns.filter_map(of_column).collect();
+        let indexes = relation.indexes().into_iter().map(|index| Relation::open_locked(index.oid));
+        for index in indexes.filter_map(|index| Index::read_usable(&index, KeyExpressions::Planned)) {
+            let keys = block_keys(&table, &index).map(|key| key.call.fingerprint);
+            for call in keys.filter(is_of_text) {
+                let fingerprint = call.with_varno(1, relid);
+                if found.iter().all(|(known, _)| !known.equals(fingerprint)) {
+                    found.push((fingerprint, call));
+                }
+            }
+        }
+        found
+    }
+
+    /// The limit as constants.
+    fn limit(&self) -> Option<Limit> {
+        let near = self.criterion.near;
+        let radii = match near.blocks() {
+            Some(_) => Some(Expression::integers(&near.radii().collect::<Vec<_>>())?),
+            None => None,
+        };
+        Some(Limit { expression: Expression::of_integer(near.max_distance())?, radii, is_strict: false })
+    }
+}
+
+/// A constant criterion; None if it is not constant, or if it cannot be read.
+fn document(criterion: Expression) -> Option<CriterionDocument> {
+    read_criterion(criterion.jsonb()?).ok()
+}

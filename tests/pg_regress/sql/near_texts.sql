@@ -1,0 +1,113 @@
+-- simhash_near of two texts: a criterion says what a near-duplicate is, and the indexes of the text's fingerprints serve.
+SET client_min_messages = warning;
+
+SELECT simhash_near('one two three', 'Three, two, one!'), simhash_near('one two three', 'four five six'),
+    simhash_near(' ', ' ') AS without_a_word, simhash_near('', NULL) AS of_null;
+
+-- The definition: the fingerprints are near by the distance and the radii, and the texts resemble each other.
+CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, title varchar(200));
+INSERT INTO docs
+SELECT n, n % 5, body, left(body, 80) FROM generate_series(1, 1200) AS n, LATERAL (
+    SELECT string_agg(CASE WHEN word * 7 % 50 < n % 12 AND word % 3 = n % 3 THEN 'edit' || n
+        ELSE substr(md5(n / 6 || ' ' || word), 1, 6) END, ' ' ORDER BY word) AS body
+    FROM generate_series(1, 50) AS word) AS text;
+INSERT INTO docs VALUES (0, 0, '...', NULL);
+CREATE TABLE criteria (criterion jsonb, options jsonb, distance integer, radii integer[], resemblance float8);
+INSERT INTO criteria VALUES
+    ('{}', '{}', 10, '{1,1,1,1}', .89),
+    ('{"resemblance": 0.5}', '{}', 10, '{1,1,1,1}', .5),
+    ('{"resemblance": 0.5, "radii": []}', '{}', 6, '{}', .5),
+    ('{"max_distance": 24, "resemblance": 0.2, "radii": [0, 3, -1]}', '{}', 24, '{0,3,-1}', .2),
+    ('{"resemblance": null}', '{}', 3, '{}', 0),
+    ('{"resemblance": null, "radii": [0, 0], "max_distance": 12}', '{}', 12, '{0,0}', 0),
+    ('{"tokens": "chars", "resemblance": 0.7}', '{"tokens": "chars"}', 10, '{1,1,1,1}', .7),
+    ('{"tokens": "words", "numbers": "any"}', '{}', 10, '{1,1,1,1}', .89);
+CREATE FUNCTION as_defined(a text, b text, criteria) RETURNS boolean LANGUAGE sql AS $$
+    SELECT simhash_near(simhash(a, $3.options), simhash(b, $3.options), $3.distance, $3.radii)
+        AND simhash_resemblance(a, b, $3.options) >= $3.resemblance
+$$;
+CREATE FUNCTION found(criterion jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+    pairs bigint[];
+BEGIN
+    EXECUTE format('SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
+        WHERE query.id %% 30 < 3 AND simhash_near(docs.body, query.body, %L)', criterion) INTO pairs;
+    RETURN pairs;
+END
+$$;
+CREATE TABLE expected AS
+SELECT criterion, (SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
+    WHERE query.id % 30 < 3 AND as_defined(docs.body, query.body, criteria)) AS pairs
+FROM criteria;
+SELECT criterion, cardinality(pairs) AS pairs, pairs = found(criterion) AS without_indexes FROM expected;
+
+-- With indexes: generated columns, and expressions alone. What options decide nothing about fingerprints may differ.
+CREATE VIEW searched AS
+SELECT criterion, is_searched(format('SELECT FROM docs WHERE simhash_near(body, ''some text'', %L)', criterion)),
+    pairs = found(criterion) AS same
+FROM expected;
+ANALYZE docs;
+SELECT simhash_attach('docs', 'body');
+SELECT * FROM searched;
+SELECT simhash_detach('docs');
+CREATE INDEX ON docs (simhash_block(simhash(body, '{"tokens": "chars", "seed": 0}'), 0, 4));
+CREATE INDEX ON docs (simhash_block(simhash(body, '{"tokens": "chars", "seed": 0}'), 1, 4));
+CREATE INDEX ON docs (simhash_block(simhash(body, '{"tokens": "chars", "seed": 0}'), 2, 4));
+CREATE INDEX ON docs (simhash_block(simhash(body, '{"tokens": "chars", "seed": 0}'), 3, 4));
+SELECT * FROM searched WHERE is_searched OR NOT same;
+
+-- A column of another type, in either order, in joins and semi-joins, within a scope, and with a generic plan.
+SELECT simhash_attach('docs', 'title', prefix => 'of_title');
+SELECT simhash_attach('docs', 'of_title', prefix => 'tenants', scope => '{tenant}');
+SELECT is_searched($$SELECT FROM docs WHERE simhash_near('some text', title)$$) AS other_order,
+    is_searched($$SELECT FROM docs WHERE simhash_near(lower(title), 'some text')$$) AS other_text,
+    is_searched('SELECT FROM docs a JOIN docs b ON simhash_near(a.title, b.title) AND a.id = 42') AS joined,
+    is_searched('SELECT FROM docs a WHERE id < 9 AND EXISTS (SELECT FROM docs b
+        WHERE simhash_near(a.title, b.title) AND a.id > b.id)') AS semi_joined,
+    is_searched($$DELETE FROM docs WHERE simhash_near(title, (SELECT title FROM docs WHERE id = 1))$$) AS deleted;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 2 AND simhash_near(title, 'some text');
+PREPARE copies(text) AS SELECT count(*) FROM docs WHERE simhash_near(title, $1);
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE copies('some text');
+-- A criterion that is not known when the query is planned is a filter.
+PREPARE by_criterion(jsonb) AS SELECT count(*) FROM docs WHERE simhash_near(title, 'some text', $1);
+SELECT is_searched($$EXECUTE by_criterion('{}')$$);
+RESET plan_cache_mode;
+
+-- Partitions.
+CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (600);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (600) TO (10000);
+INSERT INTO parts SELECT id, body FROM docs;
+SELECT simhash_attach('parts', 'body');
+ANALYZE parts;
+EXPLAIN (COSTS OFF) SELECT id FROM parts WHERE simhash_near(body, 'some text');
+SELECT array_agg(query.id * 10000::bigint + parts.id ORDER BY query.id, parts.id) = (SELECT pairs FROM expected LIMIT 1) AS same
+FROM docs AS query JOIN parts ON simhash_near(parts.body, query.body) WHERE query.id % 30 < 3;
+
+-- Row-level security: the indexes serve before the policy, and texts are compared after it. A text that would raise an
+-- error shows that hidden ones are not compared.
+CREATE ROLE regress_simhash_reader;
+GRANT SELECT ON parts, parts_1 TO regress_simhash_reader;
+CREATE FUNCTION seen(id integer) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN id % 2 = 0; END $$;
+CREATE POLICY even ON parts_1 USING (seen(id));
+ALTER TABLE parts_1 ENABLE ROW LEVEL SECURITY;
+SELECT body FROM parts_1 WHERE id = 301 \gset
+SELECT array_agg(id ORDER BY id) AS of_owner FROM parts_1 WHERE simhash_near(body, :'body', '{"resemblance": 0.3}');
+SET ROLE regress_simhash_reader;
+EXPLAIN (COSTS OFF) SELECT id FROM parts_1 WHERE simhash_near(body, 'some text');
+SELECT array_agg(id ORDER BY id) AS of_reader FROM parts_1 WHERE simhash_near(body, :'body', '{"resemblance": 0.3}');
+RESET ROLE;
+
+-- Errors, when the query is planned.
+SELECT errors('SELECT FROM docs WHERE simhash_near(title, body, ''{"resemblence": 0.9}'')',
+    'SELECT FROM docs WHERE simhash_near(title, body, ''{"resemblance": 2}'')',
+    'SELECT FROM docs WHERE simhash_near(title, body, ''{"radii": [1]}'')',
+    'SELECT FROM docs WHERE simhash_near(title, body, ''{"max_distance": 65}'')',
+    'SELECT FROM docs WHERE simhash_near(title, body, ''{"ngram": 0}'')',
+    'SELECT FROM docs WHERE simhash_near(title, body, ''[]'')',
+    'SELECT simhash(''text'', ''{"resemblance": 0.9}'')');
+
+DROP TABLE docs, parts, expected, criteria CASCADE;
+DROP FUNCTION found, seen;
+DROP ROLE regress_simhash_reader;
