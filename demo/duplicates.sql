@@ -29,7 +29,7 @@ LIMIT 5;
 SELECT clock_timestamp() AS start \gset
 \set ECHO queries
 CREATE TEMP TABLE clustered AS
-SELECT id, simhash_cluster(simhash, body) OVER (ORDER BY id) AS cluster FROM docs;
+SELECT id, simhash_cluster(id, body) OVER (ORDER BY id) AS cluster FROM docs;
 \set ECHO none
 SELECT format('Documents with a near-duplicate: %s; clusters of them: %s (found in %s ms).',
     coalesce(sum(documents), 0), count(*), round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS clusters
@@ -40,8 +40,7 @@ FROM (SELECT count(*) AS documents FROM clustered WHERE cluster IS NOT NULL GROU
 SELECT clock_timestamp() AS start \gset
 \set ECHO queries
 CREATE TEMP TABLE kept AS
-SELECT id, row_number() OVER oldest AS number, simhash_duplicate_of(simhash, body) OVER oldest AS duplicate_of
-FROM docs WINDOW oldest AS (ORDER BY id);
+SELECT id, simhash_duplicate_of(id, body) OVER (ORDER BY id) AS duplicate_of FROM docs;
 \set ECHO none
 SELECT format('Documents that could go: %s of %s (found in %s ms).', count(duplicate_of), count(*),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS duplicates
@@ -63,8 +62,7 @@ LIMIT 5;
 SELECT pair.* FROM (VALUES (1)) AS one LEFT JOIN (
     SELECT a.id AS first, b.id AS second FROM kept
     JOIN docs AS b ON b.id = kept.id
-    JOIN kept AS original ON original.number = kept.duplicate_of
-    JOIN docs AS a ON a.id = original.id
+    JOIN docs AS a ON a.id = kept.duplicate_of
     WHERE a.body <> b.body
     ORDER BY simhash_resemblance(a.body, b.body), a.id, b.id
     LIMIT 1

@@ -27,7 +27,8 @@ mod tests {
     /// Counts the rows whose cluster is not the first row that can be reached from them.
     const CLUSTERS: &str = "
         WITH RECURSIVE found AS (
-            SELECT position, tenant, fp, simhash_cluster(fp, $1) OVER w AS cluster, row_number() OVER w AS number FROM docs
+            SELECT position, tenant, fp, simhash_cluster(number, fp, $1) OVER w AS cluster, number
+            FROM (SELECT *, row_number() OVER (PARTITION BY tenant ORDER BY position) AS number FROM docs) AS docs
             WINDOW w AS (PARTITION BY tenant ORDER BY position)
         ), reached AS (
             SELECT tenant, number AS start, number, fp FROM found WHERE fp IS NOT NULL
@@ -70,19 +71,16 @@ mod tests {
         }
     }
 
-    /// Counts the rows whose verified cluster is not the first row that confirmed pairs lead to. $1 is the distance, $2
-    /// the resemblance, $3 the options, $4 the radii.
-    const VERIFIED: &str = "
+    /// Counts the rows whose cluster is not the first row that near-duplicates lead to, by the criterion $1.
+    const CLUSTERS_OF_TEXTS: &str = "
         WITH RECURSIVE found AS (
-            SELECT position, tenant, fp, body, row_number() OVER w AS number,
-                simhash_cluster(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS cluster
-            FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY position)
+            SELECT *, simhash_cluster(number, body, $1::jsonb) OVER (PARTITION BY tenant ORDER BY number) AS cluster
+            FROM texts
         ), edges AS (
-            SELECT a.tenant, a.number AS a, b.number AS b FROM found AS a JOIN found AS b
-                ON a.tenant = b.tenant AND simhash_near(a.fp, b.fp, $1, $4)
-                    AND ($2 IS NULL OR simhash_resemblance(a.body, b.body, $3::jsonb) >= $2)
+            SELECT a.tenant, a.number AS a, b.number AS b
+            FROM texts AS a JOIN texts AS b ON a.tenant = b.tenant AND simhash_near(a.body, b.body, $1::jsonb)
         ), reached AS (
-            SELECT tenant, number AS start, number FROM found WHERE fp IS NOT NULL
+            SELECT tenant, number AS start, number FROM texts WHERE simhash(body) IS NOT NULL
             UNION
             SELECT tenant, start, b FROM reached JOIN edges USING (tenant) WHERE a = number
         )
@@ -94,24 +92,21 @@ mod tests {
     /// Inserts row by row, as a guard does, and counts the rows for which `simhash_duplicate_of` returns something
     /// else.
     const ROW_BY_ROW: &str = "
-        CREATE FUNCTION row_by_row(distance integer, bound double precision, options jsonb, radii integer[]) RETURNS bigint
-        LANGUAGE plpgsql AS $$
+        CREATE FUNCTION row_by_row(criterion jsonb, options jsonb) RETURNS bigint LANGUAGE plpgsql AS $$
         DECLARE
             this record;
             earlier bigint;
             wrong bigint = 0;
         BEGIN
-            CREATE TEMP TABLE kept (tenant integer, number bigint, fp bigint, body text) ON COMMIT DROP;
-            FOR this IN SELECT tenant, fp, body, row_number() OVER w AS number,
-                    simhash_duplicate_of(fp, body, distance, bound, options, radii => radii) OVER w AS duplicate_of
-                FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY position)
+            CREATE TEMP TABLE kept (tenant integer, number bigint, body text) ON COMMIT DROP;
+            FOR this IN SELECT *, simhash_duplicate_of(number, body, criterion)
+                    OVER (PARTITION BY tenant ORDER BY number) AS duplicate_of FROM texts
             LOOP
                 SELECT number INTO earlier FROM kept
-                WHERE tenant = this.tenant AND simhash_near(fp, this.fp, distance, radii)
-                    AND (bound IS NULL OR simhash_resemblance(body, this.body, options) >= bound)
-                ORDER BY hamming(fp, this.fp), number LIMIT 1;
+                WHERE tenant = this.tenant AND simhash_near(body, this.body, criterion)
+                ORDER BY simhash(body, options) <~> simhash(this.body, options), number LIMIT 1;
                 IF earlier IS NULL THEN
-                    INSERT INTO kept VALUES (this.tenant, this.number, this.fp, this.body);
+                    INSERT INTO kept VALUES (this.tenant, this.number, this.body);
                 END IF;
                 wrong = wrong + (this.duplicate_of IS DISTINCT FROM earlier)::integer;
             END LOOP;
@@ -120,21 +115,15 @@ mod tests {
         END $$";
 
     #[pg_extern(sql = false)]
-    fn random_verified_clusters() {
+    fn random_clusters_of_texts() {
         let mut random = Random(11);
-        Spi::run("CREATE TABLE texts (position integer, tenant integer, fp bigint, body text)").expect("a table");
+        Spi::run("CREATE TABLE texts (tenant integer, number bigint, body text)").expect("a table");
         Spi::run(ROW_BY_ROW).expect("a function");
         let (mut clustered, mut duplicates) = (0, 0);
         for _ in 0..40 {
-            let (rows, kinds, bits) = (random.below(60), 1 + random.below(4), random.below(5));
-            let tenants = 1 + random.below(3);
-            let common: Vec<u64> = (0..kinds).map(|_| random.next()).collect();
-            let mut fingerprints: Vec<Option<i64>> = Vec::new();
+            let (rows, tenants) = (random.below(60), 1 + random.below(3));
             let mut bodies: Vec<Option<String>> = Vec::new();
             for _ in 0..rows {
-                let flipped = (0..bits).fold(0, |flipped, _| flipped | 1u64 << random.below(64));
-                let fingerprint = *random.one_of(&common) ^ flipped;
-                fingerprints.push((random.below(10) > 0).then_some(fingerprint.cast_signed()));
                 // A template with some words replaced.
                 let template = random.below(2);
                 let words = (0..30).map(|word| match random.below(60) {
@@ -151,41 +140,43 @@ mod tests {
                 });
             }
             let tenants: Vec<i32> = (0..rows).map(|_| random.below(tenants) as i32).collect();
-            let distance = *random.one_of(&[0, 1, 3, 6, 8, 12, 64]);
-            let least = *random.one_of(&[None, Some(0.0), Some(0.7), Some(0.8), Some(0.89), Some(0.95), Some(1.0)]);
+            let distance = *random.one_of(&[0, 3, 6, 8, 12, 20, 64]);
+            let least = *random.one_of(&["null", "0", "0.6", "0.7", "0.8", "0.9", "1"]);
+            let radii = *random.one_of(&["[]", "[0, 0, 0, 0]", "[1, 1, 1, 1]", "[2, -1, 0]"]);
             let options = *random.one_of(&[
                 "{}",
                 r#"{"weight": "tf"}"#,
                 r#"{"weight": "log", "ngram": 2}"#,
                 r#"{"top": 20, "tokens": "chars"}"#,
             ]);
-            let radii = random.one_of(&[&[][..], &[0, 0, 0, 0], &[1, 1, 1, 1], &[1, -1, 0]]).to_vec();
+            let criterion =
+                format!(r#"{{"max_distance": {distance}, "resemblance": {least}, "radii": {radii}, {}"#, &options[1..]);
+            let criterion = criterion.replace(", }", "}");
             Spi::run("TRUNCATE texts").expect("an empty table");
             Spi::run_with_args(
-                "INSERT INTO texts SELECT n, tenant, fp, body
-                 FROM unnest($1, $2, $3) WITH ORDINALITY AS docs (fp, tenant, body, n)",
-                &[fingerprints.into(), tenants.into(), bodies.into()],
+                "INSERT INTO texts SELECT tenant, row_number() OVER (PARTITION BY tenant ORDER BY n), body
+                 FROM unnest($1, $2) WITH ORDINALITY AS docs (tenant, body, n)",
+                &[tenants.into(), bodies.into()],
             )
             .expect("rows");
-            let arguments = [distance.into(), least.into(), options.into(), radii.clone().into()];
-            for query in [VERIFIED, "SELECT row_by_row($1, $2, $3::jsonb, $4)"] {
-                let wrong = Spi::get_one_with_args::<i64>(query, &arguments);
-                assert_eq!(wrong, Ok(Some(0)), "{query}, {distance}, {radii:?}, {least:?}, {options}");
-            }
+            let wrong = Spi::get_one_with_args::<i64>(CLUSTERS_OF_TEXTS, &[criterion.as_str().into()]);
+            assert_eq!(wrong, Ok(Some(0)), "{criterion}");
+            let arguments = [criterion.as_str().into(), options.into()];
+            let wrong = Spi::get_one_with_args::<i64>("SELECT row_by_row($1::jsonb, $2::jsonb)", &arguments);
+            assert_eq!(wrong, Ok(Some(0)), "{criterion}");
             let found = Spi::get_two_with_args::<i64, i64>(
                 "SELECT count(*) FILTER (WHERE cluster < number), count(duplicate_of)
-                 FROM (SELECT row_number() OVER w AS number,
-                           simhash_cluster(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS cluster,
-                           simhash_duplicate_of(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS duplicate_of
-                       FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY position)) AS found",
-                &arguments,
+                 FROM (SELECT number, simhash_cluster(number, body, $1::jsonb) OVER w AS cluster,
+                           simhash_duplicate_of(number, body, $1::jsonb) OVER w AS duplicate_of
+                       FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY number)) AS found",
+                &[criterion.as_str().into()],
             );
             let (joined, dropped) = found.expect("counts");
             clustered += joined.unwrap_or_default();
             duplicates += dropped.unwrap_or_default();
         }
-        // Each duplicate is also in a verified cluster with an earlier row. Rows that are connected only by dropped
-        // rows are in a cluster, but are no duplicates.
+        // Each duplicate is also in a cluster with an earlier row. Rows that are connected only by dropped rows are in
+        // a cluster, but are no duplicates.
         assert!(duplicates > 100 && clustered > duplicates, "{clustered} {duplicates}");
     }
 
@@ -277,7 +268,7 @@ mod tests {
             for statement in [
                 format!("SELECT count(*) FROM arrays, simhash_pairs(ids, fps, {distance}) WHERE rows = {rows}"),
                 format!(
-                    "SELECT max(cluster) FROM (SELECT simhash_cluster(fp, {distance}) OVER () AS cluster
+                    "SELECT max(cluster) FROM (SELECT simhash_cluster(fp, fp, {distance}) OVER () AS cluster
                      FROM arrays, unnest(fps) AS fp WHERE rows = {rows}) AS x"
                 ),
             ] {
@@ -301,14 +292,14 @@ mod tests {
         }
     }
 
-    /// Half of the rows are near others and resemble few of them.
+    /// All rows are near others, and resemble few of them.
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
     fn features_out_of_memory() {
         create_sqlstate_of();
-        for call in
-            ["simhash_cluster(n / 16, 'text ' || n % 700, 2)", "simhash_duplicate_of(n / 16, 'text ' || n % 700, 2)"]
-        {
+        let criterion = r#"'{"max_distance": 64, "radii": [], "resemblance": 1}'"#;
+        for function in ["simhash_cluster", "simhash_duplicate_of"] {
+            let call = format!("{function}(n, 'text ' || n % 700, {criterion})");
             let statement = format!(
                 "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
             );

@@ -428,30 +428,28 @@ CREATE FUNCTION simhash_components(a anyarray, b anyarray, progress boolean DEFA
 COMMENT ON FUNCTION simhash_components(anyarray, anyarray, boolean) IS
     'the connected components of pairs of ids: each id once, with the smallest id of its component';
 
--- PostgreSQL calls a window function for every row, NULL or not, so this handles NULLs itself, as if it were STRICT.
+-- PostgreSQL calls a window function for every row, NULL or not, so these handle NULLs themselves. Each returns the key
+-- of a row, its first argument.
 CREATE FUNCTION simhash_cluster(
-    fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
-) RETURNS bigint
+    key anyelement, fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
+) RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_cluster_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
-    'the cluster of near-duplicates that a row is in, named by the number of its first row in the partition';
+COMMENT ON FUNCTION simhash_cluster(anyelement, bigint, integer, boolean) IS
+    'the cluster of near fingerprints that a row is in: the key of its first row in the partition';
 
--- The same with texts. Beside the overload above, a second argument of unknown type is taken for the content.
 CREATE FUNCTION simhash_cluster(
-    fingerprint bigint, content text, max_distance integer DEFAULT 10, resemblance double precision DEFAULT .89,
-    options jsonb DEFAULT '{}', progress boolean DEFAULT false, radii integer[] DEFAULT '{1,1,1,1}'
-) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'simhash_cluster_verified_wrapper'
+    key anyelement, content text, criterion jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS anyelement
+    AS 'MODULE_PATHNAME', 'simhash_cluster_texts_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
-    'the cluster of near-duplicates, confirmed by their texts, that a row is in, named by the number of its first row';
+COMMENT ON FUNCTION simhash_cluster(anyelement, text, jsonb, boolean) IS
+    'the cluster of near-duplicates that a row is in: the key of its first row in the partition';
 
 CREATE FUNCTION simhash_duplicate_of(
-    fingerprint bigint, content text, max_distance integer DEFAULT 10, resemblance double precision DEFAULT .89,
-    options jsonb DEFAULT '{}', progress boolean DEFAULT false, radii integer[] DEFAULT '{1,1,1,1}'
-) RETURNS bigint
+    key anyelement, content text, criterion jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
-    'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';
+COMMENT ON FUNCTION simhash_duplicate_of(anyelement, text, jsonb, boolean) IS
+    'the key of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

@@ -18,11 +18,11 @@ from ways import MEMORY
 COUNT = "SELECT count({what}) FROM (SELECT {call} OVER (ORDER BY id) AS x FROM {table}) AS found"
 WAYS = {
     "window": "ntile(2)",
-    "clusters": "simhash_cluster(fp, 8)",
-    "verified clusters": "simhash_cluster(fp, body)",
-    "within 8": "simhash_cluster(fp, body, 8, radii => '{}')",
-    "duplicates": "simhash_duplicate_of(fp, body)",
-    "duplicates within 8": "simhash_duplicate_of(fp, body, 8, radii => '{}')",
+    "clusters": "simhash_cluster(id, fp, 8)",
+    "verified clusters": "simhash_cluster(id, body)",
+    "within 8": """simhash_cluster(id, body, '{"max_distance": 8, "radii": []}')""",
+    "duplicates": "simhash_duplicate_of(id, body)",
+    "duplicates within 8": """simhash_duplicate_of(id, body, '{"max_distance": 8, "radii": []}')""",
 }
 
 

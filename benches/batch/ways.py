@@ -10,5 +10,5 @@ WAYS = {
     "arrays": f"SELECT cardinality(ids) + cardinality(fps) FROM {ARRAYS}",
     "pairs": f"SELECT count(*) FROM {ARRAYS}, simhash_pairs(ids, fps)",
     "window": "SELECT count(part) FROM (SELECT ntile(2) OVER () AS part FROM {table}) AS x",
-    "clusters": "SELECT count(cluster) FROM (SELECT simhash_cluster(fp) OVER () AS cluster FROM {table}) AS x",
+    "clusters": "SELECT count(cluster) FROM (SELECT simhash_cluster(fp, fp) OVER () AS cluster FROM {table}) AS x",
 }

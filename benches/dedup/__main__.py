@@ -41,12 +41,12 @@ GUARDS = {
     "6 alone": ", max_distance => 6, resemblance => NULL",
     "8 alone": ", max_distance => 8, resemblance => NULL",
 }
-# Arguments of simhash_duplicate_of and simhash_cluster after the text, and the pairs that they propose.
+# Criteria of simhash_duplicate_of and simhash_cluster, and the pairs that they propose.
 VERIFIED = {
-    "default": ("", "simhash_near(a.simhash, b.simhash, 10, '{1,1,1,1}')"),
-    "radii 0 0 0 0": (", radii => '{0,0,0,0}'", "simhash_near(a.simhash, b.simhash, 10, '{0,0,0,0}')"),
-    "exactly 6": (", 6, radii => '{}'", "hamming(a.simhash, b.simhash) <= 6"),
-    "exactly 8": (", 8, radii => '{}'", "hamming(a.simhash, b.simhash) <= 8"),
+    "default": ("{}", "simhash_near(a.simhash, b.simhash, 10, '{1,1,1,1}')"),
+    "radii 0 0 0 0": ('{"radii": [0, 0, 0, 0]}', "simhash_near(a.simhash, b.simhash, 10, '{0,0,0,0}')"),
+    "exactly 6": ('{"max_distance": 6, "radii": []}', "hamming(a.simhash, b.simhash) <= 6"),
+    "exactly 8": ('{"max_distance": 8, "radii": []}', "hamming(a.simhash, b.simhash) <= 8"),
 }
 RESEMBLE = " AND simhash_resemblance(a.body, b.body) >= 0.89"
 # Distances of simhash_cluster without texts.
@@ -63,13 +63,13 @@ def main():
         for guard, arguments in GUARDS.items():
             missed += report(name, guard, guarded(arguments), GUARD_BARS)
         print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
-        for what, (arguments, near) in VERIFIED.items():
-            report(name, what, duplicates(arguments, near), {})
+        for what, (criterion, near) in VERIFIED.items():
+            report(name, what, duplicates(criterion, near), {})
         print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
-        for what, (arguments, near) in VERIFIED.items():
-            missed += report(name, what, clustered(f", body{arguments}", near + RESEMBLE), CLUSTER_BARS)
+        for what, (criterion, near) in VERIFIED.items():
+            missed += report(name, what, clustered(f"body, '{criterion}'", near + RESEMBLE), CLUSTER_BARS)
         for distance in ALONE:
-            clusters = clustered(f", {distance}", f"hamming(a.simhash, b.simhash) <= {distance}")
+            clusters = clustered(f"simhash, {distance}", f"hamming(a.simhash, b.simhash) <= {distance}")
             report(name, f"{distance} alone", clusters, {})
     print("\n" + ("MISSED: " + "; ".join(missed) if missed else "All bars are reached."))
 
@@ -107,9 +107,9 @@ def guarded(arguments):
     return (*judged("SELECT id FROM marked WHERE same_as IS NOT NULL", kept), f"{float(chained):.3f}")
 
 
-def duplicates(arguments, near):
+def duplicates(criterion, near):
     psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
-        SELECT id, simhash, body, simhash_duplicate_of(simhash, body{arguments}) OVER (ORDER BY id) AS same_as FROM docs""")
+        SELECT id, simhash, body, simhash_duplicate_of(id, body, '{criterion}') OVER (ORDER BY id) AS same_as FROM docs""")
     left = value(f"""SELECT count(*) FROM found AS a JOIN found AS b
         ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near} {RESEMBLE}""")
     kept = "JOIN found ON found.id = a AND same_as IS NULL"
@@ -128,7 +128,7 @@ def judged(found, kept):
 
 def clustered(arguments, near):
     psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
-        SELECT id, simhash, body, simhash_cluster(simhash{arguments}) OVER (ORDER BY id) AS cluster FROM docs""")
+        SELECT id, simhash, body, simhash_cluster(id, {arguments}) OVER (ORDER BY id) AS cluster FROM docs""")
     ((right, edges),) = psql(f"""
         WITH edges AS (SELECT a.id AS a, b.id AS b FROM found AS a JOIN found AS b
             ON a.id < b.id AND a.cluster = b.cluster AND {near})

@@ -71,7 +71,7 @@ class Case:
         # A cluster holds all of them, and perhaps some more.
         source = ("SELECT id, NULL AS n, simhash, body FROM docs"
                   " UNION ALL SELECT 1000000000000 + n, n, simhash(body), body FROM fresh")
-        clusters = "simhash_cluster(simhash, body) OVER w AS by_text, simhash_cluster(simhash) OVER w AS by_distance"
+        clusters = "simhash_cluster(id, body) OVER w AS by_text, simhash_cluster(id, simhash) OVER w AS by_distance"
         psql("SET work_mem = '2GB'", f"CREATE TEMP TABLE clustered AS SELECT n, {clusters}"
              f" FROM ({source}) AS texts WINDOW w AS (ORDER BY id)",
              "UPDATE fresh SET body = (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 30) AS word)"

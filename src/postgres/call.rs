@@ -1,5 +1,6 @@
 //! The running call of a function.
 
+use std::ffi::c_int;
 use std::marker::PhantomData;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -35,6 +36,12 @@ impl<'a> Call<'a> {
     pub fn expression(self) -> Option<Expression> {
         // SAFETY: `fn_expr` is null or a valid expression, which outlives the call.
         unsafe { Expression::new((*(*self.info).flinfo).fn_expr) }
+    }
+
+    /// The type of an argument of a polymorphic function.
+    pub fn argument_type(self, position: c_int) -> Oid {
+        // SAFETY: a running call knows its function, whose expression is null or valid.
+        unsafe { pg_sys::get_fn_expr_argtype((*self.info).flinfo, position) }
     }
 
     /// The `context` of the call, if it is a node of type `tag`.

@@ -87,23 +87,6 @@ impl Expression {
         several.into_iter().flat_map(Self::outcomes).collect()
     }
 
-    /// The arguments of a call of a window function; None for any other node.
-    pub fn window_arguments(self) -> Option<Vec<Expression>> {
-        let call = self.as_node::<pg_sys::WindowFunc>(NodeTag::T_WindowFunc)?;
-        // SAFETY: the node is a valid WindowFunc, whose arguments are a list of expressions.
-        Some(unsafe { expressions(call.as_ref().args) })
-    }
-
-    /// Whether this is a constant or an external parameter.
-    pub fn is_fixed(self) -> bool {
-        let inner = self.without_relabelling();
-        if let Some(parameter) = inner.as_node::<pg_sys::Param>(NodeTag::T_Param) {
-            // SAFETY: the node is a valid Param.
-            return unsafe { parameter.as_ref() }.paramkind == pg_sys::ParamKind::PARAM_EXTERN;
-        }
-        inner.as_node::<pg_sys::Const>(NodeTag::T_Const).is_some()
-    }
-
     /// The operator, its function and the operands of a binary operator.
     pub fn operation(self) -> Option<(Oid, Oid, [Expression; 2])> {
         let operation = self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr)?;

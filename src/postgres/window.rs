@@ -6,7 +6,7 @@ use std::{ptr, slice};
 use pgrx::pg_sys::NodeTag;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyArray, FromDatum};
+use pgrx::{AnyElement, FromDatum};
 
 use super::call::Call;
 use super::error::user_error;
@@ -20,23 +20,34 @@ use super::ffi::windowapi::{
 use super::text::RawText;
 
 /// The window that a function is called over, at its current row.
-pub struct Window {
+pub struct Window<'a> {
+    call: Call<'a>,
     object: WindowObject,
     /// The number of rows in the partition.
     pub rows: usize,
     /// The position of the current row in the partition, from 0. Rows before it cannot be read any more.
     pub current: usize,
-    numbers: *mut u32,
+    memory: *mut PartitionMemory,
 }
 
-impl Window {
+/// The function's memory for a partition. PostgreSQL zeroes it when the partition begins, and frees it when it ends. A
+/// number for each row follows.
+#[repr(C)]
+struct PartitionMemory {
+    /// Values that are kept until the partition ends.
+    kept: *mut pg_sys::NullableDatum,
+    /// Whether the numbers have been computed.
+    is_computed: bool,
+}
+
+impl<'a> Window<'a> {
     /// The window of the running call of a window function. If the partition has more than `max_rows` rows, the error
     /// that `too_many` returns for their number.
     ///
     /// This runs for every row, so it crosses the guarded boundary only once: crossing it costs more than the
     /// functions.
     pub fn from_call(
-        call: Call<'_>,
+        call: Call<'a>,
         max_rows: usize,
         too_many: impl FnOnce(usize) -> ErrorReport,
     ) -> Result<Self, ErrorReport> {
@@ -46,33 +57,93 @@ impl Window {
         };
         // SAFETY: the window object of the running call. The memory has the same size in each call of a partition.
         unsafe {
-            let (rows, current, numbers) = guarded(|| {
+            let (rows, current, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.
                 #[cfg(feature = "pg19")]
                 WinCheckAndInitializeNullTreatment(object, false, call.info());
                 let rows = WinGetPartitionRowCount(object);
                 let current = WinGetCurrentPosition(object);
                 WinSetMarkPosition(object, current);
-                let numbers = if rows <= max_rows as i64 {
-                    WinGetPartitionLocalMemory(object, (rows as usize + 1) * size_of::<u32>())
+                let memory = if rows <= max_rows as i64 {
+                    let numbers = rows as usize * size_of::<u32>();
+                    WinGetPartitionLocalMemory(object, size_of::<PartitionMemory>() + numbers)
                 } else {
                     ptr::null_mut()
                 };
-                (rows as usize, current as usize, numbers.cast::<u32>())
+                (rows as usize, current as usize, memory.cast::<PartitionMemory>())
             });
-            if numbers.is_null() {
+            if memory.is_null() {
                 return Err(too_many(rows));
             }
-            Ok(Self { object, rows, current, numbers })
+            Ok(Self { call, object, rows, current, memory })
         }
     }
 
-    /// The function's memory for the partition: one number, then one number for each row. They are zero when the
-    /// partition begins, and last until it ends.
-    pub fn partition_memory(&mut self) -> &mut [u32] {
-        // SAFETY: the memory holds `rows + 1` numbers, and is aligned like any palloc'd memory; PostgreSQL zeroed it,
-        // and it lives as long as the partition. Nothing else refers to it.
-        unsafe { slice::from_raw_parts_mut(self.numbers, self.rows + 1) }
+    /// Whether [`Self::set_computed`] was called in this partition.
+    pub fn is_computed(&self) -> bool {
+        // SAFETY: the memory was zeroed or set by `set_computed`.
+        unsafe { (*self.memory).is_computed }
+    }
+
+    pub fn set_computed(&mut self) {
+        // SAFETY: the memory lives as long as the partition.
+        unsafe { (*self.memory).is_computed = true };
+    }
+
+    /// A number for each row. They are zero when the partition begins, and last until it ends.
+    pub fn numbers(&mut self) -> &mut [u32] {
+        // SAFETY: `rows` numbers follow the memory's fields, which are aligned as they are; PostgreSQL zeroed them, and
+        // they live as long as the partition. Nothing else refers to them.
+        unsafe { slice::from_raw_parts_mut(self.memory.add(1).cast(), self.rows) }
+    }
+
+    /// Keeps the values of an argument at these positions, in ascending order, until the partition ends: 16 bytes for
+    /// each, and its copy. [`Self::kept`] returns them.
+    pub fn keep(&mut self, argument: c_int, positions: &[u32], tick: impl Fn()) {
+        let (mut length, mut by_value) = (0, false);
+        // SAFETY: the window is the running call's. The array and the copies are allocated in the context of the
+        // partition's memory, so they live as long. PostgreSQL copies a value before the next row is read.
+        unsafe {
+            let partition = pg_sys::GetMemoryChunkContext(self.memory.cast());
+            let size = positions.len() * size_of::<pg_sys::NullableDatum>();
+            let kept = pg_sys::MemoryContextAllocHuge(partition, size).cast::<pg_sys::NullableDatum>();
+            pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
+            for (place, &position) in positions.iter().enumerate() {
+                tick();
+                let (mut is_null, mut is_out) = (false, false);
+                let value = guarded(|| {
+                    let (null, out) = (&mut is_null, &mut is_out);
+                    let object = self.object;
+                    let value =
+                        WinGetFuncArgInPartition(object, argument, position as c_int, FROM_HEAD, false, null, out);
+                    if *null || by_value {
+                        return value;
+                    }
+                    let before = pg_sys::MemoryContextSwitchTo(partition);
+                    let copy = pg_sys::datumCopy(value, by_value, length.into());
+                    pg_sys::MemoryContextSwitchTo(before);
+                    copy
+                });
+                kept.add(place).write(pg_sys::NullableDatum { value, isnull: is_null });
+            }
+            (*self.memory).kept = kept;
+        }
+    }
+
+    /// A value that was kept, by its place among the positions that were given; None if it is NULL.
+    pub fn kept(&self, argument: c_int, place: usize) -> Option<AnyElement> {
+        // SAFETY: the place is one of those that were kept.
+        unsafe {
+            let kept = *(*self.memory).kept.add(place);
+            AnyElement::from_polymorphic_datum(kept.value, kept.isnull, self.call.argument_type(argument))
+        }
+    }
+
+    /// The value of an argument of any type at the current row.
+    pub fn value(&self, argument: c_int) -> Option<AnyElement> {
+        let (datum, is_null) = self.datum(argument);
+        // SAFETY: the argument is of this type.
+        unsafe { AnyElement::from_polymorphic_datum(datum, is_null, self.call.argument_type(argument)) }
     }
 
     /// An argument at the current row.
@@ -80,13 +151,6 @@ impl Window {
         let (datum, is_null) = self.datum(argument);
         // SAFETY: the argument is of the type that the SQL declaration says.
         unsafe { T::from_datum(datum, is_null) }
-    }
-
-    /// An `integer[]` argument at the current row.
-    pub fn array(&self, argument: c_int) -> Option<AnyArray> {
-        let (datum, is_null) = self.datum(argument);
-        // SAFETY: the SQL declaration makes the argument an integer[].
-        unsafe { AnyArray::from_polymorphic_datum(datum, is_null, pg_sys::INT4ARRAYOID) }
     }
 
     fn datum(&self, argument: c_int) -> (pg_sys::Datum, bool) {

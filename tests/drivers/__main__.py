@@ -202,7 +202,7 @@ class Progress(unittest.TestCase):
     def clusters(self, arguments, window):
         slow = "(SELECT fp FROM pg_sleep(0.04 + 0 * fp))"
         return self.reports(
-            f"SELECT simhash_cluster({slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
+            f"SELECT simhash_cluster(fp, {slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
         )
 
     def assertReported(self, reports, phase):
@@ -218,7 +218,7 @@ class Progress(unittest.TestCase):
 
     def test_texts(self):
         for call in "simhash_cluster", "simhash_duplicate_of":
-            slow = "(SELECT 'text ' || fp FROM pg_sleep(0.04 + 0 * fp))"
+            slow = "(SELECT 'text ' || fp / 50 FROM pg_sleep(0.04 + 0 * fp))"
             reports = self.reports(
                 f"SELECT {call}(1, {slow}, progress => true) OVER () FROM generate_series(1, 100) AS fp"
             )

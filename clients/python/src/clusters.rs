@@ -31,8 +31,8 @@ const BUDGET: usize = 256 << 20;
 
 /// Return the cluster of each row as a NumPy array of int64: the position, from 0, of the first row of its cluster.
 ///
-/// A cluster is all rows that are connected by pairs at a distance of at most max_distance, 3 by default. Its number is
-/// one less than that of SQL's simhash_cluster, which counts rows from 1. A row without a fingerprint is in no cluster:
+/// A cluster is all rows that are connected by pairs at a distance of at most max_distance, 3 by default. SQL's
+/// simhash_cluster returns that row's key. A row without a fingerprint is in no cluster:
 /// -1.
 ///
 /// With texts, the texts of a pair must also have this resemblance, and max_distance is 10 by default. Some block of

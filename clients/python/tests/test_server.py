@@ -236,7 +236,7 @@ class Server(unittest.TestCase):
 
     def test_clusters(self):
         query = """
-            SELECT simhash_cluster(f, %s) OVER (ORDER BY i)
+            SELECT simhash_cluster(i, f, %s) OVER (ORDER BY i)
             FROM unnest(%s::bigint[]) WITH ORDINALITY AS u(f, i) ORDER BY i
         """
         for count, distance in [(20_000, 3), (5000, 7)]:
@@ -252,8 +252,8 @@ class Server(unittest.TestCase):
             texts.append(" ".join(words))
         texts[7] = None
         query = """
-            SELECT simhash_cluster(f, t, %s, %s, %s, radii => %s) OVER (ORDER BY i)
-            FROM unnest(%s::bigint[], %s::text[]) WITH ORDINALITY AS u(f, t, i) ORDER BY i
+            SELECT simhash_cluster(i, t, %s) OVER (ORDER BY i)
+            FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
         """
         for distance, radii, least, options in [
             (10, [1, 1, 1, 1], 0.89, {}),
@@ -261,17 +261,18 @@ class Server(unittest.TestCase):
             (10, [0, -1, 0], 0.9, {"weight": "tf"}),
         ]:
             rows = pg_simhash.simhash(texts, **options)
-            theirs = self.rows(query, distance, least, json.dumps(options), radii, rows, texts)
+            criterion = {"max_distance": distance, "resemblance": least, "radii": radii, **options}
+            theirs = self.rows(query, json.dumps(criterion), texts)
             theirs = [-1 if number is None else number - 1 for (number,) in theirs]
             ours = pg_simhash.clusters(rows, distance, texts=texts, resemblance=least, radii=radii, **options).tolist()
             self.compare(ours, theirs)
             self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
         query = """
-            SELECT simhash_cluster(f, t) OVER (ORDER BY i)
-            FROM unnest(%s::bigint[], %s::text[]) WITH ORDINALITY AS u(f, t, i) ORDER BY i
+            SELECT simhash_cluster(i, t) OVER (ORDER BY i)
+            FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
         """
         rows = pg_simhash.simhash(texts)
-        theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, rows, texts)]
+        theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, texts)]
         self.compare(pg_simhash.clusters(rows, texts=texts).tolist(), theirs)
 
     def test_wrong_options(self):

@@ -8,4 +8,4 @@ mod ids;
 mod pairs;
 mod partition;
 pub mod progress;
-mod verified;
+mod texts;

@@ -1,15 +1,17 @@
-//! A partition of a window. The numbers of all its rows are computed at its first row.
+//! A partition of a window. For each of its rows, the row that names it is computed at the first row.
 
 use std::ffi::c_int;
 
-use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{algorithm_error, user_error};
+use postgres::error::{algorithm_error, tick, user_error};
 use postgres::raised::forward_errors;
 use postgres::window::Window;
+use simhash::Error;
 use simhash::pairs::{Phase, Progress, Rows};
+use simhash::ticking::ticking;
 
 use super::progress::Reporter;
 
@@ -20,19 +22,33 @@ const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 /// row.
 const ROWS_AT_ONCE: usize = 16;
 
-/// The position of the argument that is the fingerprint.
-const FINGERPRINT_ARGUMENT: c_int = 0;
+/// The positions of the arguments that all functions have: the key of a row, and its fingerprint or text.
+const KEY_ARGUMENT: c_int = 0;
+pub const CONTENT_ARGUMENT: c_int = 1;
 
-/// Returns the number of the current row; NULL if that is 0.
+/// The result for a row, in the partition's numbers: NULL, its own key, or a key that was kept, counted from here.
+const NULL: u32 = 0;
+const OWN_KEY: u32 = 1;
+const FIRST_KEPT_KEY: u32 = 2;
+
+/// The result for a row that has a fingerprint, and that no other row represents.
+#[derive(Clone, Copy)]
+pub enum Alone {
+    Null = NULL as isize,
+    OwnKey = OWN_KEY as isize,
+}
+
+/// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
-/// At the first row of a partition, `compute` sets the numbers of all its rows. They are stored in the partition's
-/// memory, 4 bytes per row. The number before them is 1 once they are computed. `result_name` names the result in an
-/// error.
-pub fn number_of_current_row(
+/// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
+/// earlier row, or itself. None if all results are NULL. The partition's memory holds 4 bytes for each row, and the keys
+/// of rows that represent others. `result_name` names the result in an error.
+pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,
-    compute: impl FnOnce(&mut Window) -> Result<(), ErrorReport>,
-) -> Result<Option<i64>, ErrorReport> {
+    alone: Alone,
+    compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>, ErrorReport>,
+) -> Result<Option<AnyElement>, ErrorReport> {
     let too_many = |rows| {
         let message = format!("cannot find {result_name} among {rows} rows");
         user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
@@ -41,35 +57,78 @@ pub fn number_of_current_row(
     };
     forward_errors(|| {
         let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
-        if window.partition_memory()[0] == 0 {
-            compute(&mut window)?;
-            window.partition_memory()[0] = 1;
+        if !window.is_computed() {
+            if let Some(representatives) = compute(&mut window)? {
+                keep_keys(&mut window, alone, &representatives)?;
+            }
+            window.set_computed();
         }
         let current = window.current;
-        match window.partition_memory().get(current + 1) {
-            None | Some(0) => Ok(None),
-            Some(&number) => Ok(Some(number.into())),
-        }
+        Ok(match window.numbers()[current] {
+            NULL => None,
+            OWN_KEY => window.value(KEY_ARGUMENT),
+            kept => window.kept(KEY_ARGUMENT, (kept - FIRST_KEPT_KEY) as usize),
+        })
     })
 }
 
-/// Reads the fingerprints of all rows. Sets the number of each row that has one to 1.
-pub fn read_fingerprints(window: &mut Window, reporter: &Reporter) -> Result<Rows, ErrorReport> {
+/// Keeps the keys of the rows that represent others. The numbers of rows with a fingerprint are [`OWN_KEY`].
+fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> Result<(), ErrorReport> {
+    let numbers = window.numbers();
+    let represented = || (0..).zip(representatives).filter(|(row, representative)| row != *representative);
+    for (_, &representative) in ticking(represented(), tick) {
+        numbers[representative as usize] = FIRST_KEPT_KEY;
+    }
+    let mut kept = Vec::new();
+    for (row, number) in ticking((0..).zip(numbers.iter_mut()), tick) {
+        if *number == FIRST_KEPT_KEY {
+            *number += kept.len() as u32;
+            kept.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+            kept.push(row);
+        }
+    }
+    // From the last row to the first: a row gets its result after all rows that it represents, which are later ones.
+    for (row, &representative) in ticking(representatives.iter().enumerate().rev(), tick) {
+        if representative as usize != row {
+            numbers[row] = numbers[representative as usize];
+        } else if numbers[row] != NULL {
+            numbers[row] = alone as u32;
+        }
+    }
+    window.keep(KEY_ARGUMENT, &kept, tick);
+    Ok(())
+}
+
+/// Reads the fingerprints of all rows, from an argument of type `bigint`.
+pub fn read_fingerprints(window: &mut Window<'_>, reporter: &Reporter) -> Result<Rows, ErrorReport> {
+    // The fingerprint may be computed here, as in simhash_cluster(id, simhash(body)), so memory is freed after each
+    // fetch: the texts of all rows would take too much.
+    let mut context = PgMemoryContexts::new("simhash rows");
+    read_rows(window, reporter, |window, position, fingerprints: &mut [_; ROWS_AT_ONCE]| {
+        let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
+        // SAFETY: a fingerprint is a number, not a pointer into the context, in which nothing is used any more.
+        unsafe {
+            context.switch_to(|_| window.bigints_from(CONTENT_ARGUMENT, position, fingerprints));
+            context.reset();
+        }
+        Ok(())
+    })
+}
+
+/// Reads the fingerprints of all rows, which `read` writes for `N` rows from a position on.
+pub fn read_rows<const N: usize>(
+    window: &mut Window<'_>,
+    reporter: &Reporter,
+    mut read: impl FnMut(&Window<'_>, usize, &mut [Option<i64>; N]) -> Result<(), ErrorReport>,
+) -> Result<Rows, ErrorReport> {
     let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
-    // The fingerprint may be computed here, as in simhash_cluster(simhash(body)), so memory is freed after each fetch:
-    // the texts of all rows would take too much.
-    let mut rows_context = PgMemoryContexts::new("simhash rows");
-    let mut fingerprints = [None; ROWS_AT_ONCE];
+    let mut fingerprints = [None; N];
     while rows.len() < window.rows {
         let position = rows.len();
         reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
-        let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
-        // SAFETY: a fingerprint is a number, not a pointer into the context.
-        unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT_ARGUMENT, position, fingerprints)) };
-        // SAFETY: nothing in the context is used any more.
-        unsafe { rows_context.reset() };
-        for (number, fingerprint) in window.partition_memory()[position + 1..].iter_mut().zip(fingerprints) {
-            *number = fingerprint.is_some().into();
+        read(window, position, &mut fingerprints)?;
+        for (number, fingerprint) in window.numbers()[position..].iter_mut().zip(fingerprints) {
+            *number = if fingerprint.is_some() { OWN_KEY } else { NULL };
             rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
         }
     }

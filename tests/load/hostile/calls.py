@@ -155,10 +155,10 @@ def huge(rng, digits):
             f" FROM generate_series({n}, 1, -1) AS i))",
             f"SELECT count(*) FROM simhash_components(ARRAY(SELECT i % 7 || {text} FROM generate_series(1, 9) AS i),"
             f" ARRAY(SELECT {text} || i FROM generate_series(1, 9) AS i))",
-            f"SELECT max(c) FROM (SELECT simhash_cluster(i::bigint, 1) OVER () AS c FROM generate_series(1, {n}) AS"
+            f"SELECT max(c) FROM (SELECT simhash_cluster(i, i::bigint, 1) OVER () AS c FROM generate_series(1, {n}) AS"
             f" i) AS s",
-            f"SELECT max(c), max(d) FROM (SELECT simhash_cluster(i % 7, {text} || i % 5) OVER () AS c,"
-            f" simhash_duplicate_of(i % 7, {text} || i % 5) OVER (ORDER BY i) AS d FROM generate_series(1, {n}) AS i) AS s",
+            f"SELECT max(c), max(d) FROM (SELECT simhash_cluster(i, {text} || i % 5) OVER () AS c,"
+            f" simhash_duplicate_of(i, {text} || i % 5) OVER (ORDER BY i) AS d FROM generate_series(1, {n}) AS i) AS s",
             f"INSERT INTO hostile.guarded (id, body) SELECT {rng.randint(1, 10**9)}, {text}",
             f"INSERT INTO hostile.attached (id, body) SELECT {rng.randint(1, 10**9)}, {random_words}",
         )

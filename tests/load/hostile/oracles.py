@@ -50,29 +50,27 @@ SELECT (SELECT count(*) FROM simhash_pairs(ids, all_f, {distance:d})) = (SELECT 
     {fingerprints:f}) AS a (all_f), LATERAL (SELECT ARRAY(SELECT generate_series(1, cardinality(all_f)))) AS b (ids)
 SELECT bool_and(hamming(f[a], f[b]) = distance AND a <> b) FROM (SELECT {fingerprints:f}) AS x (f), LATERAL (SELECT
     ARRAY(SELECT generate_series(1, cardinality(f)))) AS y (i), simhash_pairs(i, f, {distance:d})
-WITH c AS (SELECT n, f, simhash_cluster(f, {distance:d}) OVER (ORDER BY n) AS c FROM unnest({fingerprints:f}) WITH
+WITH c AS (SELECT n, f, simhash_cluster(n, f, {distance:d}) OVER (ORDER BY n) AS c FROM unnest({fingerprints:f}) WITH
     ORDINALITY AS u (f, n)) SELECT bool_and((a.c = b.c) OR hamming(a.f, b.f) > {distance:d}) AND bool_and(a.c <= a.n
     AND (a.f IS NULL) = (a.c IS NULL)) FROM c a, c b
 WITH RECURSIVE u AS MATERIALIZED (SELECT * FROM unnest({few:f}) WITH ORDINALITY AS u (f, n)), reach (n, m) AS
     (SELECT n, n FROM u WHERE f IS NOT NULL UNION SELECT reach.n, b.n FROM reach JOIN u a ON a.n = m JOIN u b ON
-    hamming(a.f, b.f) <= {distance:d}) SELECT bool_and(c = least) FROM (SELECT n, simhash_cluster(f, {distance:d})
+    hamming(a.f, b.f) <= {distance:d}) SELECT bool_and(c = least) FROM (SELECT n, simhash_cluster(n, f, {distance:d})
     OVER (ORDER BY n) AS c FROM u) AS c JOIN (SELECT n, min(m) AS least FROM reach GROUP BY n) AS r USING (n)
-WITH c AS (SELECT n, simhash_cluster(f, {distance:d}) OVER (ORDER BY n) AS c FROM unnest({fingerprints:f}) WITH
+WITH c AS (SELECT n, simhash_cluster(n, f, {distance:d}) OVER (ORDER BY n) AS c FROM unnest({fingerprints:f}) WITH
     ORDINALITY AS u (f, n)), p AS (SELECT coalesce(array_agg(a), '{{}}') AS a, coalesce(array_agg(b), '{{}}') AS b FROM
     (SELECT {fingerprints:f}) AS x (f), LATERAL (SELECT ARRAY(SELECT generate_series(1, cardinality(f)))) AS y (i),
     simhash_pairs(i, f, {distance:d})) SELECT bool_and(c.c = component) AND count(*) = (SELECT count(DISTINCT x) FROM
     unnest(p.a || p.b) AS x) FROM p, simhash_components(p.a, p.b) JOIN c ON c.n = id GROUP BY p.a, p.b
-WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
-    unnest({few:f}) WITH ORDINALITY AS u (f, n)), d AS (SELECT n, f, t, simhash_duplicate_of(f, t, {distance:d}, .8,
-    {jsonb:o}) OVER (ORDER BY n) AS d FROM u) SELECT bool_and((a.d IS NOT NULL OR b.d IS NOT NULL OR a.n = b.n OR
-    NOT simhash_near(a.f, b.f, {distance:d}, '{{1,1,1,1}}') OR simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND
-    (a.d = b.n AND (b.d IS NOT NULL OR NOT simhash_near(a.f, b.f, {distance:d}, '{{1,1,1,1}}'))) IS NOT TRUE) FROM d a,
-    d b
-WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
-    unnest({few:f}) WITH ORDINALITY AS u (f, n)), c AS (SELECT n, f, t, simhash_cluster(f, t, {distance:d}, .8,
-    {jsonb:o}) OVER (ORDER BY n) AS c FROM u) SELECT bool_and((a.c = b.c OR
-    NOT simhash_near(a.f, b.f, {distance:d}, '{{1,1,1,1}}') OR
-    simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND (a.c > a.n) IS NOT TRUE) FROM c a, c b
+WITH u AS MATERIALIZED (SELECT n, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
+    generate_series(1, 9) AS n), d AS (SELECT n, t, simhash_duplicate_of(n, t, {jsonb:o}) OVER (ORDER BY n) AS d
+    FROM u) SELECT bool_and((a.d IS NOT NULL OR b.d IS NOT NULL OR a.n = b.n OR NOT simhash_near(a.t, b.t, {jsonb:o}))
+    IS NOT FALSE AND (a.d = b.n AND (b.d IS NOT NULL OR NOT simhash_near(a.t, b.t, {jsonb:o}))) IS NOT TRUE)
+    FROM d a, d b
+WITH u AS MATERIALIZED (SELECT n, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
+    generate_series(1, 9) AS n), c AS (SELECT n, t, simhash_cluster(n, t, {jsonb:o}) OVER (ORDER BY n) AS c FROM u)
+    SELECT bool_and((a.c = b.c OR NOT simhash_near(a.t, b.t, {jsonb:o})) IS NOT FALSE AND (a.c > a.n) IS NOT TRUE)
+    FROM c a, c b
 SELECT (SELECT count(*) FROM hostile.attached WHERE simhash_near(simhash, {bigint:a}, {distance:d})) = (SELECT
     count(*) FROM hostile.attached WHERE hamming(simhash, {bigint:a}) <= {distance:d})
 SELECT bool_and(simhash IS NOT DISTINCT FROM simhash(body)) FROM hostile.attached

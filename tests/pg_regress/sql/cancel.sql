@@ -34,9 +34,9 @@ SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'m
     is_cancelled('simhash_components(texts, CASE WHEN CANCEL THEN texts END)', :'many') AS of_texts;
 -- The last fingerprint, or the last text, that is read cancels the query.
 \set rows 'FROM generate_series(1, 1000) AS n'
-SELECT is_cancelled('simhash_cluster(CASE WHEN n < 1000 OR CANCEL THEN n END) OVER ()', :'rows') AS simhash_cluster,
-    is_cancelled('simhash_cluster(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS of_texts,
-    is_cancelled('simhash_duplicate_of(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS simhash_duplicate_of;
+SELECT is_cancelled('simhash_cluster(n, CASE WHEN n < 1000 OR CANCEL THEN n::bigint END) OVER ()', :'rows') AS simhash_cluster,
+    is_cancelled('simhash_cluster(n, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS of_texts,
+    is_cancelled('simhash_duplicate_of(n, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS simhash_duplicate_of;
 -- The first comparison of two ids cancels the query. The next one is not begun: the error is not of the function that
 -- compares them.
 CREATE TYPE slow_id AS (n integer);

@@ -58,7 +58,7 @@ UNION ALL SELECT 5000 - n, (1::bigint << n) - 1 FROM generate_series(0, 62) AS n
 -- Clusters, named by their smallest id.
 CREATE TABLE components_true AS
 SELECT id, min(id) OVER (PARTITION BY cluster) AS component, count(*) OVER (PARTITION BY cluster) AS rows
-FROM (SELECT id, simhash_cluster(fp) OVER (ORDER BY id) AS cluster FROM components_docs) AS clusters WHERE cluster IS NOT NULL;
+FROM (SELECT id, simhash_cluster(id, fp) OVER (ORDER BY id) AS cluster FROM components_docs) AS clusters WHERE cluster IS NOT NULL;
 SELECT count(*) AS documents, count(DISTINCT component) AS components, max(rows) AS largest, count(*) FILTER (WHERE rows = 1) AS alone
 FROM components_true;
 CREATE FUNCTION components_differ(query text) RETURNS TABLE (found_rows bigint, differences bigint) LANGUAGE plpgsql AS $$
@@ -105,7 +105,7 @@ SELECT * FROM components_differ('SELECT c.* FROM (SELECT array_agg(x.id) AS a, a
     simhash_components(p.a, p.b) AS c');
 SELECT * FROM components_differ('SELECT c.* FROM (SELECT array_agg(id) AS a, array_agg(first) AS b
         FROM (SELECT id, first_value(id) OVER (PARTITION BY key, cluster ORDER BY id) AS first
-              FROM (SELECT key, id, simhash_cluster(fp) OVER (PARTITION BY key) AS cluster FROM components_keyed) AS clusters
+              FROM (SELECT key, id, simhash_cluster(id, fp) OVER (PARTITION BY key) AS cluster FROM components_keyed) AS clusters
              ) AS firsts WHERE id <> first) AS p,
     simhash_components(p.a, p.b) AS c');
 -- For distance 5: six blocks, of 11 or 10 bits.

@@ -63,11 +63,12 @@ SELECT body, simhash_resemblance('invoice 17 is overdue', body, :'same')
 FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('17: overdue is invoice'), ('invoice'))
     AS v (body);
 -- Clusters and duplicates.
+\set criterion '{"max_distance": 20, "resemblance": 0.8}'
 CREATE TEMP TABLE invoices AS
 SELECT n AS id, 'please pay the invoice with the number ' || n / 2 || ', which was due on the first of the month' AS body
 FROM generate_series(2, 7) AS n;
-SELECT id, simhash_cluster(simhash(body), body, 20, .8) OVER w AS any,
-    simhash_cluster(simhash(body), body, 20, .8, options => :'same') OVER w AS same,
-    simhash_duplicate_of(simhash(body), body, 20, .8, options => :'same') OVER w AS duplicate_of
+SELECT id, simhash_cluster(id, body, :'criterion') OVER w AS any,
+    simhash_cluster(id, body, :'criterion'::jsonb || :'same') OVER w AS same,
+    simhash_duplicate_of(id, body, :'criterion'::jsonb || :'same') OVER w AS duplicate_of
 FROM invoices WINDOW w AS (ORDER BY id) ORDER BY id;
 DROP TABLE invoices;

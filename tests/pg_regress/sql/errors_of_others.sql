@@ -66,8 +66,8 @@ END $$;
 
 -- Arguments of window functions.
 SELECT fields(
-    $$ SELECT simhash_cluster(fail('window' || id)) OVER () FROM generate_series(1, 3) AS g (id) $$,
-    $$ SELECT simhash_duplicate_of(0, fail('text' || id)::text) OVER () FROM generate_series(1, 3) AS g (id) $$);
+    $$ SELECT simhash_cluster(id, fail('window' || id)) OVER () FROM generate_series(1, 3) AS g (id) $$,
+    $$ SELECT simhash_duplicate_of(id, fail('text' || id)::text) OVER () FROM generate_series(1, 3) AS g (id) $$);
 
 -- Event triggers that a command fires.
 CREATE TABLE plain (id integer PRIMARY KEY, body text);

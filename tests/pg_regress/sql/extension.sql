@@ -21,7 +21,7 @@ FROM fingerprints.simhash_features('a b', '{"weight": "log"}');
 SELECT fingerprints.hamming(1, 2), 1::bigint OPERATOR(fingerprints.<~>) 2 AS operator,
     fingerprints.simhash_resemblance('a b', 'b') AS resemblance,
     fingerprints.simhash_block(-1, 0) AS block, fingerprints.simhash_probes(-1, 0, 4, 3) AS probes;
-SELECT a, b, distance, fingerprints.simhash_cluster(distance) OVER () AS cluster
+SELECT a, b, distance, fingerprints.simhash_cluster(a, distance::bigint) OVER () AS cluster
 FROM fingerprints.simhash_pairs('{1,2}'::integer[], '{0,1}'::bigint[]);
 SELECT * FROM fingerprints.simhash_components('{1}'::integer[], '{2}'::integer[]);
 CREATE TABLE public.docs (

@@ -43,8 +43,9 @@ BEGIN
     INSERT INTO docs SELECT * FROM texts ORDER BY id;
     RETURN QUERY EXECUTE format('
         SELECT count(d.id), count(*) FILTER (WHERE (d.id IS NULL) = (t.duplicate_of IS NULL))
-        FROM (SELECT id, simhash_duplicate_of(simhash(body), body, %s, radii => %L) OVER (ORDER BY id) AS duplicate_of
-              FROM texts) AS t LEFT JOIN docs AS d USING (id)', max_distance, radii);
+        FROM (SELECT id, simhash_duplicate_of(id, body, %L) OVER (ORDER BY id) AS duplicate_of
+              FROM texts) AS t LEFT JOIN docs AS d USING (id)',
+        jsonb_build_object('max_distance', max_distance, 'radii', radii));
 END $$;
 SELECT radii, kept, differing
 FROM (VALUES ('{}'::integer[], 6), ('{0,0,0,0}', 10), ('{1,1,0,0}', 10), ('{1,1,1,1}', 10)) AS v (radii, max_distance),

@@ -5,6 +5,6 @@ SELECT current_setting('server_version_num')::integer < 190000 AS without_ignore
 \endif
 \pset format unaligned
 \pset tuples_only on
-SELECT errors('SELECT simhash_cluster(f) IGNORE NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)',
-    'SELECT simhash_cluster(f) RESPECT NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)',
-    'SELECT simhash_duplicate_of(f, NULL) IGNORE NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)');
+SELECT errors('SELECT simhash_cluster(f, f) IGNORE NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)',
+    'SELECT simhash_cluster(f, f) RESPECT NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)',
+    'SELECT simhash_duplicate_of(f, f::text) IGNORE NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)');

@@ -46,8 +46,8 @@ SELECT simhash_wide('<p>a b</p>', 2, '{"markup": "html"}') = simhash_wide('a b')
            = simhash('a b', '{"weight": "tf"}') AS weighted,
        simhash_weights(html, '{"markup": "html"}') ? 'p' AS learns_tags
 FROM mails GROUP BY ();
-SELECT html, simhash_cluster(simhash(html, o), html, options => o) OVER (ORDER BY n) AS cluster,
-       simhash_duplicate_of(simhash(html, o), html, options => o) OVER (ORDER BY n) AS duplicate_of
+SELECT html, simhash_cluster(html, html, o) OVER (ORDER BY n) AS cluster,
+       simhash_duplicate_of(html, html, o) OVER (ORDER BY n) AS duplicate_of
 FROM (VALUES (1, '<p>a b c</p>'), (2, '<div class="a">a <b>b</b><br>c</div>'), (3, 'p a b c')) AS d (n, html),
     (SELECT jsonb '{"markup": "html"}') AS options (o);
 

@@ -26,14 +26,14 @@ BEGIN
     PERFORM count(*) FROM generate_series(1, rows / 50) n,
         simhash_pairs(ARRAY['a', 'b', n::text], ARRAY[n, 2, NULL]::bigint[], 20);
     PERFORM count(*) FROM generate_series(1, rows / 50) n, simhash_components(ARRAY['a', 'b', n::text], ARRAY['c', 'd', 'b']);
-    PERFORM count(cluster) FROM (SELECT simhash_cluster(n, 1) OVER (PARTITION BY n / 5) AS cluster
+    PERFORM count(cluster) FROM (SELECT simhash_cluster(n, n::bigint, 1) OVER (PARTITION BY n / 5) AS cluster
                                  FROM generate_series(1, rows / 10) n) AS clusters;
     PERFORM count(cluster) + count(duplicate_of)
-        FROM (SELECT simhash_cluster(1, n::text) OVER w AS cluster, simhash_duplicate_of(1, n::text) OVER w AS duplicate_of
+        FROM (SELECT simhash_cluster(n, n::text) OVER w AS cluster, simhash_duplicate_of(n::text, n::text) OVER w AS duplicate_of
               FROM generate_series(1, rows / 10) n WINDOW w AS (PARTITION BY n / 5)) AS clusters;
     -- Half a million pairs; and fingerprints that are computed on demand.
     PERFORM count(*) FROM simhash_pairs(ids, same);
-    PERFORM count(cluster) FROM (SELECT simhash_cluster(simhash(repeat('document ' || n || ' ', 1000))) OVER () AS cluster
+    PERFORM count(cluster) FROM (SELECT simhash_cluster(n, simhash(repeat('document ' || n || ' ', 1000))) OVER () AS cluster
                                  FROM generate_series(1, rows / 200) n) AS clusters;
     FOR n IN 1 .. rows / 200 LOOP
         PERFORM simhash_pairs(ids, same) LIMIT 1;
@@ -49,17 +49,17 @@ BEGIN
         END;
         BEGIN
             PERFORM count(1 / (cluster - cluster)) FROM
-                (SELECT simhash_cluster(i) OVER () AS cluster FROM generate_series(1, 3) AS i) AS clusters;
+                (SELECT simhash_cluster(i, i::bigint) OVER () AS cluster FROM generate_series(1, 3) AS i) AS clusters;
         EXCEPTION WHEN division_by_zero THEN
         END;
         BEGIN
             PERFORM count(1 / (cluster - cluster)) FROM
-                (SELECT simhash_cluster(1, i::text, options => '{"weight": "tf"}') OVER () AS cluster
+                (SELECT simhash_cluster(i, i::text, '{"weight": "tf"}') OVER () AS cluster
                  FROM generate_series(1, 3) AS i) AS clusters;
         EXCEPTION WHEN division_by_zero THEN
         END;
         BEGIN
-            PERFORM simhash_duplicate_of(1, (1 / (3 - i))::text) OVER () FROM generate_series(1, 3) AS i;
+            PERFORM simhash_duplicate_of(i, (1 / (3 - i))::text) OVER () FROM generate_series(1, 3) AS i;
         EXCEPTION WHEN division_by_zero THEN
         END;
         PERFORM simhash_features(repeat('unread ' || n || ' ', 50)) LIMIT 1;

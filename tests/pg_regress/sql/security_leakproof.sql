@@ -70,7 +70,7 @@ RESET enable_sort;
 EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE spy(id) ORDER BY simhash(body) <~> :query LIMIT 1;
 SELECT id FROM by_expression WHERE spy(id) ORDER BY simhash(body) <~> :query LIMIT 1;
 -- Pairs and clusters consist of rows that the user sees.
-SELECT count(*), count(DISTINCT cluster) FROM (SELECT simhash_cluster(simhash, 0) OVER (ORDER BY id) AS cluster FROM docs) AS c;
+SELECT count(*), count(DISTINCT cluster) FROM (SELECT simhash_cluster(id, simhash, 0) OVER (ORDER BY id) AS cluster FROM docs) AS c;
 RESET ROLE;
 
 -- To search by the blocks, a user needs no privilege on them, and gets none.

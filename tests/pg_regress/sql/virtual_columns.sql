@@ -51,7 +51,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM virtual WHERE simhash_near(f, :query, 1);
 SELECT array_agg(id ORDER BY id) AS found FROM virtual WHERE simhash_near(f, :query, 1);
 SELECT count(*) AS pairs FROM virtual a JOIN virtual b ON simhash_near(a.f, b.f, 1) WHERE a.id < b.id;
 SELECT count(*) - count(DISTINCT cluster) AS clustered
-FROM (SELECT simhash_cluster(f, 1) OVER () AS cluster FROM virtual) AS clusters;
+FROM (SELECT simhash_cluster(f, f, 1) OVER () AS cluster FROM virtual) AS clusters;
 -- A guard would read NULL for near rows.
 SELECT errors($$SELECT simhash_guard('virtual', max_distance => 1, fingerprint => 'f')$$);
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON virtual FOR EACH ROW

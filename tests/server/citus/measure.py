@@ -41,7 +41,7 @@ SKEW = "SELECT count(*) FROM simhash_skew('{t}', 'fp')"
 PAIRS = """
 SELECT count(*) FROM (SELECT array_agg(id) AS ids, array_agg(fp) AS prints FROM {t}) AS t, simhash_pairs(ids, prints)"""
 CLUSTERS = """
-SELECT count(DISTINCT cluster) FROM (SELECT simhash_cluster(fp) OVER () AS cluster FROM {t}) AS t"""
+SELECT count(DISTINCT cluster) FROM (SELECT simhash_cluster(fp, fp) OVER () AS cluster FROM {t}) AS t"""
 KEYS = "INSERT INTO keyed SELECT i * 16 + (simhash_block(fp, i) >> 12), id, fp FROM prints, generate_series(0, 3) AS i"
 KEYED_PAIRS = """
 CREATE TABLE pairs AS SELECT DISTINCT a, b

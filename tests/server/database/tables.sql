@@ -167,7 +167,7 @@ FROM app.plain AS one JOIN app.plain AS other
 CREATE UNIQUE INDEX ON app.pairs (one, other);
 CREATE MATERIALIZED VIEW app.clusters AS
 SELECT cluster, array_agg(id ORDER BY id) AS ids
-FROM (SELECT id, extensions.simhash_cluster(simhash) OVER (ORDER BY id) AS cluster FROM app.parts) AS clusters
+FROM (SELECT id, extensions.simhash_cluster(id, simhash) OVER (ORDER BY id) AS cluster FROM app.parts) AS clusters
 GROUP BY cluster HAVING count(*) > 1;
 CREATE FUNCTION app.near(query text) RETURNS SETOF bigint LANGUAGE sql STABLE
     BEGIN ATOMIC

@@ -1,0 +1,96 @@
+//! The window functions that find near texts by a criterion, with which they make the fingerprints and compare the texts.
+
+use std::ffi::c_int;
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use postgres::error::{algorithm_error, tick};
+use postgres::json::RawJsonb;
+use postgres::text::decode;
+use postgres::window::Window;
+use simhash::Error;
+use simhash::criterion::Criterion;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::feature_set::FeatureSet;
+use simhash::fingerprint::options::Options;
+use simhash::pairs::{Component, Verification};
+
+use super::partition::{CONTENT_ARGUMENT, read_rows};
+use super::progress::Reporter;
+use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
+use crate::sql::fingerprint::options::read_criterion;
+
+/// The positions of the arguments.
+const CRITERION_ARGUMENT: c_int = 2;
+const PROGRESS_ARGUMENT: c_int = 3;
+
+/// Bytes of features that are in memory at once, unless `work_mem` is larger. With a tenth of this, the rows of a
+/// window would be read ten times as often.
+const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
+
+/// The arguments of a function, at the first row of the partition.
+pub struct TextArguments {
+    criterion: Criterion,
+    options: Options,
+    progress: bool,
+}
+
+impl TextArguments {
+    /// Reads the arguments; None if the criterion is NULL.
+    pub fn read(window: &Window<'_>) -> Result<Option<Self>, ErrorReport> {
+        let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
+        let document = read_criterion(document)?;
+        let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
+        Ok(Some(Self { criterion: document.of_texts(), options: document.options, progress }))
+    }
+
+    /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
+    /// duplicates.
+    pub fn compare<C: Component>(&self, window: &mut Window<'_>, name: &'static str) -> Result<Vec<u32>, ErrorReport> {
+        let reporter = Reporter::new(name, window.rows, self.progress);
+        let mut context = PgMemoryContexts::new("simhash text");
+        let rows = read_rows(window, &reporter, |window, position, fingerprint: &mut [_; 1]| {
+            let read = with_text(window, position, &mut context, |fingerprinter, text| {
+                fingerprinter.fingerprint(text, &self.options, &tick)
+            })?;
+            *fingerprint = [read.map(u64::cast_signed)];
+            Ok(())
+        })?;
+        // SAFETY: the setting is a plain number, of kilobytes.
+        let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
+        let report = |progress| reporter.tick(progress);
+        let verification =
+            Verification::<C>::new(rows, self.criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &report);
+        let mut verification = verification.map_err(algorithm_error)?;
+        while let Some(row) = verification.row_to_read(&report) {
+            let features = match self.criterion.resemblance {
+                Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
+                    FeatureSet::new(fingerprinter, text, &self.options, &tick)
+                })?,
+                None => None,
+            };
+            verification.push(features, &report).map_err(algorithm_error)?;
+        }
+        Ok(verification.into_results())
+    }
+}
+
+/// Calls `f` with the text of a row, and frees the text; None if it is NULL.
+fn with_text<T: 'static>(
+    window: &Window<'_>,
+    row: usize,
+    context: &mut PgMemoryContexts,
+    f: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
+) -> Result<Option<T>, ErrorReport> {
+    let read = |text: &[u8]| {
+        let text = decode(text)?;
+        with_fingerprinter(|fingerprinter| f(fingerprinter, &text)).map_err(algorithm_error)
+    };
+    // SAFETY: the result is not in the context, in which nothing is used any more.
+    unsafe {
+        let result = context.switch_to(|_| window.with_text(CONTENT_ARGUMENT, row, read).transpose());
+        context.reset();
+        result.map(Option::flatten)
+    }
+}
