@@ -27,7 +27,7 @@ pub fn invalid_options(invalid: &InvalidOptions) -> PyErr {
     let sentences = [Some(format!("{invalid}.")), invalid.detail(), invalid.hint()];
     let message = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     match invalid {
-        InvalidOptions::UnknownKey(_) => PyTypeError::new_err(message),
+        InvalidOptions::UnknownKey(_) | InvalidOptions::UnknownInCriterion(_) => PyTypeError::new_err(message),
         _ => PyValueError::new_err(message),
     }
 }

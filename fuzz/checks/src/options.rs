@@ -32,7 +32,7 @@ fn reason(error: &InvalidOptions) -> (&str, &str) {
         InvalidOptions::Failed(error) => panic!("{error}"),
         InvalidOptions::Unreadable(_) => ("unreadable", ""),
         InvalidOptions::NotAnObject => ("not an object", ""),
-        InvalidOptions::UnknownKey(key) => ("unknown", key),
+        InvalidOptions::UnknownKey(key) | InvalidOptions::UnknownInCriterion(key) => ("unknown", key),
         InvalidOptions::Value { key, allowed, .. } => (key, allowed),
     }
 }

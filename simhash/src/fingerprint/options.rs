@@ -203,7 +203,6 @@ impl Options {
                 self.weights = read_weights(key, value, self)?.map(Arc::new);
                 return Ok(());
             }
-            own if CriterionDocument::OWN_KEYS.contains(&own) => return Err(InvalidOptions::OfCriterion(key)),
             _ => return Err(InvalidOptions::UnknownKey(key)),
         };
         read.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))
@@ -435,8 +434,6 @@ pub enum InvalidOptions {
     NotAnObject,
     /// The object has this key, which is no option.
     UnknownKey(String),
-    /// The object has this key, which belongs to a criterion.
-    OfCriterion(String),
     /// The object is a criterion, and has this key, which belongs to none.
     UnknownInCriterion(String),
     /// A key has a wrong value, as an error message shows it: only the start of a long value.
@@ -487,10 +484,10 @@ impl InvalidOptions {
         match self {
             Self::Failed(_) | Self::Unreadable(_) => None,
             Self::NotAnObject => Some(format!("Its keys may be {}.", quoted(&Options::KEYS))),
-            Self::UnknownKey(_) => Some(format!("The options are {}.", quoted(&Options::KEYS))),
-            Self::OfCriterion(_) => {
-                Some("It belongs to a criterion, as of simhash_near(text, text, jsonb) and simhash_guard.".to_owned())
+            Self::UnknownKey(key) if CriterionDocument::OWN_KEYS.contains(&key.as_str()) => {
+                Some("It is a key of a criterion, such as the third argument of simhash_near(text, text).".to_owned())
             }
+            Self::UnknownKey(_) => Some(format!("The options are {}.", quoted(&Options::KEYS))),
             Self::UnknownInCriterion(_) => {
                 Some(format!("The keys of a criterion are {}.", quoted(&CriterionDocument::keys())))
             }
@@ -507,7 +504,6 @@ impl fmt::Display for InvalidOptions {
             Self::Unreadable(_) => write!(f, "simhash options cannot be read"),
             Self::NotAnObject => write!(f, "simhash options must be a JSON object"),
             Self::UnknownKey(key) => write!(f, "unknown simhash option \"{}\"", shorten(key)),
-            Self::OfCriterion(key) => write!(f, "\"{key}\" is no option of a fingerprint"),
             Self::UnknownInCriterion(key) => write!(f, "unknown key \"{}\" of a criterion", shorten(key)),
             Self::Value { key, value, .. } => {
                 write!(f, "invalid value for simhash option \"{key}\": {}", shorten(value))
