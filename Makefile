@@ -7,7 +7,7 @@
 #   KEEP=1           `make demo` leaves its server running
 #   JOBS=2           how many stages of `make test` run at a time
 
-.PHONY: help demo check unit test test-matrix test-packages test-images test-arm64 soak fuzz hostile leaks valgrind deny all \
+.PHONY: help demo check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks valgrind deny all \
 	install package deb sbom wheel js bench clean
 
 help:
@@ -15,10 +15,9 @@ help:
 	@echo 'make check    the SQL and isolation tests with TEST=name in their names; in seconds once the build exists'
 	@echo 'make unit     the tests of the algorithm with TEST=name in their names, without a server'
 	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
-	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade, test-images and test-packages (as root)'
+	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade and test-packages (as root)'
 	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
-	@echo 'make test-images    builds the container images with Buildah and uses them (as root)'
-	@echo 'make test-arm64     builds for arm64, and runs unit, SQL and package tests in an emulator (as root; takes long)'
+	@echo 'make test-arm64     runs the tests of the algorithm for arm64, in an emulator (as root; takes long)'
 	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     fuzzes the algorithm against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
@@ -93,9 +92,6 @@ js:
 
 test-packages:
 	@tools/test-packages
-
-test-images:
-	@tools/test-images
 
 test-arm64:
 	@tools/test-matrix arm64
