@@ -7,7 +7,6 @@ mod golden;
 mod guard_storage;
 mod library;
 mod parallel;
-mod random_arrays;
 mod random_marks;
 mod random_queries;
 mod random_searches;
