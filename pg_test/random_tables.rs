@@ -421,10 +421,9 @@ impl Table {
         let blocks = random.one_of(&[2, 3, 4, 4, 5]);
         let scope = random.one_of(&["{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{k,tag}"]);
         let columns = random.below(2) == 0;
-        let covering = random.one_of(&["NULL", "NULL", "false"]);
         self.setup.push(format!(
-            "SELECT simhash_attach('{name}', 'fp', blocks => {blocks}, prefix => 'attached', covering => {covering}, \
-             scope => '{scope}', columns => {columns})"
+            "SELECT simhash_attach('{name}', 'fp', blocks => {blocks}, prefix => 'attached', scope => '{scope}', \
+             columns => {columns})"
         ));
     }
 

@@ -102,7 +102,7 @@ class Case:
             psql("CREATE UNLOGGED TABLE prints AS SELECT simhash(body) FROM docs")
             self.blocks = value("SELECT blocks FROM simhash_skew('prints', 'simhash') WHERE best")
             psql("DROP TABLE prints")
-        psql(f"SELECT simhash_attach('docs', 'body', blocks => {self.blocks}, covering => {self.covering})")
+        psql(f"SELECT simhash_attach('docs', 'body', blocks => {self.blocks})")
         self.ways = WAYS | (BY_RADII if self.blocks == "4" else {})
         self.name = f"{self.rows:,} rows, {self.blocks} blocks, {'covering' if self.covering else 'plain'} indexes"
         psql("VACUUM ANALYZE docs", "CHECKPOINT")

@@ -74,15 +74,11 @@ ROUNDS = {
         ("simhash_attach", "simhash_detach"),
         400,
     ),
-    "online": (
-        f"{NEW_TABLE} ;; SELECT simhash_attach_online('leaks.changed', 'body') ;;"
-        " CALL simhash_fill('leaks.changed', batch_pages => 1) ;;"
-        " SELECT count(*) FROM simhash_index_commands('leaks.changed') ;; SELECT simhash_detach('leaks.changed')",
-        ("simhash_attach_online", "simhash_fill", "simhash_index_commands", "simhash_detach"),
-        400,
+    "index commands": (
+        "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')",
+        ("simhash_index_commands",),
+        50,
     ),
-    "fill": ("CALL simhash_fill('leaks.online')", ("simhash_fill",), 200),
-    "index commands": ("SELECT count(*) FROM simhash_index_commands('leaks.online')", ("simhash_index_commands",), 50),
     "guard": (
         "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f', among => 'f > 0') ;; SELECT"
         " simhash_unguard('leaks.guarded_later')",
@@ -100,11 +96,6 @@ ROUNDS = {
         "SELECT count(*) FROM simhash_skew('leaks.searched', 'f', scope => ARRAY['id'])",
         ("simhash_skew",),
         500,
-    ),
-    "update trigger": (
-        "INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
-        ("simhash_update",),
-        10,
     ),
     "dedup trigger": (
         "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;; DELETE FROM leaks.guarded WHERE id %"
@@ -152,12 +143,6 @@ QUERIES = {
         ("simhash_dedup",),
         10,
     ),
-    "update trigger, rows": (
-        "INSERT INTO leaks.online (body) SELECT 'text ' || n FROM generate_series(1, {n}) AS n ;; TRUNCATE"
-        " leaks.online",
-        ("simhash_update",),
-        2,
-    ),
     "searches, rows": (
         "SELECT count(*) FROM generate_series(1, {n}) AS n, leaks.searched WHERE simhash_near(f, n)",
         ("simhash_near",),
@@ -180,7 +165,6 @@ CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
 INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, 1000) AS n;
 SELECT simhash_attach('leaks.searched', 'f');
 CREATE TABLE leaks.online (id serial PRIMARY KEY, body text);
-SELECT simhash_attach_online('leaks.online', 'body');
 CREATE TABLE leaks.guarded (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.guarded', 'f'), simhash_guard('leaks.guarded', 'skip', fingerprint => 'f');
 CREATE TABLE leaks.guarded_later (id serial PRIMARY KEY, f bigint);
@@ -198,7 +182,7 @@ VACUUM ANALYZE leaks.searched;
 
 # PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
 # commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
-COMMANDS = {"attach", "online", "guard"}
+COMMANDS = {"attach", "guard"}
 OF_A_COMMAND = 5_000
 
 # What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.

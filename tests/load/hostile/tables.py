@@ -15,8 +15,8 @@ class Table:
         self.values = Values(rng, 100)
         self.name = f"{schema}.{rng.choice(('life', chr(34) + 'a life' + chr(34), chr(34) + 'L' + 'x' * 60 + chr(34)))}"
         self.id = 0
-        # Prefix to source, options and blocks, as they were attached; and what is attached online and not filled.
-        self.attached, self.online = {}, {}
+        # Prefix to source, options and blocks, as they were attached.
+        self.attached = {}
         self.guard = None
 
     def run(self, statement):
@@ -26,8 +26,6 @@ class Table:
         self.create()
         ways = (
             [self.attach] * 3
-            + [self.attach_online] * 2
-            + [self.fill] * 2
             + [self.index] * 2
             + [self.detach]
             + [self.write] * 5
@@ -134,8 +132,8 @@ class Table:
         source, options, prefix, blocks = self.source(), self.options(), self.prefix(), self.rng.choice((2, 3, 4, 4, 8))
         columns = self.rng.choice(("true", "true", "false", "NULL"))
         done = self.run(
-            f"SELECT simhash_attach('{self.name}', '{source}', blocks => {blocks}, {options}, {quote(prefix)},"
-            f" {self.values.boolean()}, {self.scope()}, {columns})"
+            f"SELECT simhash_attach('{self.name}', '{source}', {options}, {blocks}, {self.scope()},"
+            f" {columns}, {quote(prefix)})"
         )
         if done:
             if columns == "false":
@@ -144,21 +142,10 @@ class Table:
             else:
                 self.attached[prefix] = (source, options, blocks)
 
-    def attach_online(self):
-        source, options, prefix = self.source(), self.options(), self.prefix()
-        if self.run(f"SELECT simhash_attach_online('{self.name}', '{source}', {options}, {quote(prefix)})"):
-            self.online[prefix] = (source, options, 0)
-
-    def fill(self):
-        prefix = self.rng.choice((self.prefix(), *self.online))
-        done = self.run(f"CALL simhash_fill('{self.name}', {quote(prefix)}, {self.rng.randint(1, 3)})")
-        if done is not None and prefix in self.online:
-            self.attached[prefix] = self.online.pop(prefix)
-
     def index(self):
         commands = self.run(
-            f"SELECT simhash_index_commands('{self.name}', {self.rng.choice((2, 4, 5))}, {quote(self.prefix())},"
-            f" scope => {self.scope()})"
+            f"SELECT simhash_index_commands('{self.name}', '{self.source()}', {self.options()},"
+            f" {self.rng.choice((2, 4, 5))}, {self.scope()}, {quote(self.prefix())})"
         )
         for (command,) in commands or ():
             self.run(command)
@@ -167,7 +154,6 @@ class Table:
         prefix = self.prefix()
         if self.run(f"SELECT simhash_detach('{self.name}', {quote(prefix)})"):
             self.attached.pop(prefix, None)
-            self.online.pop(prefix, None)
             self.guard = None
 
     def put_guard(self):
@@ -232,7 +218,6 @@ class Table:
         if self.run(statement) is not None:
             # Which column is what, and which rows have what the trigger would give them, is not known any more.
             self.attached.clear()
-            self.online.clear()
 
     def search(self):
         rng = self.rng
@@ -314,16 +299,16 @@ class Table:
     def in_transaction(self):
         """Some of it is undone, and so is what is known of the table."""
         rng = self.rng
-        before = dict(self.attached), dict(self.online), self.guard
+        before = dict(self.attached), self.guard
         isolation = rng.choice(("", " ISOLATION LEVEL REPEATABLE READ", " ISOLATION LEVEL SERIALIZABLE"))
         if self.run("BEGIN" + isolation) is None:
             return
         for _ in range(rng.randint(1, 4)):
             self.run("SAVEPOINT s")
-            rng.choice((self.attach, self.detach, self.put_guard, self.write, self.write, self.attach_online))()
+            rng.choice((self.attach, self.detach, self.put_guard, self.write, self.write, self.index))()
             self.run("ROLLBACK TO s" if rng.random() < 0.4 else "RELEASE s")
         self.run("ROLLBACK")
-        self.attached, self.online, self.guard = before
+        self.attached, self.guard = before
 
 
 def triggers(rng, values, functions):
@@ -354,9 +339,7 @@ def triggers(rng, values, functions):
         ("INSERT", "INSERT OR UPDATE", "INSERT OR UPDATE", "UPDATE OF body", "DELETE", "TRUNCATE", "INSERT OR DELETE")
     )
     level = rng.choice(("ROW", "ROW", "ROW", "STATEMENT"))
-    right = {"simhash_update": ("f", "body", "{}"), "simhash_dedup": ("reject", "3", "simhash", "", "f")}.get(
-        function.name, ()
-    )
+    right = ("reject", "3", "simhash", "", "f") if function.name == "simhash_dedup" else ()
     arguments = [
         (
             quote(right[n])

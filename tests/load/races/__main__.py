@@ -64,8 +64,6 @@ CREATE FUNCTION evil.simhash(text) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash''); RETURN 1; END';
 CREATE FUNCTION evil.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_block''); RETURN 1; END';
-CREATE FUNCTION evil.simhash_update() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN PERFORM evidence.ran(''simhash_update''); RETURN NEW; END';
 CREATE FUNCTION evil.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_dedup''); RETURN NEW; END';
 -- Renames both schemas and back, each time for good. A change that leaves the names alone comes first, so that whoever
@@ -122,13 +120,12 @@ SCENARIOS = {
         [EXTENSION, TABLE, EVIL_TABLE],
         ["SELECT simhash_attach(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
     ),
-    "online": (
+    "alone": (
         [EXTENSION, TABLE, EVIL_TABLE],
-        ["SELECT simhash_attach_online(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
-    ),
-    "fill": (
-        [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach_online('good.t', 'body')"],
-        ["CALL simhash_fill(%(table)s::regclass, batch_pages => 1)"],
+        [
+            "SELECT simhash_attach(%(table)s::regclass, 'body', columns => false)",
+            "SELECT simhash_detach(%(table)s::regclass)",
+        ],
     ),
     "guard": (
         [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body')"],
@@ -162,7 +159,7 @@ SCENARIOS = {
             "BEGIN ATOMIC SELECT good.simhash_attach(t, 'body'); SELECT good.simhash_guard(t); END",
             "CREATE FUNCTION public.detach(t regclass) RETURNS void LANGUAGE sql "
             "BEGIN ATOMIC SELECT good.simhash_unguard(t); SELECT good.simhash_detach(t); "
-            "SELECT good.simhash_attach_online(t, 'body'); SELECT good.simhash_detach(t); END",
+            "SELECT good.simhash_attach(t, 'body', columns => false); SELECT good.simhash_detach(t); END",
         ],
         ["SELECT public.attach(%(table)s::regclass)", "SELECT public.detach(%(table)s::regclass)"],
     ),

@@ -37,7 +37,13 @@ CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANG
     RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
 CREATE FUNCTION fill(t regclass, covering boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM simhash_attach(t, 'fp', covering => covering);
+    IF covering THEN
+        PERFORM simhash_attach(t, 'fp');
+    ELSE
+        FOR block IN 0 .. 3 LOOP
+            EXECUTE format('CREATE INDEX ON %s (simhash_block(fp, %s))', t, block);
+        END LOOP;
+    END IF;
     EXECUTE format('INSERT INTO %s (fp) SELECT CASE WHEN n %% 2 = 0 THEN print_of(n %% {GROUPS}, n)
         ELSE hashint8extended(n, 1) END FROM generate_series(1, {ROWS}) AS n', t);
 END $$;

@@ -8,7 +8,7 @@ DECLARE
     definition text;
 BEGIN
     CREATE TABLE docs (id integer PRIMARY KEY, body text);
-    PERFORM simhash_attach('docs', 'body', layout);
+    PERFORM simhash_attach('docs', 'body', blocks => layout);
     PERFORM simhash_guard('docs', radii => radii, max_distance => max_distance, resemblance => resemblance);
     SELECT pg_get_triggerdef(oid) INTO definition FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
     DROP TABLE docs;

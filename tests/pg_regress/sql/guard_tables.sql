@@ -323,7 +323,7 @@ CREATE TABLE halves (id integer PRIMARY KEY, f bigint);
 INSERT INTO halves SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 20000) AS n;
 CREATE TABLE crowded (id integer PRIMARY KEY, f bigint);
 INSERT INTO crowded SELECT n, (n::bigint << 33) + ('x' || left(md5(n::text), 8))::bit(32)::bigint FROM generate_series(1, 20000) AS n;
-SELECT simhash_attach(t, 'f', 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
+SELECT simhash_attach(t, 'f', blocks => 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
 SELECT simhash_guard(t, 'skip', fingerprint => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
 -- Any one bit differs in one half, and two in the other: all are near. With a third bit in the other half, none is.
 CREATE FUNCTION flip(place integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint << place';

@@ -20,8 +20,11 @@ SELECT simhash_guard('defaults', resemblance => NULL), guard_of('defaults');
 SELECT simhash_guard('defaults', resemblance => NULL, max_distance => 5), guard_of('defaults');
 SELECT simhash_guard('defaults', 'mark', 8, '{id}', 'same_as', 'simhash', 0.5), guard_of('defaults');
 -- Sources without a text: the distance decides, and to ask for a resemblance is an error.
+SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'print'), guard_of('defaults');
+SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'words_simhash'), guard_of('defaults');
+SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'vector_simhash'), guard_of('defaults');
 SELECT errors(
     'SELECT simhash_guard(''defaults'', fingerprint => ''print'', resemblance => 0.89)',
@@ -57,7 +60,7 @@ SELECT simhash_guard('texts', 'skip', fingerprint => 'fp', resemblance => 0.6);
 INSERT INTO texts VALUES (8, 0, 'one two three four six'), (9, 0, 'red green blue'), (10, 0, 'blue green red'), (11, 0, 'red')
 RETURNING id, body;
 -- mark: of several confirmed rows, one that is not marked itself, however far; then the nearest.
-SELECT simhash_guard('texts', 'mark', 6, '{tenant}', 'same_as', 'f', 0.6);
+SELECT simhash_guard('texts', 'mark', 6, '{tenant}', 'same_as', 'fp', 0.6);
 TRUNCATE texts;
 INSERT INTO texts (id, f, body) VALUES (1, 0, 'one two three four'), (2, 7, 'one two three four'),
     (3, 7, 'one two three five'), (4, 0, 'one two seven eight'), (5, 3, 'one two eight seven') RETURNING id, same_as;

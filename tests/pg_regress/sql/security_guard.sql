@@ -111,7 +111,7 @@ RESET ROLE;
 -- with a guarded table of their own, or with rows of another scope: there, the same fingerprint has other numbers.
 CREATE TABLE locked (tenant integer, f bigint);
 CREATE TABLE own (tenant integer, f bigint);
-SELECT simhash_attach(t, 'f', 4), simhash_guard(t, scope => '{tenant}', fingerprint => 'f')
+SELECT simhash_attach(t, 'f'), simhash_guard(t, scope => '{tenant}', fingerprint => 'f')
 FROM unnest('{locked, own}'::regclass[]) AS t;
 CREATE TABLE locks (row text, kind text, number oid);
 CREATE FUNCTION note_locks() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -82,7 +82,7 @@ DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER FUNCTION shared.hamming(bigint, bigint) OWNER TO regress_security_installer;
 ALTER FUNCTION shared.hamming(bigint, bigint) RENAME TO distance;
 ALTER FUNCTION shared.simhash(text) LEAKPROOF;
-ALTER FUNCTION shared.simhash_attach(regclass, name, integer, jsonb, name, boolean, text[], boolean) SECURITY DEFINER;
+ALTER FUNCTION shared.simhash_attach(regclass, name, jsonb, integer, text[], boolean, name) SECURITY DEFINER;
 ALTER EXTENSION pg_simhash DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER OPERATOR shared.<~> (bigint, bigint) SET (RESTRICT = eqsel);
 CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS void

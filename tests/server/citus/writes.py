@@ -224,11 +224,7 @@ class Commands(unittest.TestCase):
             ],
             "`append`": [(COORDINATOR, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(COORDINATOR, "INSERT INTO later VALUES (1, 1, 1)")],
-            "simhash_attach_online": [
-                (COORDINATOR, "SELECT simhash_attach_online('docs', 'body', prefix => 'other')"),
-                (COORDINATOR, "SELECT simhash_preview('docs')"),
-                (COORDINATOR, "CALL simhash_fill('docs')"),
-            ],
+            "simhash_preview": [(COORDINATOR, "SELECT simhash_preview('docs')")],
         }
         tried = 0
         for statement, error in rows:

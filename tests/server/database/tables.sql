@@ -44,12 +44,10 @@ INSERT INTO app."Words of Texts" SELECT id, string_to_array(body, ' '), to_tsvec
 SELECT extensions.simhash_attach('app."Words of Texts"', 'All Words', prefix => 'Of Words');
 SELECT extensions.simhash_attach('app."Words of Texts"', 'lexemes', blocks => 2, prefix => 'of_lexemes');
 
--- with a trigger, and indexes on expressions
+-- indexes alone, built concurrently
 CREATE TABLE app.online (id bigint PRIMARY KEY, body text);
 INSERT INTO app.online SELECT * FROM app.texts;
-SELECT extensions.simhash_attach_online('app.online', 'body');
-CALL extensions.simhash_fill('app.online');
-SELECT extensions.simhash_index_commands('app.online') \gexec
+SELECT extensions.simhash_index_commands('app.online', 'body') \gexec
 
 -- with a scope, and with blocks that are expressions
 CREATE TABLE app.scoped (id bigint PRIMARY KEY, tenant integer, body text);
@@ -58,7 +56,7 @@ SELECT extensions.simhash_attach('app.scoped', 'body', scope => '{tenant}');
 CREATE TABLE app.lean (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.lean SELECT id, id / 10, body FROM app.texts;
 SELECT extensions.simhash_attach('app.lean', 'body', columns => false);
-SELECT extensions.simhash_attach('app.lean', 'simhash', blocks => 2, prefix => 'halves', scope => '{tenant}', columns => false);
+SELECT extensions.simhash_attach('app.lean', 'body', blocks => 2, prefix => 'halves', scope => '{tenant}', columns => false);
 
 -- partitioned; one partition of partitions, and one that nothing is in
 CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -74,9 +72,7 @@ CREATE TABLE app.online_parts (id bigint, body text) PARTITION BY HASH (id);
 CREATE TABLE app.online_parts_0 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE app.online_parts_1 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO app.online_parts SELECT * FROM app.texts;
-SELECT extensions.simhash_attach_online('app.online_parts', 'body');
-CALL extensions.simhash_fill('app.online_parts');
-SELECT extensions.simhash_index_commands('app.online_parts', blocks => 2) \gexec
+SELECT extensions.simhash_index_commands('app.online_parts', 'body', blocks => 2) \gexec
 
 -- inherited
 CREATE TABLE app.parent (id bigint, body text);
@@ -117,10 +113,8 @@ ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 
 CREATE TABLE app.skipped (id bigint PRIMARY KEY, plain_id bigint REFERENCES app.plain ON UPDATE CASCADE, body text);
 INSERT INTO app.skipped SELECT id, id, body FROM app.texts;
-SELECT extensions.simhash_attach_online('app.skipped', 'body', prefix => 'fp');
-CALL extensions.simhash_fill('app.skipped', prefix => 'fp');
-SELECT extensions.simhash_index_commands('app.skipped', prefix => 'fp') \gexec
-SELECT extensions.simhash_guard('app.skipped', 'skip', max_distance => 2, fingerprint => 'fp', resemblance => NULL);
+SELECT extensions.simhash_index_commands('app.skipped', 'body', prefix => 'fp') \gexec
+SELECT extensions.simhash_guard('app.skipped', 'skip', max_distance => 2, resemblance => NULL);
 
 CREATE TABLE app.marked (id bigint PRIMARY KEY, "Tenant" text, lang text, body text, "like" bigint);
 INSERT INTO app.marked SELECT id, 'tenant', CASE WHEN id > 400 THEN 'en' END, body FROM app.texts;

@@ -256,23 +256,6 @@ class Guards(Hub):
         self.assertGreater(self.value(near + " AND a.tenant_id < 3 AND b.tenant_id > 2"), 0)
         print("four sessions:", dict(outcomes))
 
-    def test_attached_online(self):
-        """The column is generated on the hub, and a plain one that a trigger fills on the server."""
-        self.on(
-            "one",
-            "CREATE TABLE online (id bigint PRIMARY KEY, tenant_id integer, body text)",
-            "SELECT simhash_attach_online('online', 'body')",
-        )
-        self.hub.execute("""
-            CREATE FOREIGN TABLE online (id bigint, tenant_id integer, body text,
-                simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED) SERVER one""")
-        self.hub.execute("INSERT INTO online SELECT n, 1, text_of(n) FROM generate_series(1, 20) AS n")
-        self.hub.execute("UPDATE online SET body = text_of(100) WHERE id = 1")
-        with self.connect("one") as server:
-            query = "SELECT count(*), count(*) FILTER (WHERE simhash = simhash(body)) FROM online"
-            self.assertEqual(server.execute(query).fetchone(), (20, 20))
-
-
     def test_changed_one_by_one(self):
         """Near rows are fetched and changed one by one, because of the generated column."""
         for statement in "UPDATE docs SET near_id = 1", "DELETE FROM docs":
@@ -302,26 +285,11 @@ class Page(Hub):
         with self.documented("42809", '"docs_one" is not a table'):
             self.hub.execute("SELECT simhash_attach('docs_one', 'body')")
 
-    def test_attach_online(self):
-        """Refused before anything changes: writes through the hub still work."""
-        with self.documented(
-            "0A000",
-            'partition "docs_one" is a foreign table',
-            "A trigger here would send a fingerprint that its server computes.",
-            'Attach the table on its server "one". Then call simhash_attach with columns => false here.',
-        ):
-            self.hub.execute("SELECT simhash_attach_online('docs', 'body', prefix => 'online')")
-        self.assertEqual(self.value("SELECT count(*) FROM pg_trigger WHERE tgname ~ 'simhash_update'"), 0)
-        self.assertEqual(self.value("SELECT count(*) FROM pg_attribute WHERE attname = 'online'"), 0)
-        self.hub.execute("BEGIN")
-        self.hub.execute("INSERT INTO docs (id, tenant_id, body) VALUES (-2, 1, 'some text'), (-3, 3, 'some text')")
-        self.hub.execute("ROLLBACK")
-
     def test_other_fingerprints(self):
         """A table whose fingerprints have other options, or are not filled yet, has others than the hub computes."""
         message = 'foreign table "{}" has other fingerprints than this table'
         self.assertIn(f"55000 `{message.format('docs_two')}`", PAGE)
-        attach = "SELECT simhash_attach('others', 'body', columns => false)"
+        attach = "SELECT simhash_attach('others', 'body')"
         self.hub.execute("CREATE TABLE others (id bigint, tenant_id integer, body text) PARTITION BY LIST (tenant_id)")
         for tenant, server in enumerate(OTHERS, start=1):
             self.on(
@@ -329,7 +297,7 @@ class Page(Hub):
                 "CREATE TABLE others (id bigint, tenant_id integer, body text)",
                 "GRANT SELECT ON others TO app",
                 f"INSERT INTO others VALUES (1, {tenant}, NULL), (2, {tenant}, 'Some text that has several words')",
-                "SELECT simhash_attach('others', 'body', columns => false)",
+                "SELECT simhash_attach('others', 'body')",
             )
             self.hub.execute(
                 f"CREATE FOREIGN TABLE others_{server} PARTITION OF others FOR VALUES IN ({tenant}) SERVER {server}"
@@ -337,14 +305,10 @@ class Page(Hub):
             )
         two = "others_two"
         hint = 'Attach the table on its server "two" with the same options'
-        for attached in (
-            """simhash_attach('others', 'body', columns => false, options => '{"ngram": 2}')""",
-            "simhash_attach_online('others', 'body')",
-        ):
-            self.on("two", "SELECT simhash_detach('others')", f"SELECT {attached}")
-            with self.fails("55000", message.format(two), hint):
-                self.hub.execute(attach)
-        self.on("two", "CALL simhash_fill('others')")
+        self.on("two", "SELECT simhash_detach('others')", """SELECT simhash_attach('others', 'body', '{"ngram": 2}')""")
+        with self.fails("55000", message.format(two), hint):
+            self.hub.execute(attach)
+        self.on("two", "SELECT simhash_detach('others')", "SELECT simhash_attach('others', 'body')")
         self.hub.execute(attach)
         found = self.hub.execute("SELECT tenant_id FROM others WHERE simhash_near(simhash, simhash(body)) ORDER BY 1")
         self.assertEqual(found.fetchall(), [(1,), (2,)])
@@ -355,11 +319,11 @@ class Page(Hub):
             self.on(
                 server,
                 "SELECT simhash_detach('others')",
-                f"SELECT simhash_attach('others', 'body', columns => false, {options})",
+                f"SELECT simhash_attach('others', 'body', {options})",
             )
         with self.fails("55000", message.format("others_one")):
             self.hub.execute(attach)
-        self.hub.execute(f"SELECT simhash_attach('others', 'body', columns => false, {options})")
+        self.hub.execute(f"SELECT simhash_attach('others', 'body', {options})")
 
     def test_on_conflict(self):
         with self.documented("42P10", "there is no unique or exclusion constraint"):
@@ -390,7 +354,7 @@ class Page(Hub):
         """A hub whose tables are attached on one server, then on both."""
         for server in OTHERS:
             self.on(server, "CREATE TABLE late (id bigint, tenant_id integer, body text)")
-        self.on("one", "SELECT simhash_attach('late', 'body', columns => false)")
+        self.on("one", "SELECT simhash_attach('late', 'body')")
         # The owner of the table is not a superuser, and has user mappings of its own.
         self.hub.execute("""
             CREATE ROLE owner;
@@ -409,7 +373,7 @@ class Page(Hub):
             "is read as the owner of the table that is attached.",
             "CREATE USER MAPPING FOR owner SERVER ",
         ):
-            self.hub.execute("SELECT simhash_attach('late', 'body', columns => false)")
+            self.hub.execute("SELECT simhash_attach('late', 'body')")
         for server in OTHERS:
             self.hub.execute(
                 f"CREATE USER MAPPING FOR owner SERVER {server} OPTIONS (user 'postgres', password_required 'false')"
@@ -419,7 +383,7 @@ class Page(Hub):
             "INSERT INTO late SELECT n, n % 3, string_agg(md5(n || ' ' || word), ' ')"
             " FROM generate_series(1, 900) AS n, generate_series(1, 50) AS word GROUP BY n"
         )
-        attach = "SELECT simhash_attach('late', 'body', columns => false)"
+        attach = "SELECT simhash_attach('late', 'body')"
         message = 'foreign table "{}_two" cannot be read with the columns "simhash"'
         self.assertIn(f"42703 `{message.format('docs')}`", PAGE)
         with self.fails(

@@ -1,8 +1,8 @@
--- pglogical replicates the column of the online way. (It cannot copy a table that has generated columns.)
+-- pglogical replicates a table with indexes alone. (It cannot copy a table that has generated columns.)
 CREATE EXTENSION pglogical;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 SET client_min_messages = warning;
-SELECT simhash_attach_online('docs', 'body');
+SELECT simhash_attach('docs', 'body', columns => false);
 INSERT INTO docs SELECT n, text_of(n) FROM generate_series(1, 100) AS n;
 SELECT format('host=%s port=%s user=postgres dbname=', :'HOST', :'PORT') AS server \gset
 SELECT pglogical.create_node('provider', :'server' || 'pglogical') IS NOT NULL AS is_created;
@@ -13,14 +13,13 @@ SET client_min_messages = warning;
 CREATE EXTENSION pg_simhash;
 CREATE EXTENSION pglogical;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-SELECT simhash_attach_online('docs', 'body');
-SELECT simhash_index_commands('docs', 2) \gexec
+SELECT simhash_index_commands('docs', 'body', blocks => 2) \gexec
 SELECT simhash_guard('docs');
 SELECT pglogical.create_node('subscriber', :'server' || 'subscriber') IS NOT NULL AS is_created;
 SELECT pglogical.create_subscription('docs', :'server' || 'pglogical') IS NOT NULL AS is_created;
 SELECT pglogical.wait_for_subscription_sync_complete('docs');
 -- What is replicated is not guarded: each tenth row is near the one before it.
-SELECT count(*), bool_and(simhash = simhash(body)) AS is_right FROM docs;
+SELECT count(*) FROM docs;
 \c pglogical
 INSERT INTO docs VALUES (101, text_of(101));
 UPDATE docs SET body = text_of(102) WHERE id = 1;
@@ -28,8 +27,8 @@ DELETE FROM docs WHERE id = 2;
 SELECT pglogical.wait_slot_confirm_lsn(NULL, NULL);
 SELECT text_of(102) AS text \gset
 \c subscriber
-SELECT count(*), bool_and(simhash = simhash(body)) AS is_right FROM docs;
+SELECT count(*) FROM docs;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42);
-SELECT id FROM docs WHERE simhash_near(simhash, simhash(:'text'));
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash(body), 42);
+SELECT id FROM docs WHERE simhash_near(simhash(body), simhash(:'text'));
 SELECT pglogical.drop_subscription('docs');

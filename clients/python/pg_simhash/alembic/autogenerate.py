@@ -1,8 +1,8 @@
 """What keeps Alembic's autogenerate from changing the columns and indexes that the extension made.
 
-``simhash_attach`` and ``simhash_attach_online`` mark their columns by comments, which ``simhash_detach`` needs. Indexes
-are recognised by what they index: a marked block column, or the expression ``simhash_block(...)`` under a name that
-the extension gives. The schemas of the table and of the extension do not matter, nor does the prefix. Alembic compares
+``simhash_attach`` marks its columns by comments, which ``simhash_detach`` needs. Indexes are recognised by what they
+index: a marked block column, or the expressions ``simhash_block(...)`` and the fingerprint under a name that the
+extension gives. The schemas of the table and of the extension do not matter, nor does the prefix. Alembic compares
 neither triggers nor the comments of indexes.
 """
 
@@ -21,8 +21,7 @@ from sqlalchemy.sql.elements import ClauseElement
 
 __all__ = ["include_object"]
 
-_ATTACHED = "made by simhash_attach: "
-_ATTACHED_ONLINE = "made by simhash_attach_online: "
+_ATTACHED = "made by simhash_attach, prefix "
 
 # With this style of parameters, SQLAlchemy does not double percent signs.
 _DIALECT: Dialect = PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
@@ -75,7 +74,7 @@ def include_object(
 
 
 def _is_attached(column: Column[Any]) -> bool:
-    return any(line.startswith((_ATTACHED, _ATTACHED_ONLINE)) for line in (column.comment or "").split("\n"))
+    return any(line.startswith(_ATTACHED) for line in (column.comment or "").split("\n"))
 
 
 def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:
@@ -86,19 +85,23 @@ def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:
         return isinstance(attached.server_default, Computed) and (
             _plain(modelled.server_default.sqltext) == _plain(attached.server_default.sqltext)
         )
-    # The model need not repeat how the server computes the column: FetchedValue() is enough, and a column that a
-    # trigger fills needs nothing.
+    # The model need not repeat how the server computes the column: FetchedValue() is enough.
     return isinstance(modelled.server_default, FetchedValue) or attached.server_default is None
 
 
 def _is_made_index(index: Index) -> bool:
     """Whether the extension made an index of the database: on a block, after the columns of a scope."""
-    block = _keys(index)[-1]
+    block = _block(_keys(index))
     if isinstance(block, Column):
         generated = block.server_default
         return _is_attached(block) and isinstance(generated, Computed) and _block_call(generated.sqltext) is not None
     call = _block_call(block)
     return call is not None and _is_given_name(index.name or "", call[1])
+
+
+def _block(keys: list[ClauseElement]) -> ClauseElement:
+    """The key that may be a block: the last one, or the one before the fingerprint."""
+    return keys[-2] if len(keys) > 1 and _block_call(keys[-2]) else keys[-1]
 
 
 def _keys(index: Index) -> list[ClauseElement]:
@@ -115,12 +118,9 @@ def _is_same_block_index(modelled: Index, existing: Index) -> bool:
     ours, theirs = _keys(modelled), _keys(existing)
     if len(ours) != len(theirs) or modelled.unique or existing.unique:
         return False
-    call = _block_call(ours[-1])
-    return (
-        call is not None
-        and call == _block_call(theirs[-1])
-        and [_plain(key) for key in ours[:-1]] == [_plain(key) for key in theirs[:-1]]
-    )
+    call, other = _block_call(_block(ours)), _block_call(_block(theirs))
+    plain = [[_plain(key) for key in keys if _block_call(key) is None] for keys in (ours, theirs)]
+    return call is not None and call == other and plain[0] == plain[1]
 
 
 def _block_call(expression: ClauseElement) -> tuple[str, int, int] | None:

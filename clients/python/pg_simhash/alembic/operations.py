@@ -21,11 +21,9 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 __all__ = [
     "CreateSimhashExtensionOp",
     "DropSimhashExtensionOp",
-    "SimhashAttachOnlineOp",
     "SimhashAttachOp",
     "SimhashBuildIndexesOp",
     "SimhashDetachOp",
-    "SimhashFillOp",
     "SimhashGuardOp",
     "SimhashUnguardOp",
 ]
@@ -101,7 +99,6 @@ class SimhashAttachOp(SimhashOp):
     blocks: int = 4
     options: Mapping[str, Any] | None = None
     prefix: str = "simhash"
-    covering: bool | None = None
     scope: Sequence[str] = ()
     columns: bool = True
     schema: str | None = None
@@ -116,57 +113,19 @@ class SimhashAttachOp(SimhashOp):
         blocks: int = 4,
         options: Mapping[str, Any] | None = None,
         prefix: str = "simhash",
-        covering: bool | None = None,
         scope: Sequence[str] = (),
         columns: bool = True,
         schema: str | None = None,
     ) -> None:
         """Adds a fingerprint column, its blocks and their indexes to a table, which it locks and rewrites.
 
-        ``op.simhash_detach`` is the inverse. For a large table in use, see ``op.simhash_attach_online``.
+        ``op.simhash_detach`` is the inverse. For a table in use, see ``op.simhash_build_indexes``.
+        ``columns=False`` adds nothing to the table, and makes indexes on expressions alone.
         """
-        operations.invoke(cls(table_name, source, blocks, options, prefix, covering, scope, columns, schema))
+        operations.invoke(cls(table_name, source, blocks, options, prefix, scope, columns, schema))
 
     def run(self, operations: Operations) -> None:
-        arguments = _named(self, "blocks", "options", "prefix", "covering", "scope", "columns")
-        _call(operations, self.operation, _table(self), _literal(self.source), *arguments)
-
-    def reverse(self) -> SimhashDetachOp:
-        return SimhashDetachOp(self.table_name, self.prefix, self.schema, attached=self)
-
-
-@dataclass(eq=False)
-class SimhashAttachOnlineOp(SimhashOp):
-    """``simhash_attach_online``; see ``op.simhash_attach_online``."""
-
-    operation = "simhash_attach_online"
-
-    table_name: str
-    source: str
-    options: Mapping[str, Any] | None = None
-    prefix: str = "simhash"
-    schema: str | None = None
-
-    @classmethod
-    def simhash_attach_online(
-        cls,
-        operations: Operations,
-        table_name: str,
-        source: str,
-        *,
-        options: Mapping[str, Any] | None = None,
-        prefix: str = "simhash",
-        schema: str | None = None,
-    ) -> None:
-        """Adds an empty fingerprint column, and a trigger that keeps it up to date, without a rewrite.
-
-        ``op.simhash_fill`` fills the column, and ``op.simhash_build_indexes`` builds the indexes. ``op.simhash_detach``
-        is the inverse of all three.
-        """
-        operations.invoke(cls(table_name, source, options, prefix, schema))
-
-    def run(self, operations: Operations) -> None:
-        arguments = _named(self, "options", "prefix")
+        arguments = _named(self, "blocks", "options", "prefix", "scope", "columns")
         _call(operations, self.operation, _table(self), _literal(self.source), *arguments)
 
     def reverse(self) -> SimhashDetachOp:
@@ -182,57 +141,23 @@ class SimhashDetachOp(SimhashOp):
     table_name: str
     prefix: str = "simhash"
     schema: str | None = None
-    attached: SimhashAttachOp | SimhashAttachOnlineOp | None = None
+    attached: SimhashAttachOp | None = None
     """What ``reverse`` returns."""
 
     @classmethod
     def simhash_detach(
         cls, operations: Operations, table_name: str, *, prefix: str = "simhash", schema: str | None = None
     ) -> None:
-        """Removes what ``simhash_attach``, ``simhash_attach_online`` and ``simhash_build_indexes`` have made."""
+        """Removes what ``simhash_attach`` and ``simhash_build_indexes`` have made."""
         operations.invoke(cls(table_name, prefix, schema))
 
     def run(self, operations: Operations) -> None:
         _call(operations, self.operation, _table(self), *_named(self, "prefix"))
 
-    def reverse(self) -> SimhashAttachOp | SimhashAttachOnlineOp:
+    def reverse(self) -> SimhashAttachOp:
         if self.attached is None:
             raise ValueError(f'simhash_detach does not say what was attached to table "{self.table_name}"')
         return self.attached
-
-
-@dataclass(eq=False)
-class SimhashFillOp(SimhashOp):
-    """``simhash_fill``; see ``op.simhash_fill``."""
-
-    operation = "simhash_fill"
-
-    table_name: str
-    prefix: str = "simhash"
-    batch_pages: int = 1000
-    schema: str | None = None
-
-    @classmethod
-    def simhash_fill(
-        cls,
-        operations: Operations,
-        table_name: str,
-        *,
-        prefix: str = "simhash",
-        batch_pages: int = 1000,
-        schema: str | None = None,
-    ) -> None:
-        """Fills the column of ``simhash_attach_online``, and commits after each batch.
-
-        It runs outside of a transaction, in an ``autocommit_block``: what the migration did before is committed. The
-        operation can be repeated.
-        """
-        operations.invoke(cls(table_name, prefix, batch_pages, schema))
-
-    def run(self, operations: Operations) -> None:
-        with operations.get_context().autocommit_block():
-            arguments = _named(self, "prefix", "batch_pages")
-            _call(operations, self.operation, _table(self), *arguments, verb="CALL")
 
 
 @dataclass(eq=False)
@@ -242,9 +167,10 @@ class SimhashBuildIndexesOp(SimhashOp):
     operation = "simhash_build_indexes"
 
     table_name: str
+    source: str
     blocks: int = 4
+    options: Mapping[str, Any] | None = None
     prefix: str = "simhash"
-    covering: bool | None = None
     scope: Sequence[str] = ()
     schema: str | None = None
 
@@ -253,27 +179,28 @@ class SimhashBuildIndexesOp(SimhashOp):
         cls,
         operations: Operations,
         table_name: str,
+        source: str,
         *,
         blocks: int = 4,
+        options: Mapping[str, Any] | None = None,
         prefix: str = "simhash",
-        covering: bool | None = None,
         scope: Sequence[str] = (),
         schema: str | None = None,
     ) -> None:
-        """Builds the missing indexes on the blocks of a fingerprint column with ``CREATE INDEX CONCURRENTLY``.
+        """Builds the indexes of ``op.simhash_attach(.., columns=False)`` with ``CREATE INDEX CONCURRENTLY``.
 
-        ``prefix`` is the name of the fingerprint column. The operation runs the commands that
+        ``op.simhash_detach`` is the inverse. The operation runs the commands that
         ``simhash_index_commands`` returns, outside of a transaction, in an ``autocommit_block``: what the migration did
         before is committed. If it was interrupted, repeat the migration: it completes what is left.
 
         The commands depend on the table, so a script of ``--sql`` has the query with ``\\gexec``, with which psql runs
         them. Other programs than psql cannot run such a script.
         """
-        operations.invoke(cls(table_name, blocks, prefix, covering, scope, schema))
+        operations.invoke(cls(table_name, source, blocks, options, prefix, scope, schema))
 
     def run(self, operations: Operations) -> None:
-        arguments = _named(self, "blocks", "prefix", "covering", "scope")
-        query = f"SELECT simhash_index_commands({', '.join([_table(self), *arguments])})"
+        arguments = [_table(self), _literal(self.source), *_named(self, "blocks", "options", "prefix", "scope")]
+        query = f"SELECT simhash_index_commands({', '.join(arguments)})"
         context = operations.get_context()
         with context.autocommit_block():
             if context.as_sql:
@@ -380,9 +307,7 @@ for _op in (
     CreateSimhashExtensionOp,
     DropSimhashExtensionOp,
     SimhashAttachOp,
-    SimhashAttachOnlineOp,
     SimhashDetachOp,
-    SimhashFillOp,
     SimhashBuildIndexesOp,
     SimhashGuardOp,
     SimhashUnguardOp,
@@ -408,8 +333,8 @@ def _render(context: AutogenContext, operation: SimhashOp) -> str:
     return f"{context.opts.get('alembic_module_prefix') or 'op.'}{operation.operation}({', '.join(arguments)})"
 
 
-def _call(operations: Operations, function: str, *arguments: str, verb: str = "SELECT") -> None:
-    operations.execute(_statement(f"{verb} {function}({', '.join(arguments)})"))
+def _call(operations: Operations, function: str, *arguments: str) -> None:
+    operations.execute(_statement(f"SELECT {function}({', '.join(arguments)})"))
 
 
 def _statement(sql: str) -> TextClause:

@@ -16,9 +16,7 @@ from .indexes import simhash_indexes
 from .lookups import Near
 from .operations import (
     Attach,
-    AttachOnline,
     Detach,
-    DetachOnline,
     Guard,
     IndexConcurrently,
     SimhashExtension,
@@ -27,9 +25,7 @@ from .operations import (
 
 __all__ = [
     "Attach",
-    "AttachOnline",
     "Detach",
-    "DetachOnline",
     "FingerprintField",
     "Guard",
     "HammingDistance",

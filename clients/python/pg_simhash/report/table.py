@@ -262,11 +262,6 @@ def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extensi
             return fingerprint.generation, "{}"
         options = (call["options"] or "{}").replace("''", "'")
         return call["text"], options.replace("\\\\", "\\") if call["escaped"] else options
-    for _, name, source, *options in _triggers(connection, oid, "simhash_update", extension):
-        if name == fingerprint.name:
-            quoted = connection.execute("SELECT quote_ident(%s)", [source]).fetchone()
-            assert quoted is not None
-            return quoted[0], options[0] if options else "{}"
     return None, "{}"
 
 

@@ -7,13 +7,10 @@ from .attach import Attach, Detach
 from .extension import SimhashExtension
 from .guard import Guard, Unguard
 from .index import IndexConcurrently
-from .online import AttachOnline, DetachOnline
 
 __all__ = [
     "Attach",
-    "AttachOnline",
     "Detach",
-    "DetachOnline",
     "Guard",
     "IndexConcurrently",
     "SimhashExtension",

@@ -19,6 +19,10 @@ class GeneratedColumns(AttachedField):
     _: KW_ONLY
     columns: bool = True
 
+    def __post_init__(self) -> None:
+        if self.field and not self.columns:
+            raise ValueError("without columns, the model has no field for the fingerprint")
+
     def model_field(self) -> Field:
         return GeneratedField(
             expression=SimHash(self.source, self.options) if self.options else SimHash(self.source),
@@ -33,8 +37,6 @@ class GeneratedColumns(AttachedField):
         if self.blocks != 4:
             arguments["blocks"] = self.blocks
         arguments |= self.options_json()
-        if not self.covering:
-            arguments["covering"] = False
         if self.scope:
             arguments["scope"] = columns_of(model, self.scope)
         if not self.columns:
@@ -44,7 +46,7 @@ class GeneratedColumns(AttachedField):
 
 class Attach(AddsField, GeneratedColumns):
     """Gives the table a fingerprint column, its blocks and their indexes, by ``simhash_attach``. It locks the table for
-    one rewrite.
+    one rewrite; IndexConcurrently is for a table in use.
 
     Without ``field``, the model does not know the columns: applications that search in SQL share the table. With
     ``field``, the model has the fingerprint as a field of that name, which it has to declare in this way::
@@ -53,8 +55,8 @@ class Attach(AddsField, GeneratedColumns):
             expression=SimHash("body"), output_field=FingerprintField(), db_persist=True, null=True
         )
 
-    In both cases makemigrations finds no change. ``columns=False`` makes the indexes on expressions, so there are no
-    block columns. ``scope`` names fields: the indexes then serve searches within one value of these, such as a tenant.
+    In both cases makemigrations finds no change. ``columns=False`` adds nothing to the table and makes indexes on
+    expressions alone: a query has ``SimHash("body")`` in place of the field. ``scope`` names fields: the indexes then serve searches within one value of these, such as a tenant.
     Backwards, it detaches the table.
     """
 

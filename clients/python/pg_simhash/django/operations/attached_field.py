@@ -1,4 +1,4 @@
-"""What the operations have in common that attach a table, in either way, or detach it."""
+"""What the operations have in common that attach a table, or detach it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,6 @@ class AttachedField(TableOperation):
     prefix: str | None = None
     blocks: int = 4
     options: Mapping[str, Any] | None = None
-    covering: bool = True
     scope: Sequence[str] = ()
 
     @property
