@@ -10,8 +10,9 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
 use postgres::catalog::column::Column;
-use postgres::catalog::index::Index;
+use postgres::catalog::index::{Index, KeyKind};
 use postgres::catalog::names::relation_sql;
+use postgres::catalog::relation::Relation;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
@@ -21,6 +22,7 @@ use super::command::{self, Command};
 use super::label::Maker;
 use super::prefix::{Prefix, in_quotes};
 use crate::sql::arguments::required;
+use crate::sql::indexed::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
 fn simhash_detach(
@@ -56,14 +58,18 @@ struct Attached {
 impl Attached {
     fn find(prefix: &Prefix, table: &Target, family: &[Target]) -> Result<Self, ErrorReport> {
         let mut found = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
-        for column in Column::all(&table.open()).filter(|column| column.is_local) {
+        for column in Column::all(&table.open()).filter(|column| loses_column(table, table, column)) {
             if prefix.maker_of(table.oid, column.attnum)? == Maker::Attach {
                 if column.is_generated { &mut found.columns } else { &mut found.changed }.push(column.name()?);
             }
         }
         for member in family {
-            for index in member.open().open_indexes().filter_map(|index| Index::read(&index)) {
-                if !index.is_partition && prefix.maker_of(index.oid, 0)? == Maker::Attach {
+            let relation = member.open();
+            for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
+                if !index.is_partition
+                    && prefix.maker_of(index.oid, 0)? == Maker::Attach
+                    && !is_on_kept_column(table, member, &relation, &index)
+                {
                     found.indexes.push(index);
                 }
             }
@@ -99,9 +105,8 @@ impl Attached {
         for member in family {
             let relation = member.open();
             for name in &self.columns {
-                // An inheritor that had the column before it got its parent keeps it, with all that depends on it.
                 if let Some(column) = Column::find(&relation, name)?
-                    && column.is_local == (member.oid == table.oid)
+                    && loses_column(table, member, &column)
                 {
                     columns.push(format!("({}, {})", member.oid.to_u32(), column.attnum));
                 }
@@ -136,6 +141,24 @@ impl Attached {
             .set_detail(sendable(format!("Not made by simhash_attach: {}.", dependents.join(", "))))
             .set_hint("Drop it first."))
     }
+}
+
+/// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. A column that a table
+/// inherits from a parent stays. So does a column that an inheritor had before it got its parent, with all that depends
+/// on it.
+fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
+    column.is_local == (member.oid == table.oid)
+}
+
+/// Whether an index is on a block column that stays.
+fn is_on_kept_column(table: &Target, member: &Target, relation: &Relation, index: &Index) -> bool {
+    index.keys.iter().any(|key| match key.kind {
+        KeyKind::Column(attnum) => Column::at(relation, attnum).is_some_and(|column| {
+            let is_block = column.generation(relation).and_then(BlockCall::read).is_some();
+            is_block && !loses_column(table, member, &column)
+        }),
+        KeyKind::Expression(_) => false,
+    })
 }
 
 /// Refuses tables with a guard, whose trigger executes this function: without indexes, it would refuse all rows.

@@ -48,15 +48,22 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String, ErrorReport>
 /// is the source of indexed ones.
 pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprint, ErrorReport> {
     let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
-    fingerprint_of(table, &column)
+    if let Some(found) = fingerprint_of(table, &column)? {
+        return Ok(found);
+    }
+    let message =
+        format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
+    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .set_detail("No fingerprint that is made from it is indexed either.")
+        .set_hint(NO_FINGERPRINT_HINT))
 }
 
-/// The fingerprint in a column, or made from it.
-pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<TableFingerprint, ErrorReport> {
+/// The fingerprint in a column, or the indexed one that is made from it; None if there is none.
+pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableFingerprint>, ErrorReport> {
     // SAFETY: getBaseType looks up a system cache; the column's type exists.
     if unsafe { pg_sys::getBaseType(column.data_type) } == pg_sys::INT8OID {
         check_is_stored(table, column)?;
-        return Ok(TableFingerprint::Column(column.attnum));
+        return Ok(Some(TableFingerprint::Column(column.attnum)));
     }
     let repeated = column.generation(table).map(Expression::own_columns);
     let is_made_from_it = |fingerprint: &Expression| {
@@ -65,24 +72,17 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<TableFingerpr
     };
     let mut found = indexed_expressions(table).into_iter().filter(is_made_from_it);
     let (first, second) = (found.next(), found.next());
-    let (name, table_name) = (column.name()?, table.name()?);
-    match (first, second) {
-        (Some(_), Some(_)) => {
-            let message = format!("column \"{name}\" of table \"{table_name}\" has several indexed fingerprints");
-            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-                .set_detail("They are made with different options.")
-                .set_hint("Detach all but one, or attach a fingerprint column."))
-        }
-        (Some(fingerprint), None) => Ok(column_of(table, Bits::of_bigint(fingerprint))
-            .map_or(TableFingerprint::Expression(fingerprint), |column| TableFingerprint::Column(column.attnum))),
-        (None, _) => {
-            let message =
-                format!("column \"{name}\" of relation \"{table_name}\" is of type {}, not bigint", column.type_name());
-            Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-                .set_detail("No fingerprint that is made from it is indexed either.")
-                .set_hint(NO_FINGERPRINT_HINT))
-        }
+    if second.is_some() {
+        let message =
+            format!("column \"{}\" of table \"{}\" has several indexed fingerprints", column.name()?, table.name()?);
+        return Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
+            .set_detail("They are made with different options.")
+            .set_hint("Detach all but one, or attach a fingerprint column."));
     }
+    Ok(first.map(|fingerprint| {
+        let stored = column_of(table, Bits::of_bigint(fingerprint));
+        stored.map_or(TableFingerprint::Expression(fingerprint), |column| TableFingerprint::Column(column.attnum))
+    }))
 }
 
 /// The fingerprints that are expressions and whose blocks are indexed, each once.

@@ -96,7 +96,7 @@ impl IndexedBlocks {
             let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.attnum);
             let own_scope: Vec<_> = scope.iter().map(attnum).collect::<Option<_>>()?;
             let column = Column::find_raw(&table, fingerprint.raw_name())?;
-            let own = Self::read(&table, fingerprint_of(&table, &column).ok()?, &own_scope);
+            let own = Self::read(&table, fingerprint_of(&table, &column).ok()??, &own_scope);
             common = Some(match common {
                 Some(mut others) => {
                     others.rows += own.rows;

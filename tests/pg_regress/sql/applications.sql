@@ -17,7 +17,8 @@ SELECT errors($$UPDATE app_columns SET (id, body, simhash, simhash_block0) =
 
 -- A column gets the type that it has, as from knex's alter() and Sequelize's sync({ alter: true }).
 SELECT errors('ALTER TABLE app_columns ALTER body TYPE text USING (body::text)',
-    'ALTER TABLE app_expressions ALTER body TYPE text', '
+    'ALTER TABLE app_expressions ALTER body TYPE text');
+
 -- The column of the text is renamed.
 ALTER TABLE app_columns RENAME body TO content;
 ALTER TABLE app_expressions RENAME body TO content;

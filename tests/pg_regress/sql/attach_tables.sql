@@ -82,6 +82,8 @@ SELECT simhash_attach('parts', 'body', blocks => 2);
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
 SELECT simhash_detach('parts_0');
 SELECT simhash_detach('parts');
+DROP INDEX parts_0_simhash_block0_idx;
+SELECT simhash_detach('parts');
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
 
 -- Inheritance: children inherit the columns, and each table has its own indexes.

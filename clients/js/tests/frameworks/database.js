@@ -42,24 +42,12 @@ export function fill(rows, url = false) {
 }
 
 // Makes the table docs anew, and attaches it in one of the ways of docs/choosing.md. `id` is the type of its key.
-export async function createDocs(query, way, { id = 'bigserial', covering = true } = {}) {
+export async function createDocs(query, way, { id = 'bigserial' } = {}) {
   await query('CREATE EXTENSION IF NOT EXISTS pg_simhash')
   await query('DROP TABLE IF EXISTS docs')
   await query(`CREATE TABLE docs (id ${id} PRIMARY KEY, body text NOT NULL)`)
-  if (way === 'online') {
-    await query("SELECT simhash_attach_online('docs', 'body')")
-    await indexOnline(query, covering)
-  } else {
-    await query(`SELECT simhash_attach('docs', 'body', columns => ${way === 'columns'}, covering => ${covering})`)
-  }
+  await query(`SELECT simhash_attach('docs', 'body', columns => ${way === 'columns'})`)
   await query("SELECT simhash_guard('docs')")
-}
-
-// Runs the commands that make the indexes of the online way.
-export async function indexOnline(query, covering = true) {
-  for (const { command } of await query(`SELECT simhash_index_commands('docs', covering => ${covering}) AS command`)) {
-    await query(command)
-  }
 }
 
 // What a tool that compares a model with the table docs may change: columns, indexes, triggers, and their comments.

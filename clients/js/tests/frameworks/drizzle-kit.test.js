@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { createDatabase, createDocs, indexOnline, objects, OTHER, TEXT } from './database.js'
+import { createDatabase, createDocs, objects, OTHER, TEXT } from './database.js'
 
 const id = 'bigint GENERATED ALWAYS AS IDENTITY'
 let pool
@@ -28,21 +28,16 @@ async function push(schema, ...options) {
   return stdout + stderr
 }
 
-// A model of the table that has these columns, and indexes on expressions.
-async function model(columns, indexed) {
+// A model of the table that has no fingerprint and no indexes.
+async function model() {
   const file = './pushed.js'
-  await writeFile(file, `import { sql } from 'drizzle-orm'
-    import { bigint, index, pgTable, text } from 'drizzle-orm/pg-core'
+  await writeFile(file, `import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
     export const docs = pgTable('docs', {
       id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
       body: text().notNull(),
-      ${columns}
-    }, () => ${indexed ? '[0, 1, 2, 3]' : '[]'}.map(
-      (block) => index('docs_simhash_block' + block + '_idx').on(sql.raw('simhash_block(simhash, ' + block + ')'))))`)
+    })`)
   return file
 }
-const FINGERPRINT = "simhash: bigint({ mode: 'bigint' }),"
-const GENERATED = "simhash: bigint({ mode: 'bigint' }).generatedAlwaysAs(sql`simhash(body)`),"
 
 test("the page's model has all columns and indexes: nothing changes", async () => {
   await createDocs(query, 'columns', { id })
@@ -51,33 +46,21 @@ test("the page's model has all columns and indexes: nothing changes", async () =
   assert.deepEqual(await objects(query), found)
 })
 
-test('indexes on expressions can be declared if they are not covering', async () => {
-  for (const [way, columns] of [['expressions', GENERATED], ['online', FINGERPRINT]]) {
-    await createDocs(query, way, { id, covering: false })
-    const found = await objects(query)
-    assert.match(await push(await model(columns, true)), /No changes detected/)
-    assert.deepEqual(await objects(query), found)
-  }
-})
-
-test('indexes that are not declared are dropped without a question, and can be made again', async () => {
-  for (const [way, columns] of [['expressions', GENERATED], ['online', FINGERPRINT]]) {
-    await createDocs(query, way, { id })
-    const found = await objects(query)
-    await insert(TEXT)
-    assert.match(await push(await model(columns, false)), /DROP INDEX "docs_simhash_block0_idx"/)
-    await assert.rejects(insert(OTHER), { code: '55000' })
-    if (way === 'online') await indexOnline(query)
-    else await query("SELECT simhash_attach('docs', 'body', columns => false)")
-    assert.deepEqual(await objects(query), found)
-    await insert(OTHER)
-  }
+test('indexes alone are dropped without a question, and can be made again', async () => {
+  await createDocs(query, 'alone', { id })
+  const found = await objects(query)
+  await insert(TEXT)
+  assert.match(await push(await model()), /DROP INDEX "docs_simhash_block0_idx"/)
+  await assert.rejects(insert(OTHER), { code: '55000' })
+  await query("SELECT simhash_attach('docs', 'body', columns => false)")
+  assert.deepEqual(await objects(query), found)
+  await insert(OTHER)
 })
 
 test('columns that are not declared are dropped after a question if the table has rows', async () => {
   await createDocs(query, 'columns', { id })
   await insert(TEXT)
-  const empty = await model('', false)
+  const empty = await model()
   assert.match(await push(empty), /about to delete simhash column in docs table with 1 items/)
   await insert(OTHER)
   await push(empty, '--force')

@@ -32,7 +32,7 @@ test("alter() sets the type of the text's column, which fails unless told not to
   await assert.rejects(alter(), { code: '0A000' })
   await alter({ alterType: false })
   await page.knex.raw("SELECT simhash_unguard('docs'), simhash_detach('docs')")
-  await page.knex.raw("SELECT simhash_attach_online('docs', 'body')")
+  await page.knex.raw("SELECT simhash_attach('docs', 'body', columns => false)")
   await alter()
 })
 

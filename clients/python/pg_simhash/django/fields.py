@@ -16,11 +16,7 @@ class FingerprintField(models.BigIntegerField):
             expression=SimHash("body"), output_field=FingerprintField(), db_persist=True, null=True
         )
 
-    For a column that the trigger of ``AttachOnline`` keeps up to date, it is the field itself::
-
-        fingerprint = FingerprintField(null=True)
-
-    A text without a word has no fingerprint, so both are ``null=True``. Forms leave the field out.
+    A text without a word has no fingerprint, so it is ``null=True``. Forms leave the field out.
     """
 
     description = "SimHash fingerprint (64 bits)"

@@ -192,12 +192,6 @@ class Sources(WithDatabase):
         (expected,) = self.sql("""SELECT %s::jsonb = '{"weights": {"it''s": 0.5, "\\\\": 0}}'""", stored).fetchone()
         self.assertTrue(expected, stored)
 
-    def test_online(self):
-        self.sql("CREATE TABLE report.online (id integer, body varchar)")
-        self.sql("SELECT simhash_attach_online('online', 'body', options => '{\"ngram\": 2}')")
-        self.assertEqual(self.options("report.online"), ('{"ngram": 2}', None))
-        self.assertIn("No index serves these limits", self.report("report.online"))
-
     def test_expression(self):
         self.sql(
             "CREATE TABLE report.titled (title text, body text,"

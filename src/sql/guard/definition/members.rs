@@ -17,7 +17,7 @@ use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
 use super::searched_table::SearchedTable;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
-use crate::sql::indexed::fingerprint_column::named_fingerprint;
+use crate::sql::indexed::fingerprint_column::fingerprint_of;
 use crate::sql::indexed::layouts::{ScopedBlock, TableFingerprint, indexed_blocks};
 
 /// A guarded table and its partitions, all of them locked.
@@ -72,7 +72,9 @@ impl Members {
         })?;
         let searched = |&member: &Oid| {
             let table = Relation::open(member);
-            let fingerprint = named_fingerprint(&table, fingerprint)?;
+            let Some(fingerprint) = fingerprint_of(&table, &Column::named(&table, fingerprint)?)? else {
+                return Err(no_index(&table, criterion.near.max_distance()));
+            };
             let columns = GuardScope::new(&table, scope)?;
             SearchedTable::new(&table, fingerprint, columns, criterion, schema)?
                 .ok_or(())

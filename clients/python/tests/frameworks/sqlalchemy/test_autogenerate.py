@@ -102,7 +102,6 @@ class Attached(AutogenerateTest):
     def test_no_columns(self):
         self.attach(", columns => false")
         self.check_clean(notes())
-        self.check_clean(notes(fingerprint()))
 
     def test_other_schema(self):
         """The table is in a schema with a strange name, and so is the extension, which is not on the search path."""
@@ -160,6 +159,24 @@ class Attached(AutogenerateTest):
         self.assertEqual(self.differences(another), [("remove_table", "notes")])
 
 
+class IndexesAlone(AutogenerateTest):
+    """The indexes of simhash_index_commands."""
+
+    def setUp(self):
+        super().setUp()
+        notes().create(self.engine)
+        for arguments in "", ", blocks => 2, prefix => 'b'", ", scope => '{tenant_id}', blocks => 3, prefix => 'c'":
+            for (command,) in self.execute(f"SELECT simhash_index_commands('notes', 'body'{arguments})"):
+                self.execute(command)
+
+    def test_not_in_the_model(self):
+        self.check_clean(notes())
+
+    def test_renamed_table(self):
+        self.execute("ALTER TABLE notes RENAME TO renamed")
+        self.check_clean(notes(name="renamed"))
+
+
 class Modelled(AutogenerateTest):
     """Generated columns and expression indexes that the model declares, without simhash_attach."""
 
@@ -204,11 +221,10 @@ class Modelled(AutogenerateTest):
         self.assertEqual(self.differences(notes()), [("remove_column", "simhash"), *indexes])
 
     def test_indexes_of_the_extension(self):
-        """The column is the model's, and simhash_index_commands made the indexes."""
+        """The column is the model's, and simhash_attach made the indexes."""
         table = notes(fingerprint())
         table.create(self.engine)
-        for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
-            self.execute(command)
+        self.execute("SELECT simhash_attach('notes', 'simhash')")
         self.check_clean(table)
 
 

@@ -14,11 +14,9 @@ from database import DatabaseTest
 from pg_simhash.alembic.operations import (
     CreateSimhashExtensionOp,
     DropSimhashExtensionOp,
-    SimhashAttachOnlineOp,
     SimhashAttachOp,
     SimhashBuildIndexesOp,
     SimhashDetachOp,
-    SimhashFillOp,
     SimhashGuardOp,
     SimhashUnguardOp,
 )
@@ -141,14 +139,13 @@ class Attach(OperationsTest):
 
     def test_arguments(self):
         self.check_same_as(
-            "SELECT simhash_attach('notes', 'body', blocks => 3, prefix => 'fp', covering => false,"
+            "SELECT simhash_attach('notes', 'body', blocks => 3, prefix => 'fp',"
             """ options => '{"ngram": 2, "weights": {"it''s": 0.5, "100% :a": 1}}')""",
             lambda op: op.simhash_attach(
                 "notes",
                 "body",
                 blocks=3,
                 prefix="fp",
-                covering=False,
                 options={"ngram": 2, "weights": {"it's": 0.5, "100% :a": 1}},
             ),
             lambda op: op.simhash_detach("notes", prefix="fp"),
@@ -162,56 +159,42 @@ class Attach(OperationsTest):
         )
 
 
-class Online(OperationsTest):
+class BuildIndexes(OperationsTest):
     def setUp(self):
         super().setUp()
         self.execute("CREATE TABLE notes (id bigint PRIMARY KEY, tenant_id integer, body text)")
         self.execute("INSERT INTO notes SELECT n, n, 'text ' || n FROM generate_series(1, 1000) AS n")
         self.before = self.catalog()
 
-    def indexes(self, scope="", keys="", blocks=4, include=" INCLUDE (simhash)"):
-        return [
-            f"CREATE INDEX notes_simhash_block{number}_{scope}idx ON public.notes USING btree"
-            f" ({keys}simhash_block(simhash, {number}, {blocks})){include}"
-            for number in range(blocks)
-        ]
-
-    def check(self, migration, downgrade, indexes):
+    def check(self, migration, downgrade, blocks):
         for run in online, offline, with_asyncpg:
             with self.subTest(run.__name__):
                 run(migration)
                 columns, found, triggers = self.catalog()
-                self.assertEqual(columns, ["body", "id", "simhash", "tenant_id"])
-                self.assertEqual([index for index in found if "simhash" in index], indexes)
-                self.assertEqual(triggers, ["zz_simhash_update"])
-                unfilled = self.execute("SELECT count(*) FROM notes WHERE simhash IS DISTINCT FROM simhash(body)")
-                self.assertEqual(unfilled, [(0,)])
+                self.assertEqual((columns, triggers), (["body", "id", "tenant_id"], []))
+                self.assertEqual(len([index for index in found if "simhash_block(simhash(body" in index]), blocks)
                 run(downgrade)
                 self.assertEqual(self.catalog(), self.before)
 
-    def test_online(self):
-        def upgrade(op):
-            op.simhash_attach_online("notes", "body")
-            op.simhash_fill("notes")
-            op.simhash_build_indexes("notes")
-
-        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes())
+    def test_defaults(self):
+        self.check(
+            lambda op: op.simhash_build_indexes("notes", "body"), lambda op: op.simhash_detach("notes"), 4
+        )
 
     def test_arguments(self):
-        def upgrade(op):
-            op.simhash_attach_online("notes", "body", options={})
-            op.simhash_fill("notes", batch_pages=1)
-            op.simhash_build_indexes("notes", blocks=2, covering=False, scope=["tenant_id"])
-
-        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes("tenant_id_", "tenant_id, ", 2, ""))
+        self.check(
+            lambda op: op.simhash_build_indexes(
+                "notes", "body", blocks=2, options={"ngram": 2}, scope=["tenant_id"], prefix="fp"
+            ),
+            lambda op: op.simhash_detach("notes", prefix="fp"),
+            2,
+        )
 
     def test_interrupted(self):
         """The migration can be repeated: what is done is not done again, what is left is completed."""
 
         def upgrade(op):
-            op.simhash_attach_online("notes", "body")
-            op.simhash_fill("notes")
-            op.simhash_build_indexes("notes")
+            op.simhash_build_indexes("notes", "body")
 
         online(upgrade)
         expected = self.catalog()
@@ -224,7 +207,7 @@ class Online(OperationsTest):
 
         def upgrade(op):
             op.execute("CREATE TABLE before_indexes (id integer)")
-            op.simhash_build_indexes("notes", prefix="missing")
+            op.simhash_build_indexes("notes", "missing")
 
         with self.assertRaisesRegex(sqlalchemy.exc.ProgrammingError, 'column "missing" .* does not exist'):
             online(upgrade)
@@ -305,9 +288,7 @@ class Script(OperationsTest):
             op.create_simhash_extension(schema="other")
             op.simhash_attach("Notes", "body", blocks=3, options={"ngram": 2}, scope=["a", "b"], schema="other")
             op.simhash_guard("Notes", max_distance=3, resemblance=None, schema="other")
-            op.simhash_attach_online("docs", "body")
-            op.simhash_fill("docs")
-            op.simhash_build_indexes("docs", blocks=2)
+            op.simhash_build_indexes("docs", "body", blocks=2)
             op.simhash_unguard("docs")
             op.simhash_detach("docs", prefix="fp")
             op.drop_simhash_extension()
@@ -323,13 +304,9 @@ class Script(OperationsTest):
                     " scope => ARRAY['a', 'b']::text[]);"
                 ),
                 "SELECT simhash_guard('other.\"Notes\"', 'reject', max_distance => 3, resemblance => NULL);",
-                "SELECT simhash_attach_online('docs', 'body');",
-                "COMMIT;",
-                "CALL simhash_fill('docs');",
-                "BEGIN;",
                 "COMMIT;",
                 "-- for psql, which runs the commands that this query returns",
-                "SELECT simhash_index_commands('docs', blocks => 2) \\gexec",
+                "SELECT simhash_index_commands('docs', 'body', blocks => 2) \\gexec",
                 "BEGIN;",
                 "SELECT simhash_unguard('docs');",
                 "SELECT simhash_detach('docs', prefix => 'fp');",
@@ -346,9 +323,7 @@ OPERATIONS = {
     "op.simhash_attach('notes', 'body', blocks=3, options={'ngram': 2}, scope=['a'], columns=False)": SimhashAttachOp(
         "notes", "body", blocks=3, options={"ngram": 2}, scope=["a"], columns=False
     ),
-    "op.simhash_attach_online('notes', 'body', schema='other')": SimhashAttachOnlineOp("notes", "body", schema="other"),
-    "op.simhash_fill('notes', batch_pages=10)": SimhashFillOp("notes", batch_pages=10),
-    "op.simhash_build_indexes('notes', covering=True)": SimhashBuildIndexesOp("notes", covering=True),
+    "op.simhash_build_indexes('notes', 'body', blocks=3)": SimhashBuildIndexesOp("notes", "body", blocks=3),
     "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
     "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
     "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
@@ -371,7 +346,6 @@ class Rendered(OperationsTest):
                 SimhashAttachOp("notes", "body", prefix="fp", schema="s"),
                 "op.simhash_detach('notes', prefix='fp', schema='s')",
             ),
-            (SimhashAttachOnlineOp("notes", "body"), "op.simhash_detach('notes')"),
             (SimhashGuardOp("notes", "skip"), "op.simhash_unguard('notes')"),
         ):
             with self.subTest(reverse):
