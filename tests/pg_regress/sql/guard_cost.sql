@@ -35,6 +35,43 @@ SELECT pages('SELECT * FROM simhash_preview(''docs'', sample => 10000)') < 10000
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
 
+-- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares.
+CREATE TABLE copies (id integer PRIMARY KEY, f bigint, near integer, pad text DEFAULT repeat('x', 1500));
+SELECT simhash_attach('copies', 'f');
+SELECT simhash_guard('copies', 'mark', fingerprint => 'f', mark_column => 'near');
+-- The row without a mark differs from the copies in one bit of each block but one.
+CREATE FUNCTION mark_copy(shared integer, OUT few_pages boolean, OUT mark integer) LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE copies;
+    INSERT INTO copies (id, f)
+    SELECT 0, bit_or(1::bigint << 16 * (3 - n)) FROM generate_series(0, 3) AS n WHERE n <> shared;
+    ALTER TABLE copies DISABLE TRIGGER zzz_simhash_guard;
+    INSERT INTO copies (id, f, near) SELECT n, 0, 0 FROM generate_series(1, 1000) AS n;
+    ALTER TABLE copies ENABLE TRIGGER zzz_simhash_guard;
+    few_pages := guard_cost.pages('INSERT INTO copies VALUES (1001, 0)') < 200;
+    SELECT near INTO mark FROM copies WHERE id = 1001;
+END
+$$;
+SELECT shared, few_pages, mark FROM generate_series(0, 3) AS shared, mark_copy(shared);
+-- A row without a mark that is younger than hundreds of marked rows is found, too.
+DELETE FROM copies WHERE id = 0;
+INSERT INTO copies VALUES (3000, 1) RETURNING near;
+INSERT INTO copies VALUES (3001, 0) RETURNING near;
+
+-- Rows that the condition excludes: it is evaluated once for each, and simhash_guard does not look at all of them.
+CREATE SEQUENCE evaluations;
+CREATE FUNCTION excludes(integer) RETURNS boolean STABLE LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM nextval('guard_cost.evaluations'); RETURN false; END $$;
+CREATE TABLE excluded (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('excluded', 'body');
+INSERT INTO excluded SELECT n, words() FROM generate_series(1, 2000) AS n;
+ANALYZE excluded;
+SELECT simhash_guard('excluded', 'skip', among => 'guard_cost.excludes(id)');
+SELECT last_value < 20000 AS few FROM evaluations;
+SELECT setval('evaluations', 1, false);
+INSERT INTO excluded VALUES (2001, words());
+SELECT last_value FROM evaluations;
+
 -- Texts whose fingerprints are near, but which do not resemble each other.
 CREATE TABLE others (id integer PRIMARY KEY, body text, f bigint);
 ALTER TABLE others ADD fp bigint GENERATED ALWAYS AS (CASE WHEN true THEN f ELSE simhash(body) END) STORED;

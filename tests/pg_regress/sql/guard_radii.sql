@@ -28,6 +28,50 @@ SELECT criterion('{1,-2}', 4, NULL, -1);
 SELECT criterion('{1,1,1}', 4, 30, -1);
 \echo :LAST_ERROR_SQLSTATE
 
+-- What the layouts serve does not depend on the number of rows: the same criteria are refused for the same reason, and
+-- the guard works when the table has become empty.
+CREATE TABLE sized (id integer PRIMARY KEY, f bigint);
+DO $$
+DECLARE
+    size integer;
+    layout integer;
+    criterion record;
+    result text;
+    results text[] := '{}';
+BEGIN
+    FOREACH size IN ARRAY ARRAY[0, 100, 20000] LOOP
+        FOR layout IN 2..8 LOOP
+            TRUNCATE sized;
+            INSERT INTO sized SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, size) AS n;
+            ANALYZE sized;
+            PERFORM simhash_attach('sized', 'f', layout);
+            FOR criterion IN SELECT * FROM unnest(ARRAY[3, 7, 10, 12, 15, 19, 24]) AS distance,
+                (VALUES ('{}'::integer[]), (array_fill(0, ARRAY[layout])), (array_fill(1, ARRAY[layout]))) AS v (radii)
+            LOOP
+                BEGIN
+                    PERFORM simhash_guard('sized', 'skip', criterion.distance, fingerprint => 'f', resemblance => NULL,
+                        radii => criterion.radii);
+                    TRUNCATE sized;
+                    INSERT INTO sized VALUES (-1, 0), (-2, 1);
+                    ASSERT (SELECT count(*) = 1 FROM sized);
+                    RAISE EXCEPTION 'served';
+                EXCEPTION WHEN raise_exception OR object_not_in_prerequisite_state THEN
+                    result := format('%s blocks, %s within %s: %s', layout, criterion.radii, criterion.distance, SQLERRM);
+                END;
+                IF size = 0 THEN
+                    results := results || result;
+                ELSE
+                    ASSERT result = ANY (results), size || ' rows: ' || result;
+                END IF;
+            END LOOP;
+            PERFORM simhash_detach('sized');
+        END LOOP;
+    END LOOP;
+    ASSERT '5 blocks, {} within 15: served' = ANY (results);
+END
+$$;
+DROP TABLE sized;
+
 -- The same rows stay as with simhash_duplicate_of, which finds pairs in another way.
 CREATE TABLE texts AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40

@@ -11,11 +11,12 @@ use postgres::catalog::relation::{Relation, relation_kind};
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{sendable, user_error};
 use postgres::text::from_server;
+use simhash::search::growth::ExpectedWork;
 
 use super::asked_criterion::Criteria;
 use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
-use super::searched_table::SearchedTable;
+use super::searched_table::{MAX_PROBES_OF_SEARCH, MAX_SHARE_OF_ROWS, NOMINAL_ROWS, NotServed, SearchedTable};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::fingerprint_column::fingerprint_of;
 use crate::sql::indexed::layouts::{ScopedBlock, TableFingerprint, indexed_blocks};
@@ -76,9 +77,12 @@ impl Members {
                 return Err(no_index(&table, criterion.near.max_distance()));
             };
             let columns = GuardScope::new(&table, scope)?;
-            SearchedTable::new(&table, fingerprint, columns, criterion, schema)?
-                .ok_or(())
-                .or_else(|()| Err(no_usable_index(&table, fingerprint, scope, criterion.near.max_distance())?))
+            SearchedTable::new(&table, fingerprint, columns, criterion, schema)?.or_else(|not_served| {
+                Err(match not_served {
+                    NotServed::NoIndex => no_usable_index(&table, fingerprint, scope, criterion.near.max_distance())?,
+                    NotServed::TooMuch(work) => too_much_work(&table, criterion, work)?,
+                })
+            })
         };
         self.with_rows.iter().map(searched).collect()
     }
@@ -171,4 +175,23 @@ fn no_usable_index(
             quoted(other)
         )))
         .set_hint("Give the guard a scope with these columns, or call simhash_attach with the scope of the guard."))
+}
+
+/// The error for a table whose indexes are there, but serve searches by the criterion only with too much work.
+fn too_much_work(table: &Relation, criterion: &GuardCriterion, work: ExpectedWork) -> Result<ErrorReport, ErrorReport> {
+    let (share, name) = (work.entries / NOMINAL_ROWS, table.name()?);
+    let (does, blocks) = if share > MAX_SHARE_OF_ROWS {
+        (format!("read the index entries of {:.0} % of the rows", 100.0 * share.min(1.0)), "fewer")
+    } else {
+        (format!("look up {:.0} values in the indexes", work.probes), "more")
+    };
+    let message = format!("for each new row, a guard would {does} of table \"{name}\"");
+    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail(format!(
+            "Its layouts do not serve the criterion \"{}\". A guard reads the entries of at most {:.0} % of the rows, and \
+             looks up at most {MAX_PROBES_OF_SEARCH:.0} values.",
+            GuardCriterion { resemblance: None, options: None, ..criterion.clone() },
+            100.0 * MAX_SHARE_OF_ROWS
+        ))
+        .set_hint(format!("Attach a layout of {blocks} blocks, or use a smaller max_distance or smaller radii.")))
 }

@@ -75,21 +75,33 @@ pub struct SourceColumns {
     pub options: Options,
 }
 
+/// Why no indexes serve the searches of a guard.
+pub enum NotServed {
+    /// No indexes, within the scope, on all blocks of a layout.
+    NoIndex,
+    /// A search looks up too many values, or reads too many index entries. The work is that of a search among
+    /// [`NOMINAL_ROWS`].
+    TooMuch(ExpectedWork),
+}
+
+/// Whether a layout serves a search is decided for this number of rows, whatever the table has: so a guard works as
+/// long as its indexes are there.
+pub const NOMINAL_ROWS: f64 = 1_000_000.0;
 /// The limit on the values that one search looks up.
-const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
+pub const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 /// The limit on the index entries that one search reads, as a share of the rows.
-const MAX_SHARE_OF_ROWS: f64 = 0.1;
+pub const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
 impl SearchedTable {
-    /// Reads the columns and the indexes of a table; None if the indexes do not serve searches by the criterion. An
-    /// error if texts are to be compared, but the fingerprints are not made from texts.
+    /// Reads the columns and the indexes of a table, or why the indexes do not serve searches by the criterion. An error
+    /// if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(
         table: &Relation,
         fingerprint: TableFingerprint,
         scope: GuardScope,
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
-    ) -> Result<Option<Self>, ErrorReport> {
+    ) -> Result<Result<Self, NotServed>, ErrorReport> {
         let computation = fingerprint.computation(table);
         let source = match criterion.resemblance {
             Some(_) => Some(SourceColumns::read(table, computation, criterion, schema)?),
@@ -100,9 +112,12 @@ impl SearchedTable {
         let fingerprint = fingerprint.column();
         // Without a column, the fingerprint of a stored row is read in the entries.
         found.retain(|found| fingerprint.is_some() || found.block.fingerprint.is_some());
-        let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
+        let indexes = match SearchedIndexes::cheapest(table, &found, &scope, criterion.near) {
+            Ok(indexes) => indexes,
+            Err(not_served) => return Ok(Err(not_served)),
+        };
         let is_covering = indexes.layouts.iter().all(is_covering);
-        Ok(Some(Self {
+        Ok(Ok(Self {
             oid: table.oid(),
             fingerprint,
             scope,
@@ -184,11 +199,16 @@ impl SearchedTable {
 }
 
 impl SearchedIndexes {
-    /// The indexes with which a search is cheapest; None if no indexes serve the search.
+    /// The indexes with which a search is cheapest, of those that serve it.
     ///
     /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
     /// look up each value of this column.
-    fn cheapest(table: &Relation, found: &[ScopedBlock], scope: &GuardScope, near: Nearness) -> Option<Self> {
+    fn cheapest(
+        table: &Relation,
+        found: &[ScopedBlock],
+        scope: &GuardScope,
+        near: Nearness,
+    ) -> Result<Self, NotServed> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |found: &&ScopedBlock| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
@@ -199,20 +219,25 @@ impl SearchedIndexes {
         let all_rows = table.estimated_rows();
         let of_scope = |before: &Vec<i16>| {
             let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
+            let growth = |rows| Growth::new(rows, block_indexes(&layouts), near);
+            let nominal = growth(NOMINAL_ROWS).total(near.max_distance())?;
+            if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
+                return Some(Err(NotServed::TooMuch(nominal)));
+            }
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let growth = Growth::new(rows, block_indexes(&layouts), near);
-            let (has_layout_of_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
-            let is_useful = total.probes <= MAX_PROBES_OF_SEARCH && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
+            let (has_layout_of_radii, total) = (growth(rows).serves_radii(), growth(rows).total(near.max_distance())?);
             let position = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
-            is_useful.then_some(Self { before, rows, layouts, has_layout_of_radii, total })
+            Some(Ok(Self { before, rows, layouts, has_layout_of_radii, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
-        before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
+        let (served, others): (Vec<_>, Vec<_>) = before.into_iter().rev().filter_map(of_scope).partition(Result::is_ok);
+        let cheapest = served.into_iter().flatten().min_by(|a, b| {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
             cost.then(b.before.len().cmp(&a.before.len()))
-        })
+        });
+        cheapest.ok_or_else(|| others.into_iter().find_map(Result::err).unwrap_or(NotServed::NoIndex))
     }
 }
 

@@ -35,8 +35,8 @@ const MAX_MISSED_SHARE: f64 = 0.05;
 
 /// The approximate number of rows that [`report_cost`] looks up.
 const COST_SAMPLE_ROWS: i32 = 500;
-/// [`report_cost`] stops after this many comparisons with texts that do not resemble the row.
-const MAX_REFUTED: usize = 10_000;
+/// [`report_cost`] stops after this many near rows that the condition excludes, or whose texts do not resemble the row.
+const MAX_DISMISSED: usize = 10_000;
 
 /// Reports if many rows are fetched, or many values looked up in the indexes, by the planner's estimates.
 pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
@@ -83,7 +83,7 @@ pub fn report_cost(
     }
     let preview = Preview::of_tables(function, criterion, true, among, searched);
     let preview = Preview { compares_all: true, ..preview };
-    preview.of_sample(family, fingerprint, COST_SAMPLE_ROWS, MAX_REFUTED)?;
+    preview.of_sample(family, fingerprint, COST_SAMPLE_ROWS, MAX_DISMISSED)?;
     report_refuted(&preview, table);
     report_cheaper_radii(&preview, table, fingerprint)
 }

@@ -13,7 +13,8 @@ use postgres::heap::row::{Row, tid_numbers};
 use super::sample::Preview;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::confirmation::NewText;
-use crate::sql::guard::row::search::{Candidate, NearQuery};
+use crate::sql::guard::row::dismissed::Dismissed;
+use crate::sql::guard::row::search::{Candidate, MarkedRows, NearQuery};
 
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
@@ -63,6 +64,8 @@ impl Preview {
             old_tid: Some(row.tid()),
             has_same_key: None,
             since: &since,
+            marked: MarkedRows::default(),
+            excluded: Dismissed::default(),
         };
         let text = NewText::new(&self.texts, row, own, 0.0);
         let sampled = SampledRow { own, row, key: own.primary_key.of_row(row), text };
@@ -70,7 +73,7 @@ impl Preview {
         for searched in &self.searched {
             let flow = query
                 .each_near(searched, |candidate| {
-                    match self.judge(&sampled, searched, candidate, best.is_some()) {
+                    match self.judge(&sampled, &query.excluded, searched, candidate, best.is_some()) {
                         Ok(None) => return ControlFlow::Continue(()),
                         Ok(better) => best = better,
                         Err(error) => return ControlFlow::Break(Err(error)),
@@ -96,6 +99,7 @@ impl Preview {
         }
         self.rows.set(self.rows.get() + 1);
         self.refuted.set(self.refuted.get() + sampled.text.refuted());
+        self.excluded.set(self.excluded.get() + query.excluded.count());
         Ok(best)
     }
 
@@ -104,6 +108,7 @@ impl Preview {
     fn judge(
         &self,
         sampled: &SampledRow<'_>,
+        excluded: &Dismissed,
         searched: &SearchedTable,
         candidate: &Candidate,
         has_best: bool,
@@ -115,7 +120,7 @@ impl Preview {
             return Ok(None);
         }
         if let Some(among) = &self.among
-            && !among.holds(searched.oid, row)?
+            && !among.includes_present(searched.oid, row, excluded)?
         {
             return Ok(None);
         }

@@ -45,6 +45,8 @@ pub struct Preview {
     pub rows: Cell<usize>,
     /// The number of texts that were compared with these rows and do not resemble them.
     pub refuted: Cell<usize>,
+    /// The number of near rows that the condition excluded.
+    pub excluded: Cell<usize>,
 }
 
 impl Preview {
@@ -84,18 +86,18 @@ impl Preview {
         let (texts, among) = unsafe {
             (TextReader::new(function, name.clone(), memory), among.map(|among| Among::new(among, name, memory)))
         };
-        let (rows, refuted) = (Cell::new(0), Cell::new(0));
-        Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted }
+        let (rows, refuted, excluded) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted, excluded }
     }
 
-    /// Looks up about `sample` rows of a table and its partitions, until `max_refuted` texts were compared that do not
-    /// resemble them.
+    /// Looks up about `sample` rows of a table and its partitions, until `max_dismissed` near rows were excluded, or have
+    /// texts that do not resemble them.
     pub fn of_sample(
         &self,
         family: &[Target],
         fingerprint: &str,
         sample: i32,
-        max_refuted: usize,
+        max_dismissed: usize,
     ) -> Result<PreviewGroups, ErrorReport> {
         let members = family.iter().filter(|member| member.is_ordinary());
         let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
@@ -111,7 +113,7 @@ impl Preview {
             let slot = TableSlot::new(&table);
             for tid in tids {
                 pgrx::check_for_interrupts!();
-                if self.refuted.get() >= max_refuted {
+                if self.refuted.get() + self.excluded.get() >= max_dismissed {
                     return Ok(groups);
                 }
                 let Some(row) = slot.fetch(&table, tid) else { continue };

@@ -10,6 +10,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 
+use super::dismissed::Dismissed;
 use super::stored_rows::on_stored_row;
 use crate::sql::guard::definition::among::GuardCondition;
 
@@ -36,6 +37,18 @@ impl Among {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
         on_stored_row(&self.guard, table, true, || Ok(unsafe { condition.value(row) } == Some(Datum::from(true))))
+    }
+
+    /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.
+    pub fn includes_present(&self, table: Oid, row: Row<'_>, excluded: &Dismissed) -> Result<bool, ErrorReport> {
+        if excluded.contains(table, row) {
+            return Ok(false);
+        }
+        let holds = self.holds(table, row)?;
+        if !holds {
+            excluded.add(table, row)?;
+        }
+        Ok(holds)
     }
 
     /// Whether two rows of a table have the same values in the condition's columns.

@@ -4,7 +4,7 @@
 //! with the new text ([`simhash::fingerprint::resemblance`]).
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
@@ -14,11 +14,11 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::{algorithm_error, tick};
 use postgres::heap::computed::Computed;
-use postgres::heap::row::{Row, tid_numbers};
+use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
-use simhash::error::Error;
 use simhash::fingerprint::resemblance::Prepared;
 
+use super::dismissed::Dismissed;
 use super::stored_rows::on_stored_row;
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::functions::ExtensionSchema;
@@ -132,34 +132,30 @@ pub struct NewText<'a> {
     /// The least resemblance that matters. It may grow during the search.
     pub least_resemblance: Cell<f64>,
     features: OnceCell<Option<Prepared>>,
-    /// The stored rows that do not resemble the new row, by table and tid.
-    refuted: RefCell<HashSet<(u32, (u32, u16))>>,
+    /// The stored rows that do not resemble the new row.
+    refuted: Dismissed,
 }
 
 impl<'a> NewText<'a> {
     pub fn new(reader: &'a TextReader, row: Row<'a>, own: &'a SearchedTable, least_resemblance: f64) -> Self {
         let least_resemblance = Cell::new(least_resemblance);
-        Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: RefCell::default() }
+        Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: Dismissed::default() }
     }
 
     /// The number of stored rows that do not resemble the new row.
     pub fn refuted(&self) -> usize {
-        self.refuted.borrow().len()
+        self.refuted.count()
     }
 
-    /// What [`Self::confirm`] returns, for a row that is present. The search may find the row in several indexes; a
-    /// text that does not resemble the new text is compared once. No other row gets the row's tid during the search,
-    /// because VACUUM does not remove what this transaction may see.
+    /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is compared
+    /// once.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
-        let tid = (searched.oid.to_u32(), tid_numbers(row.tid()));
-        if self.refuted.borrow().contains(&tid) {
+        if self.refuted.contains(searched.oid, row) {
             return Ok(None);
         }
         let resemblance = self.confirm(searched, row)?;
         if resemblance.is_none() {
-            let mut refuted = self.refuted.borrow_mut();
-            refuted.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
-            refuted.insert(tid);
+            self.refuted.add(searched.oid, row)?;
         }
         Ok(resemblance)
     }

@@ -17,10 +17,11 @@ use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
 use super::confirmation::NewText;
+use super::dismissed::Dismissed;
 use super::near_rows::Outcome;
 use super::running::clear_after_call;
 use super::same_key::SameKey;
-use super::search::NearQuery;
+use super::search::{MarkedRows, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::scope::GuardScopeValues;
@@ -173,6 +174,8 @@ impl Statement {
             old_tid: event.old_row().map(Row::tid),
             has_same_key: row.may_have_same_key.then_some(&has_same_key),
             since: &since,
+            marked: MarkedRows::default(),
+            excluded: Dismissed::default(),
         };
         let new_text = |least| NewText::new(&self.texts, event.new_row(), guard.own_table(), least);
         let new_text = guard.criterion.resemblance.map(new_text);

@@ -4,7 +4,7 @@
 //! decides about each row. [`registration`] registers the row in the table of locks, so that two writers of near rows
 //! find each other. [`search`] finds near rows, and [`near_rows`] selects the rows that count: they fulfil the
 //! condition [`among`], and their texts resemble the new text ([`confirmation`]), both evaluated as the writer
-//! ([`stored_rows`]). [`same_key`] finds the row that
+//! ([`stored_rows`]). The others are [`dismissed`]. [`same_key`] finds the row that
 //! INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing. A
 //! [`pending`] row is accepted and not stored yet.
 //!
@@ -15,6 +15,7 @@ pub mod among;
 pub mod confirmation;
 mod decision;
 pub mod disclosure;
+pub mod dismissed;
 mod near_duplicate;
 mod near_rows;
 mod pending;

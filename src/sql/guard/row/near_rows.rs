@@ -43,31 +43,11 @@ impl Statement {
     /// transaction, releases the registration and waits for that transaction.
     pub fn find_near(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
         let mut found = NearRows::default();
-        for searched in &self.guard.searched {
-            let mark = self.guard.mark_column(searched.oid).map(|mark| mark.column);
-            let flow = query
-                .each_near(searched, |candidate| {
-                    match self.may_count(searched, candidate, mark) {
-                        Ok(true) => {}
-                        Ok(false) => return ControlFlow::Continue(()),
-                        Err(error) => return ControlFlow::Break(Err(error)),
-                    }
-                    if let Err(error) = found.add(searched, candidate, new_text) {
-                        return ControlFlow::Break(Err(error));
-                    }
-                    let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
-                    // Any near row suffices to skip the new row.
-                    if self.guard.action == Action::Skip || nearest.distance == 0 {
-                        return ControlFlow::Break(Ok(()));
-                    }
-                    query.max_distance.set(nearest.distance.cast_signed() - 1);
-                    ControlFlow::Continue(())
-                })
-                .map_err(algorithm_error)?;
-            if let ControlFlow::Break(stopped) = flow {
-                stopped?;
-                break;
-            }
+        // Any near row suffices to skip the new row.
+        let any_suffices = self.guard.action == Action::Skip;
+        self.search_all(query, new_text, &mut found, any_suffices)?;
+        if found.nearest.is_none() && query.marked.lift_limit() {
+            self.search_all(query, new_text, &mut found, true)?;
         }
         Ok(match found {
             // A row that is already present decides, whatever other transactions do.
@@ -85,11 +65,48 @@ impl Statement {
         })
     }
 
+    /// Adds the near rows of all tables, until one of them decides: any present row if `any_suffices`, or one at
+    /// distance 0.
+    fn search_all<'a>(
+        &'a self,
+        query: &NearQuery,
+        new_text: Option<&NewText>,
+        found: &mut NearRows<'a>,
+        any_suffices: bool,
+    ) -> Result<(), ErrorReport> {
+        for searched in &self.guard.searched {
+            let mark = self.guard.mark_column(searched.oid).map(|mark| mark.column);
+            let flow = query
+                .each_near(searched, |candidate| {
+                    match self.may_count(query, searched, candidate, mark) {
+                        Ok(true) => {}
+                        Ok(false) => return ControlFlow::Continue(()),
+                        Err(error) => return ControlFlow::Break(Err(error)),
+                    }
+                    if let Err(error) = found.add(searched, candidate, new_text) {
+                        return ControlFlow::Break(Err(error));
+                    }
+                    let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
+                    if any_suffices || nearest.distance == 0 {
+                        return ControlFlow::Break(Ok(()));
+                    }
+                    query.max_distance.set(nearest.distance.cast_signed() - 1);
+                    ControlFlow::Continue(())
+                })
+                .map_err(algorithm_error)?;
+            if let ControlFlow::Break(stopped) = flow {
+                return stopped;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
     /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
     /// found.
     fn may_count(
         &self,
+        query: &NearQuery,
         searched: &SearchedTable,
         candidate: &Candidate,
         mark: Option<i16>,
@@ -99,17 +116,17 @@ impl Statement {
         let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
         // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
         if mark.is_some_and(|mark| row.value(mark).is_some()) {
+            query.marked.add();
             return Ok(false);
         }
         let Some(among) = &self.among else { return Ok(true) };
-        // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do not
-        // read them yet, as in [`NearRows::add`].
-        if matches!(candidate.state, VersionState::Depends { inserts: true, .. })
-            && among.is_out_of_line(searched.oid, row)?
-        {
-            return Ok(true);
+        match candidate.state {
+            VersionState::Present => among.includes_present(searched.oid, row, &query.excluded),
+            // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
+            // not read them yet, as in [`NearRows::add`].
+            VersionState::Depends { inserts: true, .. } if among.is_out_of_line(searched.oid, row)? => Ok(true),
+            _ => among.holds(searched.oid, row),
         }
-        among.holds(searched.oid, row)
     }
 
     /// An error if the new row is near a row that another statement of this session is about to store. No search can

@@ -20,6 +20,7 @@ use simhash::search::blocks::Block;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
+use super::dismissed::Dismissed;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
 use crate::sql::indexed::layouts::block_indexes;
@@ -45,6 +46,55 @@ pub struct NearQuery<'a> {
     pub has_same_key: Option<&'a HasSameKey<'a>>,
     /// The time at which the search began.
     pub since: &'a Moment,
+    /// The marked rows that the search has fetched.
+    pub marked: MarkedRows,
+    /// The rows that the guard's condition excludes.
+    pub excluded: Dismissed,
+}
+
+/// Limits the marked rows that a search fetches. Thousands of copies may be marked with one row, and fetching them takes
+/// longer than the rest of the search. That row is mostly older, and so comes before them in the entries of a block. But
+/// it may share other blocks with the new row than the copies do. So each step ends after some marked rows, and only if
+/// the search finds no other row, it is repeated without a limit.
+pub struct MarkedRows {
+    /// The number of marked rows that the step may still fetch.
+    left: Cell<u32>,
+    limit: Cell<u32>,
+    /// Whether a step has ended at the limit.
+    is_cut: Cell<bool>,
+}
+
+/// The limit on the marked rows that a step fetches.
+const MAX_MARKED_OF_STEP: u32 = 16;
+
+impl Default for MarkedRows {
+    fn default() -> Self {
+        Self { left: Cell::new(0), limit: Cell::new(MAX_MARKED_OF_STEP), is_cut: Cell::new(false) }
+    }
+}
+
+impl MarkedRows {
+    /// Counts a marked row.
+    pub fn add(&self) {
+        self.left.set(self.left.get().saturating_sub(1));
+    }
+
+    /// Removes the limit. Returns whether a step has ended at the limit, so that the search must be repeated.
+    pub fn lift_limit(&self) -> bool {
+        self.limit.set(u32::MAX);
+        self.is_cut.take()
+    }
+
+    fn begin_step(&self) {
+        self.left.set(self.limit.get());
+    }
+
+    /// Whether the step has fetched as many marked rows as it may.
+    fn is_at_limit(&self) -> bool {
+        let is_at_limit = self.left.get() == 0;
+        self.is_cut.set(self.is_cut.get() || is_at_limit);
+        is_at_limit
+    }
 }
 
 /// A version of a near row.
@@ -64,7 +114,7 @@ impl NearQuery<'_> {
     }
 
     /// Calls `show` with each version of a near row of a table, until `show` breaks. `show` may get a version more than
-    /// once, and may reduce `max_distance`. An error if out of memory.
+    /// once, may reduce `max_distance`, and may count marked rows, which can end a step early. An error if out of memory.
     ///
     /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
     /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
@@ -95,11 +145,12 @@ impl NearQuery<'_> {
             scan.limit_refusals((step.limit / indexed.entries().microseconds()) as u64);
             let mut values = block.ring(fingerprint, step.radius);
             let mut at_once = Vec::new();
+            self.marked.begin_step();
             loop {
                 at_once.clear();
                 at_once.try_reserve_exact(MAX_VALUES_AT_ONCE)?;
                 at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
-                if at_once.is_empty() || !scan.has_read_all() {
+                if at_once.is_empty() || !scan.has_read_all() || self.marked.is_at_limit() {
                     break;
                 }
                 // SAFETY: after the scope columns, the index has a block, an integer; the scan has a key for each.
@@ -136,6 +187,9 @@ impl NearQuery<'_> {
             let is_old = self.is_old_version(searched, version.row());
             let state = if is_old { VersionState::Gone { during_search: false } } else { state };
             show(&Candidate { table, version, distance, state })?;
+            if self.marked.is_at_limit() {
+                break;
+            }
         }
         ControlFlow::Continue(())
     }
