@@ -171,6 +171,18 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
+/// The row version at a tid, if it is present.
+pub fn fetch_present<'a>(
+    table: &Relation,
+    tid: pg_sys::ItemPointerData,
+    slot: &'a TableSlot,
+) -> Option<RowVersion<'a>> {
+    let mut snapshot = dirty_snapshot();
+    // SAFETY: the snapshot outlives the call.
+    let version = unsafe { RowVersion::fetch_visible(table, tid, slot, &mut *snapshot) };
+    version.filter(|_| state_of(&snapshot) == VersionState::Present)
+}
+
 /// A snapshot that sees the row versions of all transactions. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets
 /// nothing but the type.
 fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {

@@ -34,13 +34,27 @@ impl<'a> RowVersion<'a> {
 
     /// Fetches the row version at a tid of a table, visible or not, into a slot for rows of the table; None if there is
     /// none.
-    pub fn fetch(table: &Relation, mut tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
+    pub fn fetch(table: &Relation, tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
+        // SAFETY: a static snapshot.
+        unsafe { Self::fetch_visible(table, tid, slot, &raw mut pg_sys::SnapshotAnyData) }
+    }
+
+    /// Like [`Self::fetch`], if the snapshot sees the version.
+    ///
+    /// # Safety
+    /// The snapshot is valid.
+    pub unsafe fn fetch_visible(
+        table: &Relation,
+        mut tid: pg_sys::ItemPointerData,
+        slot: &'a TableSlot,
+        snapshot: pg_sys::Snapshot,
+    ) -> Option<Self> {
         if tid_numbers(tid).0 >= table.page_count() {
             return None;
         }
-        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists.
+        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists, and the snapshot is
+        // valid.
         unsafe {
-            let snapshot = &raw mut pg_sys::SnapshotAnyData;
             let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
             found.then(|| Self::new(slot.row())).flatten()
         }

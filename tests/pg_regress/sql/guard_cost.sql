@@ -57,6 +57,11 @@ SELECT shared, few_pages, mark FROM generate_series(0, 3) AS shared, mark_copy(s
 DELETE FROM copies WHERE id = 0;
 INSERT INTO copies VALUES (3000, 1) RETURNING near;
 INSERT INTO copies VALUES (3001, 0) RETURNING near;
+-- The session looks at it first from then on, also after it has been changed.
+SELECT pages('INSERT INTO copies VALUES (3002, 2)') < 200 AS few_pages;
+UPDATE copies SET f = 3, pad = '' WHERE id = 3000;
+INSERT INTO copies VALUES (3003, 2) RETURNING near;
+SELECT pages('INSERT INTO copies VALUES (3004, 0)') < 200 AS few_pages;
 
 -- Rows that the condition excludes: it is evaluated once for each, and simhash_guard does not look at all of them.
 CREATE SEQUENCE evaluations;

@@ -1,9 +1,10 @@
 //! A table that a guard searches: the columns that a search reads, and the cheapest indexes.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::{distinct_values, generation_of};
 use postgres::catalog::index::{Index, KeyKind};
@@ -13,7 +14,7 @@ use postgres::error::user_error;
 use postgres::expression::Expression;
 use postgres::heap::computed::Computed;
 use postgres::heap::primary_key::PrimaryKey;
-use postgres::heap::row::Row;
+use postgres::heap::row::{Row, tid_numbers};
 use postgres::text::to_server;
 use simhash::fingerprint::options::Options;
 use simhash::search::growth::{ExpectedWork, Growth};
@@ -48,10 +49,16 @@ pub struct SearchedTable {
     pub probes: f64,
     /// The number of index entries that all searches have read.
     pub entries: Cell<u64>,
+    /// The rows that new rows were marked with last, if the table has a fingerprint column.
+    pub originals: RecentRows,
     /// Whether the layout of the criterion's radii is indexed; true without radii.
     pub serves_radii: bool,
     pub indexes: SearchedIndexes,
 }
+
+/// Rows that this session has found, by fingerprint and tid. They may be gone meanwhile.
+#[derive(Default)]
+pub struct RecentRows(RefCell<VecDeque<(i64, ItemPointerData)>>);
 
 /// The indexes that a search reads.
 pub struct SearchedIndexes {
@@ -128,6 +135,7 @@ impl SearchedTable {
             fetches: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
             entries: Cell::new(0),
+            originals: RecentRows::default(),
             serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
         }))
@@ -195,6 +203,27 @@ impl SearchedTable {
         let before = self.indexes.before.iter().filter_map(|&position| scope.get(position).copied());
         let blocks = self.indexes.layouts.iter().filter_map(|layout| Some(layout.first()?.blocks));
         (blocks, before.collect())
+    }
+}
+
+impl RecentRows {
+    const LIMIT: usize = 64;
+
+    /// Adds a row. At the limit, forgets the one that was added first.
+    pub fn add(&self, fingerprint: i64, tid: ItemPointerData) {
+        let mut rows = self.0.borrow_mut();
+        if rows.iter().any(|(_, other)| tid_numbers(*other) == tid_numbers(tid)) {
+            return;
+        }
+        if rows.len() == Self::LIMIT {
+            rows.pop_front();
+        }
+        rows.push_back((fingerprint, tid));
+    }
+
+    /// The tids of the rows whose fingerprints are near.
+    pub fn near(&self, is_near: impl Fn(i64) -> bool) -> Vec<ItemPointerData> {
+        self.0.borrow().iter().filter(|(fingerprint, _)| is_near(*fingerprint)).map(|(_, tid)| *tid).collect()
     }
 }
 

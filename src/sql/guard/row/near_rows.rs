@@ -36,13 +36,15 @@ struct NearRows<'a> {
     /// A transaction that decides whether a near row is present, with that row's table and tid.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
+    /// Whether the new row is to be marked with the nearest row.
+    marks: bool,
 }
 
 impl Statement {
     /// Searches for near rows, and confirms them by the new text if it is given. If the outcome depends on another
     /// transaction, releases the registration and waits for that transaction.
     pub fn find_near(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
-        let mut found = NearRows::default();
+        let mut found = NearRows { marks: self.guard.action == Action::Mark, ..NearRows::default() };
         // Any near row suffices to skip the new row.
         let any_suffices = self.guard.action == Action::Skip;
         self.search_all(query, new_text, &mut found, any_suffices)?;
@@ -196,6 +198,11 @@ impl<'a> NearRows<'a> {
                     resemblance = Some(confirmed);
                 }
                 self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance));
+                if self.marks
+                    && let Some(fingerprint) = searched.fingerprint.and_then(|column| row.value(column))
+                {
+                    searched.originals.add(fingerprint.value() as i64, row.tid());
+                }
             }
         }
         Ok(())

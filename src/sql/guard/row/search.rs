@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::relation::Relation;
-use postgres::heap::dirty_scan::{DirtyScan, VersionState};
+use postgres::heap::dirty_scan::{DirtyScan, VersionState, fetch_present};
 use postgres::heap::entry_scan::MAX_VALUES_AT_ONCE;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, tid_numbers};
@@ -55,7 +55,8 @@ pub struct NearQuery<'a> {
 /// Limits the marked rows that a search fetches. Thousands of copies may be marked with one row, and fetching them takes
 /// longer than the rest of the search. That row is mostly older, and so comes before them in the entries of a block. But
 /// it may share other blocks with the new row than the copies do. So each step ends after some marked rows, and only if
-/// the search finds no other row, it is repeated without a limit.
+/// the search finds no other row, it is repeated without a limit. A session looks first at the rows that it has marked
+/// others with, which may be younger than their copies after an UPDATE.
 pub struct MarkedRows {
     /// The number of marked rows that the step may still fetch.
     left: Cell<u32>,
@@ -128,6 +129,15 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();
+        self.marked.begin_step();
+        for tid in searched.originals.near(|fingerprint| self.distance(fingerprint).is_some()) {
+            if let Some(version) = fetch_present(&table, tid, &slot) {
+                let flow = self.show(searched, &table, (version, VersionState::Present, None), &mut show);
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+        }
         // Do not skip entries that an earlier step should have found: a concurrent INSERT may have put a row into some
         // indexes only.
         let SearchedIndexes { before, rows, layouts, .. } = &searched.indexes;
@@ -177,21 +187,36 @@ impl NearQuery<'_> {
     ) -> ControlFlow<B> {
         let is_near = |fingerprint| self.distance(fingerprint).is_some();
         while let Some((version, state, in_entry)) = scan.next(is_near) {
-            let Some(distance) = self.distance_of_row(searched, version.row(), in_entry) else {
+            if self.distance_of_row(searched, version.row(), in_entry).is_none() {
                 scan.refuse();
                 continue;
-            };
-            if self.is_for_on_conflict(searched, version, state) {
-                continue;
             }
-            let is_old = self.is_old_version(searched, version.row());
-            let state = if is_old { VersionState::Gone { during_search: false } } else { state };
-            show(&Candidate { table, version, distance, state })?;
+            self.show(searched, table, (version, state, in_entry), show)?;
             if self.marked.is_at_limit() {
                 break;
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Calls `show` with a row version, unless it is not near or ON CONFLICT will find it. `in_entry` is the fingerprint in
+    /// its entry.
+    fn show<B>(
+        &self,
+        searched: &SearchedTable,
+        table: &Relation,
+        (version, state, in_entry): (RowVersion<'_>, VersionState, Option<i64>),
+        show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let Some(distance) = self.distance_of_row(searched, version.row(), in_entry) else {
+            return ControlFlow::Continue(());
+        };
+        if self.is_for_on_conflict(searched, version, state) {
+            return ControlFlow::Continue(());
+        }
+        let is_old = self.is_old_version(searched, version.row());
+        let state = if is_old { VersionState::Gone { during_search: false } } else { state };
+        show(&Candidate { table, version, distance, state })
     }
 
     /// The distance of a row, if it is near and within the scope. `in_entry` is the fingerprint in the row's entry.
