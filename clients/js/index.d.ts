@@ -75,6 +75,21 @@ export function resemblance(a: string, b: string, options?: Options): number | n
 export function containment(a: string, b: string, options?: Options): number | null
 
 /**
+ * The passages of a text, hashes of runs of words, in ascending order. Two texts that have 11 words in a row in common,
+ * or 13 letters of a script without spaces, have a passage in common. Of the options, case_fold and markup count.
+ */
+export function passages(text: string, options?: Options): bigint[]
+
+/**
+ * The share of a clue's words that stand in a text as they do in the clue, in runs of three words, 0 to 1; null if the
+ * clue has no word.
+ */
+export function coverage(clue: string, text: string, options?: Options): number | null
+
+/** Whether a text has at least a share of a clue: by its coverage alone, where SQL also needs a common passage. */
+export function contains(text: string, clue: string, share?: number, options?: Options): boolean
+
+/**
  * The features that only one of two texts has, or that weigh more in it: first those of `a`, then those of `b`, each in
  * the order in which they first end in the text. The option numbers has no effect.
  */

@@ -48,6 +48,20 @@ export function containment(a, b, options) {
   return output && new Float64Array(output)[0]
 }
 
+export function passages(text, options) {
+  return Array.from(new BigInt64Array(answer('passages', [checkText('text', text), writeOptions(options)])))
+}
+
+export function coverage(clue, text, options) {
+  const output = answer('coverage', [checkText('clue', clue), checkText('text', text), writeOptions(options)])
+  return output && new Float64Array(output)[0]
+}
+
+export function contains(text, clue, share = 0.8, options = undefined) {
+  const found = coverage(clue, text, options)
+  return found !== null && found >= share
+}
+
 export function difference(a, b, options) {
   const output = answer('difference', [checkText('a', a), checkText('b', b), writeOptions(options)])
   const view = new DataView(output)

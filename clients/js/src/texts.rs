@@ -1,10 +1,12 @@
-//! `simhash`, `wide`, `features`, `resemblance`, `containment` and `difference`: functions of texts.
+//! `simhash`, `wide`, `features`, `resemblance`, `containment`, `difference`, `passages` and `coverage`: functions of
+//! texts.
 
 use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::options::WORD_COUNTS;
+use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
 
@@ -90,6 +92,26 @@ pub extern "C" fn resemblance() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn containment() -> u32 {
     share_of(|fingerprinter, a, b, options| containment_of(fingerprinter, a, b, options, &|| ()))
+}
+
+/// The coverage of a clue by a text. Inputs: clue, text, options. Output: the coverage, an f64.
+#[unsafe(no_mangle)]
+pub extern "C" fn coverage() -> u32 {
+    share_of(|fingerprinter, clue, text, options| coverage_of(fingerprinter, clue, text, options, &|| ()))
+}
+
+/// The passages of a text. Inputs: text, options. Output: an i64 for each.
+#[unsafe(no_mangle)]
+pub extern "C" fn passages() -> u32 {
+    answer(|output| {
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read(document)?);
+            for hash in with_fingerprinter(|fingerprinter| passages_of(fingerprinter, content, &options, &|| ()))? {
+                output.push(&hash.to_le_bytes())?;
+            }
+            Ok(true)
+        })
+    })
 }
 
 /// A share that two texts have, or none.

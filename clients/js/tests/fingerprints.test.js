@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import {
   block,
   containment,
+  contains,
+  coverage,
   difference,
   features,
   format,
@@ -60,6 +62,16 @@ test('resemblance', () => {
   assert.equal(resemblance('4,000 tonnes', '5,000 tonnes'), 0.5)
   assert.equal(resemblance('4,000 tonnes', '5,000 tonnes', { numbers: 'same' }), 0)
   assert.equal(resemblance('4,000 tonnes', 'tonnes: 4,000', { numbers: 'same' }), 1)
+})
+
+test('contains', () => {
+  const text = 'The quick brown fox jumps over the lazy dog'
+  assert.ok(contains(text, 'BROWN fox jumps over'))
+  assert.ok(!contains(text, 'brown fox jumps high'))
+  assert.ok(contains(text, 'brown fox jumps high', 0.75))
+  assert.ok(!contains(text, '!'))
+  assert.equal(coverage('!', text), null)
+  assert.throws(() => contains(text, null), TypeError)
 })
 
 test('containment', () => {

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { block, containment, difference, features, probes, resemblance, simhash, wide } from 'pg-simhash'
+import { block, containment, coverage, difference, features, passages, probes, resemblance, simhash, wide } from 'pg-simhash'
 
-/** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of them. */
+/** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of such numbers. */
 function entries(name) {
   const lines = readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8').trimEnd().split('\n')
   return lines.map((line) => {
     const entry = JSON.parse(line)
-    for (const key of ['fingerprint', 'wide_fingerprint']) {
+    for (const key of ['fingerprint', 'wide_fingerprint', 'passages']) {
       const written = line.match(`"${key}": (-?\\d+|\\[[^\\]]*\\])`)
       if (written) {
-        const numbers = written[1].match(/-?\d+/g).map(BigInt)
+        const numbers = (written[1].match(/-?\d+/g) ?? []).map(BigInt)
         entry[key] = Array.isArray(entry[key]) ? numbers : numbers[0]
       }
     }
@@ -87,6 +87,17 @@ test('blocks and probes', () => {
         found.sort((a, b) => a - b),
         entry.probes,
       )
+    }
+  }
+})
+
+test('passages', () => {
+  const all = entries('passages.jsonl')
+  assert.ok(all.length >= 60)
+  for (const entry of all) {
+    assert.deepEqual(passages(text(entry), entry.options), entry.passages, entry.name)
+    if (entry.with !== undefined) {
+      assert.equal(coverage(text(entry), entry.with, entry.options), entry.coverage, entry.name)
     }
   }
 })

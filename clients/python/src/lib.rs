@@ -1,8 +1,8 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
-//! [`fingerprint`], [`features`], [`resemblance`], [`distance`], [`blocks`], [`pairs`] and [`clusters`] hold the
-//! functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays,
-//! [`pandas`] series or [`arrow`] data.
+//! [`fingerprint`], [`features`], [`resemblance`], [`passages`], [`distance`], [`blocks`], [`pairs`] and [`clusters`]
+//! hold the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays, [`pandas`]
+//! series or [`arrow`] data.
 //! [`arguments`] reads single values, and [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`]
 //! releases the GIL and looks for signals.
 
@@ -23,6 +23,7 @@ mod numpy;
 mod options;
 mod pairs;
 mod pandas;
+mod passages;
 mod resemblance;
 mod texts;
 
@@ -44,6 +45,8 @@ mod _native {
     use crate::fingerprint::{format, simhash, simhash_wide};
     #[pymodule_export]
     use crate::pairs::pairs;
+    #[pymodule_export]
+    use crate::passages::{contains, coverage, passages};
     #[pymodule_export]
     use crate::resemblance::{containment, difference, resemblance};
 

@@ -26,7 +26,7 @@ pub fn resemblance<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both(a, b, options, |fingerprinter, a, b, options, signals| {
+    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
         resemblance_of(fingerprinter, a, b, options, &|| signals.tick())
     })
 }
@@ -43,7 +43,7 @@ pub fn containment<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both(a, b, options, |fingerprinter, a, b, options, signals| {
+    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
         containment_of(fingerprinter, a, b, options, &|| signals.tick())
     })
 }
@@ -63,7 +63,7 @@ pub fn difference<'py>(
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = a.py();
     let one_of = DIFFERENCE.import(py, "pg_simhash._feature", "Difference")?;
-    let lists = of_both(a, b, options, |fingerprinter, a, b, options, signals| {
+    let lists = of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
         difference_of(fingerprinter, a, b, options, &|| signals.tick())
     })?;
     let list = PyList::empty(py);
@@ -81,16 +81,16 @@ pub fn difference<'py>(
     Ok(list)
 }
 
-/// Calls `work` with two texts and the options: without the GIL, unless the texts are small.
-fn of_both<T: Send>(
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
+/// Calls `work` with two texts, which have these names as arguments, and the options: without the GIL, unless the texts are small.
+pub fn of_both<T: Send>(
+    (a, name_of_a): (&Bound<'_, PyAny>, &str),
+    (b, name_of_b): (&Bound<'_, PyAny>, &str),
     options: Option<&Bound<'_, PyDict>>,
     work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options, &Signals) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let py = a.py();
     let options = options::read(options)?;
-    let (a, b) = (required(a, "a")?, required(b, "b")?);
+    let (a, b) = (required(a, name_of_a)?, required(b, name_of_b)?);
     let found = detached_unless_small(py, a.len() + b.len(), |signals| {
         with_fingerprinter(|fingerprinter| work(fingerprinter, a, b, &options, signals))
     })?;

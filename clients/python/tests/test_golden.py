@@ -43,6 +43,16 @@ class Golden(unittest.TestCase):
                 self.assertEqual([list(one) for one in found], entry["difference"])
                 self.assertEqual(pg_simhash.containment(a, b, **options), entry["containment"])
 
+    def test_passages(self):
+        entries = golden.entries("passages.jsonl")
+        self.assertGreaterEqual(len(entries), 60)
+        for entry in entries:
+            text, options = golden.text(entry), entry.get("options") or {}
+            with self.subTest(entry["name"]):
+                self.assertEqual(pg_simhash.passages(text, **options), entry["passages"])
+                if "with" in entry:
+                    self.assertEqual(pg_simhash.coverage(text, entry["with"], **options), entry["coverage"])
+
     def test_blocks_and_probes(self):
         entries = golden.entries("blocks.jsonl")
         self.assertGreaterEqual(len(entries), 60)

@@ -6,6 +6,8 @@ from pg_simhash import (
     Difference,
     Feature,
     containment,
+    contains,
+    coverage,
     difference,
     features,
     resemblance,
@@ -154,6 +156,18 @@ class Resemblance(unittest.TestCase):
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 0.5)
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
         self.assertEqual(resemblance("4,000 tonnes", "tonnes: 4,000", numbers="same"), 1.0)
+
+    def test_contains(self):
+        text = "The quick brown fox jumps over the lazy dog"
+        self.assertTrue(contains(text, "BROWN fox jumps over"))
+        self.assertFalse(contains(text, "over jumps fox brown"))
+        self.assertFalse(contains(text, "brown fox jumps high"))
+        self.assertTrue(contains(text, "brown fox jumps high", 0.75))
+        self.assertFalse(contains(text, "!"))
+        self.assertIsNone(coverage("!", text))
+        self.assertEqual(coverage("brown fox jumps high", text), 0.75)
+        with self.assertRaisesRegex(TypeError, "clue"):
+            contains(text, None)
 
     def test_containment_of_first_text(self):
         self.assertEqual(containment("to be", "To be, or not to be"), 1.0)

@@ -8,6 +8,8 @@ be read and judged by eye: it is obvious rather than fast.
     python reference.py show   texts.jsonl NAME     (the features of one text)
     python reference.py write-blocks        > blocks.jsonl
     python reference.py check-blocks blocks.jsonl
+    python reference.py write-passages texts.jsonl > passages.jsonl
+    python reference.py check-passages passages.jsonl
 
 Needs Python 3.11 or later and the packages of requirements.txt.
 
@@ -520,6 +522,61 @@ def complete_text_line(line):
     return line
 
 
+# --------------------------------------------------------------- passages
+
+WORDS_IN_A_RUN, LETTERS_IN_A_RUN, RUNS_IN_A_WINDOW = 4, 6, 8
+WORDS_COVERED, LETTERS_COVERED = 3, 5
+
+
+def runs_of(tokens, words, letters):
+    """(start, end, hash) of the runs of a text: one starts at each token, if enough tokens follow."""
+    hashes = [xxhash.xxh3_64_intdigest(token.encode()).to_bytes(8, "little") for _, token, _ in tokens]
+    runs = []
+    for start, (kind, _, _) in enumerate(tokens):
+        end = start + (letters if kind == SPACELESS else words)
+        if end <= len(tokens):
+            runs.append((start, end))
+    if tokens and not runs:
+        runs = [(0, len(tokens))]
+    return [(start, end, xxhash.xxh3_64_intdigest(b"".join(hashes[start:end]))) for start, end in runs]
+
+
+def passages_of(text, options):
+    hashes = [hash for _, _, hash in runs_of(tokens_of(text, options), WORDS_IN_A_RUN, LETTERS_IN_A_RUN)]
+    windows = [hashes[start:start + RUNS_IN_A_WINDOW] for start in range(max(1, len(hashes) - RUNS_IN_A_WINDOW + 1))]
+    return sorted({signed(min(window), 64) for window in windows if window})
+
+
+def coverage_of(clue, text, options):
+    clue, text = tokens_of(clue, options), tokens_of(text, options)
+    if not clue:
+        return None
+    in_text = {hash for _, _, hash in runs_of(text, min(WORDS_COVERED, len(clue)), min(LETTERS_COVERED, len(clue)))}
+    runs = runs_of(clue, WORDS_COVERED, LETTERS_COVERED)
+    covered = {place for start, end, hash in runs if hash in in_text for place in range(start, end)}
+    return len(covered) / len({place for start, end, _ in runs for place in range(start, end)})
+
+
+# Other options have no effect.
+OPTIONS_OF_PASSAGES = {"case_fold", "markup", "ignore"}
+
+
+def passages_lines(lines):
+    """The lines with what counts for passages, where that is not what another line has."""
+    for line in lines:
+        if set(line.get("options", {})) <= OPTIONS_OF_PASSAGES and len(text_of(line)) < 5000:
+            yield {key: value for key, value in line.items() if key not in ("words", "wide")}
+
+
+def complete_passages_line(line):
+    text, options = text_of(line), complete_options(line.get("options", {}))
+    check_characters(line["name"], text)
+    line = {**line, "passages": passages_of(text, options)}
+    if "with" in line:
+        line["coverage"] = coverage_of(text, line["with"], options)
+    return line
+
+
 def read_lines(path):
     with open(path, encoding="ascii") as file:  # everything else is \u-escaped
         return [json.loads(line) for line in file]
@@ -570,6 +627,11 @@ def main(arguments):
                     weights = weighted_features(text_of(line), options, line.get("words", ()))
                     for feature, weight in weights.items():
                         print(f"{weight}\t{hash_of(feature, options['seed']):016x}\t{feature!r}\t{ascii(feature)}")
+        case ["write-passages", path]:
+            for line in passages_lines(read_lines(path)):
+                print(json.dumps(complete_passages_line(line)))
+        case ["check-passages", path]:
+            return check(read_lines(path), complete_passages_line, lambda line: line["name"])
         case ["write-blocks"]:
             for line in block_lines():
                 print(json.dumps(line))

@@ -105,7 +105,7 @@ fn is_spaceless(c: char) -> bool {
 }
 
 /// The tokens of a document.
-fn tokens_of(text: &str, options: &Options) -> Vec<Token> {
+pub fn tokens_of(text: &str, options: &Options) -> Vec<Token> {
     let text = match options.markup {
         None => text.to_owned(),
         Some(Markup::Html) => text_of_html(text),

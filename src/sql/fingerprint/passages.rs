@@ -88,7 +88,11 @@ impl LastClue {
 /// Whether a clue is found in all texts that have it. Sends a notice if it is not, and raises an error if it is found
 /// in no longer text.
 fn check(clue: &Clue, noticed: bool) -> Result<bool, ErrorReport> {
-    let tokens = clue.tokens;
+    let tokens = match clue.tokens {
+        0 => return Ok(true), // It is in no text.
+        1 => "1 word".to_owned(),
+        tokens => format!("{tokens} words"),
+    };
     match clue.found {
         Found::All => return Ok(true),
         Found::Most if noticed => {}
@@ -96,7 +100,7 @@ fn check(clue: &Clue, noticed: bool) -> Result<bool, ErrorReport> {
             let (words, letters) = (LENGTHS.words + WINDOW - 1, LENGTHS.spaceless + WINDOW - 1);
             let notice = user_error(
                 PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-                format!("some texts with this clue of {tokens} words may not be found"),
+                format!("some texts with this clue of {tokens} may not be found"),
             );
             notice
                 .set_detail(format!(
@@ -107,7 +111,7 @@ fn check(clue: &Clue, noticed: bool) -> Result<bool, ErrorReport> {
         Found::Whole => {
             return Err(user_error(
                 PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("clue of {tokens} words is too short"),
+                format!("clue of {tokens} is too short"),
             )
             .set_detail(format!(
                 "A clue has at least {} words, or {} letters of a script without spaces.",

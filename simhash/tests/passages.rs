@@ -1,0 +1,139 @@
+//! Passages: compared with their oracle, with golden vectors of another implementation, and with what they promise.
+
+#[path = "golden/entries.rs"]
+mod entries;
+#[allow(dead_code, reason = "fingerprints have other tests")]
+mod oracle;
+
+use std::collections::BTreeSet;
+
+use entries::{entries, text};
+use proptest::prelude::*;
+use simhash::Options;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::Markup;
+use simhash::fingerprint::passages::{self as fast, Found, LENGTHS, Lengths, MAX_RUN, MAX_WINDOW, WINDOW};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Each run of a text as its first token, the token after its last one, and its hash.
+fn runs(tokens: &[oracle::Token], lengths: Lengths) -> Vec<(usize, usize, u64)> {
+    let hash = |start: usize, end: usize| {
+        let hashes: Vec<u8> =
+            tokens[start..end].iter().flat_map(|t| xxh3_64(t.text.as_bytes()).to_le_bytes()).collect();
+        (start, end, xxh3_64(&hashes))
+    };
+    let end = |start: usize| start + if tokens[start].spaceless { lengths.spaceless } else { lengths.words };
+    let runs = (0..tokens.len()).filter(|start| end(*start) <= tokens.len()).map(|start| hash(start, end(start)));
+    let runs: Vec<_> = runs.collect();
+    if runs.is_empty() && !tokens.is_empty() { vec![hash(0, tokens.len())] } else { runs }
+}
+
+fn passages(text: &str, options: &Options, lengths: Lengths, window: usize) -> Vec<i64> {
+    let hashes: Vec<u64> = runs(&oracle::tokens_of(text, options), lengths).into_iter().map(|run| run.2).collect();
+    let smallest = |window: &[u64]| window.iter().min().map(|hash| hash.cast_signed());
+    let selected: BTreeSet<i64> = match hashes.len() < window {
+        true => smallest(&hashes).into_iter().collect(),
+        false => hashes.windows(window).filter_map(smallest).collect(),
+    };
+    selected.into_iter().collect()
+}
+
+fn coverage(clue: &str, text: &str, options: &Options) -> Option<f64> {
+    let [clue, text] = [clue, text].map(|text| oracle::tokens_of(text, options));
+    let short = Lengths { words: clue.len().clamp(1, 3), spaceless: clue.len().clamp(1, 5) };
+    let in_text: BTreeSet<u64> = runs(&text, short).into_iter().map(|run| run.2).collect();
+    let of_clue = runs(&clue, Lengths { words: 3, spaceless: 5 });
+    let places = |all: bool| -> BTreeSet<usize> {
+        of_clue.iter().filter(|run| all || in_text.contains(&run.2)).flat_map(|run| run.0..run.1).collect()
+    };
+    (!clue.is_empty()).then(|| places(false).len() as f64 / places(true).len() as f64)
+}
+
+fn found(text: &str, options: &Options, lengths: Lengths, window: usize) -> Vec<i64> {
+    let found = fast::passages_of(&mut Fingerprinter::default(), text, options, lengths, window, &|| ());
+    found.expect("no limit is reached").into_iter().map(u64::cast_signed).collect()
+}
+
+/// Texts of few different tokens, so that runs repeat and hashes are equal.
+fn tokens(most: usize) -> impl Strategy<Value = Vec<String>> {
+    let token = prop_oneof!["[a-d] ", "[一二三天]", "[A-Z]{1,12}, ", "[0-9]{1,3}", "ก\u{e48}", "[^a]"];
+    prop::collection::vec(token, 0..most)
+}
+
+proptest! {
+    #[test]
+    fn passages_are_those_of_the_oracle(
+        text in tokens(80), fold: bool, html: bool, window in 1..=MAX_WINDOW, spaceless in 1..=MAX_RUN, words in 1..=MAX_RUN,
+    ) {
+        let options = Options { case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
+        let (text, lengths) = (text.concat(), Lengths { words: words.min(spaceless), spaceless });
+        prop_assert_eq!(found(&text, &options, lengths, window), passages(&text, &options, lengths, window));
+        prop_assert_eq!(found(&text, &options, LENGTHS, WINDOW), passages(&text, &options, LENGTHS, WINDOW));
+    }
+
+    #[test]
+    fn coverage_is_that_of_the_oracle(clue in tokens(30), text in tokens(80), at in 0..30usize) {
+        // Half of the clue is often in the text.
+        let text = [&text[..], &clue[clue.len().min(at)..]].concat().concat();
+        let (clue, options) = (clue.concat(), Options::default());
+        let found = fast::coverage(&mut Fingerprinter::default(), &clue, &text, &options, &|| ()).expect("no limit");
+        prop_assert_eq!(found, coverage(&clue, &text, &options));
+        let itself = fast::coverage(&mut Fingerprinter::default(), &clue, &clue, &options, &|| ()).expect("no limit");
+        prop_assert_eq!(itself.unwrap_or(1.0), 1.0);
+    }
+
+    /// What stands before and after a clue does not matter, if the clue has so many words. Separate tokens, so that
+    /// none joins what is beside it.
+    #[test]
+    fn certain_clues_are_found(
+        before in tokens(40), clue in prop::collection::vec("[a-z]{1,3} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
+    ) {
+        let (clue, options) = (clue.concat(), Options::default());
+        let asked = fast::clue(&mut Fingerprinter::default(), &clue, &options, &|| ()).expect("no limit");
+        let text = format!("{} {clue} {}", before.concat(), after.concat());
+        let passages = fast::passages(&mut Fingerprinter::default(), &text, &options, &|| ()).expect("no limit");
+        let is_found = asked.runs.iter().any(|run| passages.contains(run));
+        prop_assert!(is_found || asked.found != Found::All);
+        prop_assert!(asked.found == Found::All || asked.tokens < LENGTHS.spaceless + WINDOW - 1);
+    }
+}
+
+#[test]
+fn clues_by_length() {
+    let clue =
+        |text: &str| fast::clue(&mut Fingerprinter::default(), text, &Options::default(), &|| ()).expect("no limit");
+    let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
+    for (count, found) in [(1, Found::Whole), (3, Found::Whole), (4, Found::Most), (10, Found::Most), (11, Found::All)]
+    {
+        assert_eq!((clue(&words(count)).found, clue(&words(count)).tokens), (found, count));
+    }
+    let letters: String = (0x4e00..0x4e00 + 13).filter_map(char::from_u32).collect();
+    for (count, found) in [(5, Found::Whole), (6, Found::Most), (12, Found::Most), (13, Found::All)] {
+        assert_eq!(clue(&letters[..3 * count]).found, found, "{count} letters");
+    }
+}
+
+#[test]
+fn passages_match_the_reference() {
+    let entries = entries(include_str!("golden/passages.jsonl"));
+    assert!(entries.len() >= 60, "only {} golden texts", entries.len());
+    let mut fingerprinter = Fingerprinter::default();
+    for entry in entries {
+        let options = entry.get("options").map_or("{}".to_owned(), ToString::to_string);
+        let options = Options::from_json(&options).expect("the entry has options");
+        let text = text(&entry);
+        let expected: Vec<u64> = entry["passages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|p| p.as_i64())
+            .map(i64::cast_unsigned)
+            .collect();
+        let passages = fast::passages(&mut fingerprinter, &text, &options, &|| ()).expect("no limit");
+        assert_eq!(passages, expected, "{}", entry["name"]);
+        if let Some(with) = entry["with"].as_str() {
+            let coverage = fast::coverage(&mut fingerprinter, &text, with, &options, &|| ()).expect("no limit");
+            assert_eq!(coverage, entry["coverage"].as_f64(), "{}", entry["name"]);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+-- Which texts contain this: simhash_passages, simhash_clue, simhash_coverage and simhash_contains, served by a GIN index.
+CREATE FUNCTION pg_temp.words(first integer, last integer) RETURNS text LANGUAGE sql
+    RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ' ORDER BY word) FROM generate_series(first, last) AS word);
+-- Whether a plan looks up passages in an index, and evaluates simhash_contains nowhere.
+CREATE FUNCTION pg_temp.is_served(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    found boolean := false;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line LIKE '%simhash_contains%' OR line LIKE '%Seq Scan on docs%' THEN RETURN false; END IF;
+        found := found OR line ~ 'Index Cond: \(simhash_passages\(.*&&';
+    END LOOP;
+    RETURN found;
+END $$;
+
+-- Sorted, distinct, two of nine runs; the same for texts that are normalised to the same.
+SELECT p = ARRAY(SELECT DISTINCT unnest(p) ORDER BY 1) AS sorted, cardinality(p) BETWEEN 180 AND 260 AS density,
+    p <@ simhash_clue(body) AS are_runs, cardinality(simhash_clue(body)) AS runs,
+    p = simhash_passages(upper(body)) AS folded, p <> simhash_passages(upper(body), '{"case_fold": false}') AS not_folded,
+    p = simhash_passages('<p>' || body || '<i>', '{"markup": "html"}') AS without_markup
+FROM (SELECT pg_temp.words(1, 1000), simhash_passages(pg_temp.words(1, 1000))) AS t (body, p);
+-- A text of fewer words than a run is one passage; one without a word has none.
+SELECT simhash_passages('One, two.') = simhash_passages('one two') AS equal, cardinality(simhash_passages('one')) AS one,
+    simhash_passages('?!') AS none, simhash_passages(NULL) IS NULL AS unknown, simhash_clue('') AS empty;
+
+-- Every row of 11 words, and of 13 letters of a script without spaces, has a passage; of fewer, most.
+SELECT bool_and(simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 10))) AS always
+FROM generate_series(1, 290) AS at;
+SELECT bool_and(simhash_passages(body) && simhash_clue(substr(body, at, 13))) AS always
+FROM (SELECT string_agg(chr(20000 + n * n % 1999), '') FROM generate_series(1, 200) AS n) AS t (body),
+    generate_series(1, 188) AS at;
+-- The notice comes once for a statement.
+SELECT count(*) BETWEEN 200 AND 260 AS most FROM generate_series(1, 290) AS at
+WHERE simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 6));
+SELECT simhash_clue('Word');
+SELECT cardinality(simhash_clue('one two three four'));
+\set VERBOSITY sqlstate
+SELECT simhash_clue('only three words');
+\set VERBOSITY default
+
+-- Coverage: words in runs of three that the text has too.
+SELECT simhash_coverage('b c d', 'a b c d e') AS all, simhash_coverage('a b c x d e f', 'a b c d e f') AS six_of_seven,
+    simhash_coverage('c b a', 'a b c') AS order_counts, simhash_coverage('a b', 'x a b y') AS short,
+    simhash_coverage('a b', '') AS empty, simhash_coverage('', 'a') AS of_nothing, simhash_coverage('天地人和天地', '在天地人和天地間') AS letters,
+    simhash_coverage('a b 天 地 人', 'x a b 天 地 人 y') AS mixed;
+SELECT simhash_contains(text, clue), simhash_contains(text, upper(clue)), simhash_contains(text, clue || ' and more'),
+    simhash_contains(text, clue || ' and more', .9) AS more, simhash_contains(text, '') AS nothing,
+    simhash_contains(text, clue, options => '{"case_fold": false}'), simhash_contains(NULL, clue) IS NULL AS unknown
+FROM (VALUES (pg_temp.words(1, 50), pg_temp.words(11, 22))) AS t (text, clue);
+
+-- An index serves literals, parameters of generic plans, and columns of other tables; it finds what a full scan finds.
+CREATE TABLE docs (id integer PRIMARY KEY, body text);
+INSERT INTO docs SELECT n, pg_temp.words(n * 20, n * 20 + 59) FROM generate_series(1, 500) AS n;
+INSERT INTO docs VALUES (501, NULL), (502, ''), (503, 'two words');
+CREATE TABLE found AS SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS texts
+    FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 500 GROUP BY clue.id;
+SELECT count(*), min(cardinality(texts)), max(cardinality(texts)) FROM found;
+CREATE INDEX docs_passages ON docs USING gin (simhash_passages(body));
+ALTER INDEX docs_passages ALTER COLUMN 1 SET STATISTICS 1000;
+ANALYZE docs;
+SET enable_seqscan = off;
+SELECT array_agg(id) AS ids, pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
+FROM docs WHERE simhash_contains(body, pg_temp.words(100, 111));
+PREPARE search (text) AS SELECT id FROM docs WHERE simhash_contains(body, lower($1), .6);
+SET plan_cache_mode = force_generic_plan;
+SELECT pg_temp.is_served($$EXECUTE search ('x')$$);
+EXECUTE search (upper(pg_temp.words(100, 111)));
+RESET plan_cache_mode;
+SELECT pg_temp.is_served($$SELECT * FROM found, LATERAL (SELECT id FROM docs WHERE simhash_contains(body, found.id::text)) AS d$$),
+    pg_temp.is_served($$SELECT * FROM (VALUES ('a b c d'), ('e f g h')) AS clues (clue) JOIN docs ON simhash_contains(body, clue)$$) AS of_values;
+SELECT count(*) AS differences FROM found FULL JOIN (
+    SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS texts
+    FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 500 GROUP BY clue.id
+) AS again USING (id, texts) WHERE found.* IS NULL OR again.* IS NULL;
+-- PostgreSQL replaces no call whose argument is a subquery.
+SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, (SELECT 'a'))$$) AS subquery;
+-- Statistics of the index say how few rows there are.
+DO $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT json) SELECT FROM docs WHERE simhash_contains(body, %L)', pg_temp.words(100, 125)) INTO plan;
+    ASSERT (plan #>> '{0,Plan,Plan Rows}')::integer <= 10, plan;
+END $$;
+
+-- Partitions, expressions, options, and materialized views have such indexes too.
+CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (250);
+CREATE TABLE parts_2 PARTITION OF parts DEFAULT;
+CREATE INDEX ON parts USING gin (simhash_passages(body));
+INSERT INTO parts SELECT * FROM docs;
+SELECT array_agg(id ORDER BY id) AS ids FROM parts WHERE simhash_contains(body, pg_temp.words(5005, 5025));
+CREATE MATERIALIZED VIEW pages AS SELECT id, '<p>' || body AS html FROM docs;
+CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
+SELECT pg_temp.is_served($$SELECT id FROM parts WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS parts,
+    pg_temp.is_served($$SELECT id FROM pages WHERE simhash_contains(html, 'b c d e f g h i j k l', options => '{"markup": "html"}')$$) AS pages;
+-- A column with a collation of its own needs the default one in the index and in the query.
+CREATE TABLE collated AS SELECT id, body COLLATE "C" AS body FROM docs;
+CREATE INDEX ON collated USING gin (simhash_passages(body));
+SELECT pg_temp.is_served($$SELECT id FROM collated WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS of_column;
+CREATE INDEX ON collated USING gin (simhash_passages(body COLLATE "default"));
+SELECT pg_temp.is_served($$SELECT id FROM collated WHERE simhash_contains(body COLLATE "default", 'b c d e f g h i j k l')$$) AS "default";
+
+-- Long texts can be cancelled.
+SET statement_timeout = '20ms';
+SELECT cardinality(simhash_passages(repeat('one two three four five ', 4000000)));
+RESET statement_timeout;
+DROP MATERIALIZED VIEW pages;
+DROP TABLE docs, found, parts, collated;
