@@ -51,10 +51,10 @@ FROM (VALUES (pg_temp.words(1, 50), pg_temp.words(11, 22))) AS t (text, clue);
 
 -- An index serves literals, parameters of generic plans, and columns of other tables; it finds what a full scan finds.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-INSERT INTO docs SELECT n, pg_temp.words(n * 20, n * 20 + 59) FROM generate_series(1, 500) AS n;
-INSERT INTO docs VALUES (501, NULL), (502, ''), (503, 'two words');
+INSERT INTO docs SELECT n, pg_temp.words(n * 20, n * 20 + 59) FROM generate_series(1, 150) AS n;
+INSERT INTO docs VALUES (151, NULL), (152, ''), (153, 'two words');
 CREATE TABLE found AS SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS texts
-    FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 500 GROUP BY clue.id;
+    FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 150 GROUP BY clue.id;
 SELECT count(*), min(cardinality(texts)), max(cardinality(texts)) FROM found;
 CREATE INDEX docs_passages ON docs USING gin (simhash_passages(body));
 ALTER INDEX docs_passages ALTER COLUMN 1 SET STATISTICS 1000;
@@ -71,7 +71,7 @@ SELECT pg_temp.is_served($$SELECT * FROM found, LATERAL (SELECT id FROM docs WHE
     pg_temp.is_served($$SELECT * FROM (VALUES ('a b c d'), ('e f g h')) AS clues (clue) JOIN docs ON simhash_contains(body, clue)$$) AS of_values;
 SELECT count(*) AS differences FROM found FULL JOIN (
     SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS texts
-    FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 500 GROUP BY clue.id
+    FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 150 GROUP BY clue.id
 ) AS again USING (id, texts) WHERE found.* IS NULL OR again.* IS NULL;
 -- PostgreSQL replaces no call whose argument is a subquery.
 SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, (SELECT 'a'))$$) AS subquery;
@@ -86,11 +86,11 @@ END $$;
 
 -- Partitions, expressions, options, and materialized views have such indexes too.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
-CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (250);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (75);
 CREATE TABLE parts_2 PARTITION OF parts DEFAULT;
 CREATE INDEX ON parts USING gin (simhash_passages(body));
 INSERT INTO parts SELECT * FROM docs;
-SELECT array_agg(id ORDER BY id) AS ids FROM parts WHERE simhash_contains(body, pg_temp.words(5005, 5025));
+SELECT array_agg(id ORDER BY id) AS ids FROM parts WHERE simhash_contains(body, pg_temp.words(1505, 1525));
 CREATE MATERIALIZED VIEW pages AS SELECT id, '<p>' || body AS html FROM docs;
 CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
 SELECT pg_temp.is_served($$SELECT id FROM parts WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS parts,
