@@ -10,8 +10,12 @@ use std::{env, fs, path::Path};
 
 use icu_casemap::CaseMapper;
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
-use icu_properties::props::{CanonicalCombiningClass, GeneralCategory as Gc, GeneralCategoryGroup, Script};
-use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+use icu_properties::props::{
+    CanonicalCombiningClass, DefaultIgnorableCodePoint, GeneralCategory as Gc, GeneralCategoryGroup, JoiningType,
+    Script,
+};
+use icu_properties::script::{ScriptWithExtensions, ScriptWithExtensionsBorrowed};
+use icu_properties::{CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed};
 
 include!("src/text/class_bits.rs");
 
@@ -21,11 +25,17 @@ const BLOCK: usize = 256;
 struct Unicode {
     category: CodePointMapDataBorrowed<'static, Gc>,
     script: CodePointMapDataBorrowed<'static, Script>,
+    extensions: ScriptWithExtensionsBorrowed<'static>,
+    invisible: CodePointSetDataBorrowed<'static>,
+    joining: CodePointMapDataBorrowed<'static, JoiningType>,
     combining: CodePointMapDataBorrowed<'static, CanonicalCombiningClass>,
+    nfd: DecomposingNormalizerBorrowed<'static>,
     nfkc: ComposingNormalizerBorrowed<'static>,
     nfkd: DecomposingNormalizerBorrowed<'static>,
     /// Characters that may compose with the character before them (NFC_Quick_Check = Maybe).
     compose_backwards: BTreeSet<char>,
+    /// Marks in canonical decompositions of Greek letters.
+    greek_marks: BTreeSet<char>,
 }
 
 impl Unicode {
@@ -33,23 +43,75 @@ impl Unicode {
         let category = CodePointMapData::new();
         let nfc = ComposingNormalizerBorrowed::new_nfc();
         let nfd = DecomposingNormalizerBorrowed::new_nfd();
+        let script = CodePointMapData::new();
         let mut compose_backwards = BTreeSet::new();
+        let mut greek_marks = BTreeSet::new();
         for c in (0..CODE_POINTS).filter_map(|c| character(category, c)) {
             let mut utf8 = [0; 4];
-            let c = c.encode_utf8(&mut utf8);
-            let decomposed = nfd.normalize(c);
-            if decomposed.chars().count() > 1 && nfc.normalize(&decomposed) == *c {
+            let text = &*c.encode_utf8(&mut utf8);
+            let decomposed = nfd.normalize(text);
+            if decomposed.chars().count() > 1 && nfc.normalize(&decomposed) == *text {
                 compose_backwards.extend(decomposed.chars().skip(1));
             }
+            if script.get(c) == Script::Greek && GeneralCategoryGroup::Letter.contains(category.get(c)) {
+                greek_marks.extend(decomposed.chars().skip(1));
+            }
         }
+        assert!(greek_marks.is_subset(&compose_backwards), "a Greek mark that normalisation takes for unchanged");
         Self {
             category,
-            script: CodePointMapData::new(),
+            script,
+            extensions: ScriptWithExtensions::new(),
+            invisible: CodePointSetData::new::<DefaultIgnorableCodePoint>(),
+            joining: CodePointMapData::new(),
+            nfd,
             combining: CodePointMapData::new(),
             nfkc: ComposingNormalizerBorrowed::new_nfkc(),
             nfkd: DecomposingNormalizerBorrowed::new_nfkd(),
             compose_backwards,
+            greek_marks,
         }
+    }
+
+    fn is_letter(&self, c: char) -> bool {
+        GeneralCategoryGroup::Letter.contains(self.category.get(c))
+    }
+
+    /// Whether the character is removed after normalisation.
+    fn is_optional(&self, c: char) -> bool {
+        let script = self.script.get(c);
+        let is_point = self.category.get(c) == Gc::NonspacingMark
+            && (matches!(script, Script::Arabic | Script::Hebrew)
+                || script == Script::Inherited && self.extensions.has_script(c, Script::Arabic));
+        is_point || self.joining.get(c) == JoiningType::JoinCausing
+    }
+
+    /// The normal form of a character that stands alone, as normalise.rs defines it.
+    fn normal_form(&self, text: &str) -> String {
+        let visible: String = text.chars().filter(|c| !self.invisible.contains(*c)).collect();
+        let folded = CaseMapper::new().fold_string(&self.nfkc.normalize(&visible)).into_owned();
+        let mut normal = String::new();
+        let mut is_after_greek = false;
+        for c in folded.chars().filter(|c| !self.invisible.contains(*c) && !self.is_optional(*c)) {
+            let mut utf8 = [0; 4];
+            let is_greek = self.script.get(c) == Script::Greek && self.is_letter(c);
+            match c {
+                '\u{131}' => normal.push('i'),
+                '\u{307}' if normal.ends_with('i') => (),
+                _ if is_greek => normal.extend(self.nfd.normalize(c.encode_utf8(&mut utf8)).chars().next()),
+                _ if is_after_greek && self.greek_marks.contains(&c) => continue,
+                _ => normal.push(c),
+            }
+            is_after_greek = is_greek;
+        }
+        normal
+    }
+
+    /// The name of the alphabet of a letter, as an enum in classes.rs has it.
+    fn alphabet(&self, c: char) -> Option<&'static str> {
+        let names = [(Script::Latin, "Latin"), (Script::Greek, "Greek"), (Script::Cyrillic, "Cyrillic")];
+        let name = names.iter().find(|(script, _)| *script == self.script.get(c)).map(|(_, name)| *name);
+        name.filter(|_| self.is_letter(c))
     }
 
     fn is_starter(&self, c: char) -> bool {
@@ -87,8 +149,10 @@ impl Unicode {
     fn class(&self, c: char) -> u8 {
         let mut utf8 = [0; 4];
         let text = &*c.encode_utf8(&mut utf8);
+        if self.invisible.contains(c) {
+            return SEPARATOR | INVISIBLE;
+        }
         let normal = self.nfkc.normalize(text);
-        let folded = CaseMapper::new().fold_string(&normal);
         let first = self.nfkd.normalize(text).chars().next().unwrap_or(c);
 
         let mut class = self.kind(c);
@@ -98,9 +162,10 @@ impl Unicode {
         }
         // NFKC turns full-width commas, ideographic spaces and the like into other separators, which is the same to the
         // tokenizer.
-        let stays_separator =
-            class == SEPARATOR | BOUNDARY && normal.chars().all(|c| self.kind(c) == SEPARATOR && self.is_starter(c));
-        if (folded == text && !self.compose_backwards.contains(&c)) || stays_separator {
+        let stays_separator = class == SEPARATOR | BOUNDARY
+            && !self.is_optional(c)
+            && normal.chars().all(|c| self.kind(c) == SEPARATOR && self.is_starter(c));
+        if (self.normal_form(text) == text && !self.compose_backwards.contains(&c)) || stays_separator {
             class |= UNCHANGED;
         }
         if !starter {
@@ -108,6 +173,9 @@ impl Unicode {
         }
         if self.category.get(c) == Gc::DecimalNumber {
             class |= DIGIT;
+        }
+        if self.is_optional(c) {
+            class |= OPTIONAL;
         }
         class
     }
@@ -129,7 +197,11 @@ fn main() {
     let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for start in (0..CODE_POINTS).step_by(BLOCK) {
         let block: Vec<u8> = (start..start + BLOCK as u32)
-            .map(|c| character(unicode.category, c).map_or(SEPARATOR | UNCHANGED | BOUNDARY, |c| unicode.class(c)))
+            .map(|c| match character(unicode.category, c) {
+                Some(c) => unicode.class(c),
+                None if unicode.invisible.contains32(c) => SEPARATOR | INVISIBLE,
+                None => SEPARATOR | UNCHANGED | BOUNDARY,
+            })
             .collect();
         let number = *known.entry(block).or_insert_with_key(|block| {
             blocks.extend(block);
@@ -141,6 +213,21 @@ fn main() {
     let mut source = String::new();
     writeln!(source, "static INDEX: [u8; {}] = {index:?};", index.len()).unwrap();
     writeln!(source, "static CLASSES: [u8; {}] = {blocks:?};", blocks.len()).unwrap();
+    let mut alphabets: Vec<(char, char, &str)> = Vec::new();
+    for c in (0..CODE_POINTS).filter_map(|c| character(unicode.category, c)) {
+        let Some(alphabet) = unicode.alphabet(c) else { continue };
+        match alphabets.last_mut() {
+            Some((_, last, of_last)) if *of_last == alphabet && u32::from(*last) + 1 == u32::from(c) => *last = c,
+            _ => alphabets.push((c, c, alphabet)),
+        }
+    }
+    writeln!(source, "static ALPHABETS: [(char, char, Alphabet); {}] = [", alphabets.len()).unwrap();
+    for (first, last, alphabet) in alphabets {
+        writeln!(source, "    ({first:?}, {last:?}, Alphabet::{alphabet}),").unwrap();
+    }
+    writeln!(source, "];").unwrap();
+    let marks: Vec<_> = unicode.greek_marks.iter().collect();
+    writeln!(source, "static GREEK_MARKS: [char; {}] = {marks:?};", marks.len()).unwrap();
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(Path::new(&out).join("classes.rs"), source).expect("OUT_DIR is writable");
 }

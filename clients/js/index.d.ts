@@ -18,6 +18,8 @@ export interface Options {
   seed?: number | bigint
   /** The markup of the text, whose tags are no words; none by default. */
   markup?: 'html'
+  /** What does not count: tokens with a digit, addresses of the web, marks on Latin, Greek and Cyrillic letters. */
+  ignore?: ('numbers' | 'urls' | 'accents')[]
   /** Which numbers texts may have that resemble each other: "any" by default. Without effect on fingerprints. */
   numbers?: 'any' | 'same'
 }
@@ -63,14 +65,14 @@ export function hamming(a: bigint, b: bigint): number
 export function similarity(a: bigint, b: bigint): number
 
 /**
- * The Jaccard resemblance of the features of two texts, 0 to 1; null if one of them has no feature. 0 if the option
- * numbers is "same" and their numbers differ.
+ * The Jaccard resemblance of two texts, 0 to 1, by their features and pairs of neighbouring features; null if one of
+ * them has no feature. 0 if the option numbers is "same" and their numbers differ.
  */
 export function resemblance(a: string, b: string, options?: Options): number | null
 
 /**
- * The share of the features of `a` that `b` has too, 0 to 1: 1 for an excerpt. Null if `a` has no feature. The option
- * numbers has no effect.
+ * The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1: 1 for an
+ * excerpt. Null if `a` has no feature. The option numbers has no effect.
  */
 export function containment(a: string, b: string, options?: Options): number | null
 

@@ -5,6 +5,7 @@
 
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
+use crate::fingerprint::resemblance::COPY;
 use crate::search::nearness::Nearness;
 
 /// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts
@@ -34,8 +35,6 @@ impl Criterion {
     }
 }
 
-/// The least resemblance of texts, if the document does not say one (`docs/accuracy.md`).
-pub const DEFAULT_RESEMBLANCE: f64 = 0.89;
 /// The default radii if texts are compared: one in each of four blocks.
 pub const DEFAULT_RADII: [i32; 4] = [1; 4];
 /// The default distances: of candidates with radii and without, and of fingerprints alone (Manku, Jain and Das Sarma,
@@ -97,7 +96,7 @@ impl CriterionDocument {
     /// are near by [`DEFAULT_RADII`], and fingerprints alone by the distance.
     pub fn of_texts(&self) -> Criterion {
         self.with(match self.resemblance {
-            Asked::Default => Some(DEFAULT_RESEMBLANCE),
+            Asked::Default => Some(COPY),
             Asked::Least(least) => Some(least),
             Asked::Off => None,
         })
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn defaults_depend_on_what_is_compared() {
-        let default = Criterion { near: near(10, &[1; 4]), resemblance: Some(DEFAULT_RESEMBLANCE) };
+        let default = Criterion { near: near(10, &[1; 4]), resemblance: Some(COPY) };
         assert_eq!(criterion("{}"), default);
         assert_eq!(criterion(r#"{"radii": []}"#), Criterion { near: Nearness::within(6), ..default });
         assert_eq!(criterion(r#"{"radii": [0, 2, -1]}"#), Criterion { near: near(10, &[0, 2, -1]), ..default });

@@ -40,4 +40,4 @@ pub use simple::{
 };
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
-pub const FORMAT: i32 = 1;
+pub const FORMAT: i32 = 2;

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::difference::containment;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
@@ -20,6 +21,7 @@ use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, radius};
+use simhash::text::ignore::Ignored;
 use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
 
@@ -47,6 +49,9 @@ fn piece() -> impl Strategy<Value = String> {
         2 => "[À-ɏ]{1,4}",
         2 => "[，。！（）　～“”‘’…—、；：０-９Ａ-ｚ]{1,4}",
         1 => "[ﬀ-ﬆ㍿-㎏①-⑳Ⅰ-ⅿ½ªµºĳŉſẞßİıǅ\u{345}\u{fdfa}]{1,3}",
+        2 => "(12|1)[.,:'/–-]?(500|50|5)[.,-]?(000)? ?",
+        1 => select(vec!["https://a.b/c?d=", "www.", "://", "İ", "ı", "i\u{307}", "ж\u{301}", "ё", "\u{640}"])
+            .prop_map(str::to_owned),
         1 => select(vec!["ー", "〇", "々", "𠮷", "👩‍👩‍👧", "1\u{fe0f}\u{20e3}", "\u{200b}", "\u{ad}", "\u{feff}"])
             .prop_map(str::to_owned),
         3 => any::<char>().prop_map(String::from),
@@ -123,8 +128,9 @@ fn options() -> impl Strategy<Value = Options> {
         prop::option::of(weights()),
         select(vec![None, None, Some(Markup::Html)]),
         select(vec![Numbers::Any, Numbers::Same]),
+        prop_oneof![2 => Just([false; 3]), 1 => any::<[bool; 3]>()],
     )
-        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup, numbers)| Options {
+        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup, same, ignored)| Options {
             tokens,
             ngram,
             weight,
@@ -136,7 +142,8 @@ fn options() -> impl Strategy<Value = Options> {
                 Arc::new(map.expect("no feature twice"))
             }),
             markup,
-            numbers,
+            ignore: Ignored { numbers: ignored[0], urls: ignored[1], accents: ignored[2] },
+            numbers: same,
         })
 }
 
@@ -156,6 +163,7 @@ fn features(text: &str, options: &Options) -> Vec<String> {
         text = &without_markup;
     }
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
+    options.ignore.remove(&mut normal, &|| ()).expect("memory suffices");
     let mut features = Vec::new();
     each_feature(&normal, options, &|| (), |feature, hashed| {
         assert_eq!(hashed, if options.seed == 0 { hash(feature) } else { Seeded(options.seed).hash(feature) });
@@ -307,6 +315,10 @@ proptest! {
             prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
         }
         prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b, &options)));
+        let [of_a, of_b] = [&a, &b].map(|text| oracle::compared(text, &options));
+        let all: u64 = of_a.values().sum();
+        let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
+        prop_assert_eq!(containment(&mut fingerprinter, &a, &b, &options, &|| ()), Ok(share));
     }
 
     #[test]
@@ -542,6 +554,8 @@ fn all_characters_match_oracle() {
         ("\u{e01}\u{e48}", "中"),
         ("\u{1100}", "\u{11a8}"),
         ("中 ", "か\u{3099}"),
+        ("i", "\u{307}x"),
+        ("α", "\u{301}ω"),
     ];
     for c in '\0'..=char::MAX {
         let contexts = if matches!(c, '\u{40000}'..'\u{e0000}' | '\u{f0000}'..) { 2 } else { neighbourhoods.len() };

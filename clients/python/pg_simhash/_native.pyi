@@ -100,7 +100,7 @@ def clusters(
     max_distance: int | None = None,
     *,
     texts: _Texts | None = None,
-    resemblance: float = 0.89,
+    resemblance: float = 0.84,
     radii: Iterable[int] = (1, 1, 1, 1),
     **options: Unpack[Options],
 ) -> NDArray[np.int64]: ...

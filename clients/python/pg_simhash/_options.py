@@ -1,6 +1,6 @@
 """The options of a fingerprint and of comparing texts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
 
@@ -15,4 +15,5 @@ class Options(TypedDict, total=False):
     top: int
     seed: int
     markup: Literal["html"]
+    ignore: Sequence[Literal["numbers", "urls", "accents"]]
     numbers: Literal["any", "same"]

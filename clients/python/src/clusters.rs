@@ -3,10 +3,11 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use simhash::criterion::Criterion;
 use simhash::error::Error;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
-use simhash::criterion::Criterion;
+use simhash::fingerprint::resemblance::COPY;
 use simhash::pairs::{Confirmed, Rows, Verification, clusters as clusters_of};
 use simhash::search::nearness::Nearness;
 
@@ -25,7 +26,7 @@ const DEFAULT_DISTANCE_OF_TEXTS: i64 = 10;
 /// The default radii, with texts, as in SQL.
 const RADII: [i64; 4] = [1; 4];
 /// The default resemblance of texts, as in SQL.
-const RESEMBLANCE: f64 = 0.89;
+
 /// Bytes of features that are in memory at once.
 const BUDGET: usize = 256 << 20;
 
@@ -48,7 +49,7 @@ const BUDGET: usize = 256 << 20;
 #[pyfunction]
 #[pyo3(
     signature = (fingerprints, max_distance = None, *, texts = None, resemblance = None, radii = None, **options),
-    text_signature = "(fingerprints, max_distance=None, *, texts=None, resemblance=0.89, radii=(1, 1, 1, 1), **options)",
+    text_signature = "(fingerprints, max_distance=None, *, texts=None, resemblance=0.84, radii=(1, 1, 1, 1), **options)",
 )]
 pub fn clusters<'py>(
     fingerprints: &Bound<'py, PyAny>,
@@ -65,7 +66,7 @@ pub fn clusters<'py>(
     }
     let default = if texts.is_some() { DEFAULT_DISTANCE_OF_TEXTS } else { DEFAULT_DISTANCE };
     let max_distance = check_distance(max_distance.unwrap_or(default))?;
-    let resemblance = check_resemblance(resemblance.unwrap_or(RESEMBLANCE))?;
+    let resemblance = check_resemblance(resemblance.unwrap_or(COPY))?;
     let options = options::read(options)?;
     numpy::require(py)?;
     let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;

@@ -46,7 +46,7 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// Series of Int64 with the same index. Of Arrow data (strings in an array, or in a stream: of pyarrow, polars and so
 /// on), return a FingerprintArray, which all of these read.
 ///
-/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup and numbers, which has no
+/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup, ignore and numbers, which has no
 /// effect on fingerprints. They are read once a call.
 ///
 /// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct

@@ -256,7 +256,7 @@ class Server(unittest.TestCase):
             FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
         """
         for distance, radii, least, options in [
-            (10, [1, 1, 1, 1], 0.89, {}),
+            (10, [1, 1, 1, 1], 0.84, {}),
             (12, [], 0.6, {"ngram": 2}),
             (10, [0, -1, 0], 0.9, {"weight": "tf"}),
         ]:

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{InvalidOptions, Markup, Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::weight_map::WeightMap;
+use simhash::text::ignore::Ignored;
 
 use super::oracle;
 
@@ -20,7 +21,7 @@ pub fn check(input: &[u8]) {
     assert_eq!(read.as_ref().map_err(reason), by_definition(&document).as_ref().map_err(reason), "{document}");
     if let Ok(options) = read {
         assert_eq!(Options::from_json(&written(&options).to_string()), Ok(options.clone()), "{document}");
-        let text = "The cat, the <b>Hat; ein Haus: 天地人和 und the cat. 4 of &amp; 4";
+        let text = "The cat, the <b>Hat; ein Haus: 天地人和 und the cat. 4 of &amp; 4 http://a.b/ Café";
         let fingerprint = Fingerprinter::default().fingerprint(text, &options, &|| ());
         assert_eq!(fingerprint, Ok(oracle::fingerprint(text, &options)), "{document}");
     }
@@ -62,6 +63,7 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             "top" => "an integer from 1 to 4294967295",
             "seed" => "an integer from 0 to 18446744073709551615",
             "markup" => "\"html\"",
+            "ignore" => "an array of \"numbers\", \"urls\", \"accents\"",
             "numbers" => "one of \"any\", \"same\"",
             "weights" => "an object of features, each with a number from 0 to 1, and no feature twice",
             _ => return Err(InvalidOptions::UnknownKey(key.clone())),
@@ -79,6 +81,7 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
                 let map = map.expect("no feature twice");
                 options.weights = Some(map).filter(|map| !map.is_empty()).map(Arc::new);
             }
+            ("ignore", _) if ignored(value)?.is_some() => options.ignore = ignored(value)?.unwrap_or_default(),
             ("ngram", _) if (1..=16).contains(&number) => options.ngram = Some(number as u8),
             ("weight", "set") => options.weight = Weight::Set,
             ("weight", "log") => options.weight = Weight::Log,
@@ -92,6 +95,28 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
         }
     }
     Ok(options)
+}
+
+/// The classes that an array names; None if it is no array of their names.
+fn ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
+    let unreadable = |error: serde_json::Error| InvalidOptions::Unreadable(error.to_string());
+    if !value.starts_with('[') {
+        return Ok(None);
+    }
+    let values: Vec<&RawValue> = serde_json::from_str(value).map_err(unreadable)?;
+    let mut ignored = Ignored::default();
+    for value in values {
+        if !value.get().starts_with('"') {
+            return Ok(None);
+        }
+        match &*serde_json::from_str::<String>(value.get()).map_err(unreadable)? {
+            "numbers" => ignored.numbers = true,
+            "urls" => ignored.urls = true,
+            "accents" => ignored.accents = true,
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(ignored))
 }
 
 /// The seed, a whole number of 64 bits.
@@ -177,6 +202,9 @@ fn written(options: &Options) -> Value {
         let weights = weights.iter().map(|(feature, weight)| (feature.to_owned(), decimal(weight)));
         document["weights"] = Value::Object(weights.collect());
     }
+    let Ignored { numbers, urls, accents } = options.ignore;
+    let classes = [(numbers, "numbers"), (urls, "urls"), (accents, "accents")];
+    document["ignore"] = classes.iter().filter(|(ignored, _)| *ignored).map(|(_, name)| *name).collect();
     if let Some(Markup::Html) = options.markup {
         document["markup"] = "html".into();
     }

@@ -12,6 +12,7 @@ use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::random::GOLDEN_RATIO;
+use simhash::text::ignore::Ignored;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::input::Input;
@@ -38,6 +39,7 @@ pub fn check(input: &[u8]) {
         seed,
         weights: None,
         markup: None,
+        ignore: Ignored { numbers: top & 128 != 0, urls: top & 64 != 0, accents: ngram & 128 != 0 },
         numbers: if kinds & 128 == 0 { Numbers::Any } else { Numbers::Same },
     };
     let mut texts = input.0.splitn(2, |byte| *byte == 0).map(|text| {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use std::process::ExitCode;
 
 use crate::documents;
 
@@ -25,6 +26,21 @@ impl Set {
     pub fn pairs_from(&self, least: f64) -> usize {
         self.resembling.iter().filter(|pair| pair.2 >= least).count()
     }
+}
+
+/// Reports on each set in the folders that are the program's arguments.
+#[allow(dead_code, reason = "not every benchmark has folders alone as arguments")]
+pub fn report_each(mut report: impl FnMut(&Set)) -> ExitCode {
+    for folder in std::env::args().skip(1).filter(|argument| argument != "--bench") {
+        match read_sets(Path::new(&folder)) {
+            Ok(sets) => sets.iter().for_each(&mut report),
+            Err(error) => {
+                eprintln!("cannot read {folder}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// The sets in a folder, by name.

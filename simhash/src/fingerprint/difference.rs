@@ -10,9 +10,8 @@ use crate::ticking::ticking;
 /// for each text, in the order of [`Fingerprinter::features`]. If all weights are 1, these are the features that only
 /// one of the texts has.
 ///
-/// The weights of both lists add up to the sum of the larger weights less the sum of the smaller ones. Divided by the
-/// sum of the larger weights, that is 1 minus the [`resemblance`](super::resemblance::resemblance). The option
-/// `numbers` has no effect.
+/// The lists have no pairs of neighbouring features, which [`resemblance`](super::resemblance::resemblance) compares too:
+/// the difference of two texts with the same words in another order is empty. The option `numbers` has no effect.
 pub fn difference(
     fingerprinter: &mut Fingerprinter,
     a: &str,
@@ -31,10 +30,10 @@ pub fn difference(
     Ok([more_than(a, b)?, more_than(b, a)?])
 }
 
-/// The share of the weight of a text's features that another text has too, 0 to 1: 1 for an excerpt. None if `a` has no
-/// feature.
+/// The share of the weight of a text's features and pairs of neighbouring features that another text has too, 0 to 1:
+/// 1 for an excerpt. None if `a` has no feature.
 ///
-/// Of each feature, the smaller of its two weights counts. The option `numbers` has no effect. Costs as much as two
+/// Of each, the smaller of its two weights counts. The option `numbers` has no effect. Costs as much as two
 /// fingerprints, in time and in memory.
 pub fn containment(
     fingerprinter: &mut Fingerprinter,
@@ -43,7 +42,7 @@ pub fn containment(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Option<f64>, Error> {
-    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, options, tick));
+    let [a, b] = [a, b].map(|text| fingerprinter.weighted_and_compared(text, options, tick));
     let (a, b) = (a?, b?);
     let (mut of_a, mut common) = (0u128, 0u128);
     for (hash, weight) in ticking(a.iter(), tick) {

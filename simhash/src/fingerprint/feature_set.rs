@@ -1,7 +1,7 @@
 //! The features of a text as a sorted list: for many texts that are compared with one another.
 
 use super::fingerprinter::Fingerprinter;
-use super::numbers::NumberSum;
+use super::numbers::NumberList;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 /// Features that are compared between two checks whether the rest can still matter.
 const FEATURES_BETWEEN_CHECKS: usize = 64;
 
-/// The features of a text that has some. 8 bytes a feature, or 16 if the options weigh features.
+/// The features and pairs of neighbouring features of a text that has some. 8 bytes a feature, or 16 if the options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
     /// A hash of the features, their weights, and the numbers that the options compare. The first field, because it
@@ -24,7 +24,7 @@ pub struct FeatureSet {
     /// As long as `hashes`; empty if all weights are 1.
     weights: Vec<u64>,
     /// The same for all texts if the options do not compare numbers.
-    numbers: NumberSum,
+    numbers: NumberList,
 }
 
 impl FeatureSet {
@@ -84,7 +84,7 @@ impl FeatureSet {
 /// The hashes of the distinct features.
 fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
     let mut found = Vec::new();
-    fingerprinter.count_distinct(text, options, tick, |new| {
+    fingerprinter.count_compared(text, options, tick, |new| {
         found.try_reserve(new.len())?;
         found.extend_from_slice(new);
         Ok(())
@@ -100,7 +100,7 @@ fn weighted(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<(Vec<u64>, Vec<u64>), Error> {
-    let features = fingerprinter.weighted_features(text, options, tick)?;
+    let features = fingerprinter.weighted_and_compared(text, options, tick)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
         found.try_reserve(1)?;

@@ -21,6 +21,9 @@ pub trait FeatureSink {
         let length = length_of(word);
         self.feature(&word.to_le_bytes()[..length], hash.hash_1_to_8(word, length))
     }
+    /// The next feature is no neighbour of the last one.
+    #[inline(always)]
+    fn end_run(&mut self) {}
 }
 
 impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
@@ -122,9 +125,9 @@ fn emit_hashed(feature: Option<&[u8]>, hash: impl FeatureHash, emit: &mut impl F
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
 }
 
-/// Whether [`each_feature_of`] takes a text with capitals: if words are features by themselves.
+/// Whether [`each_feature_of`] takes a text with capitals: if words are features by themselves, and all count.
 pub fn takes_capitals(options: &Options) -> bool {
-    options.tokens == Tokens::Words && options.words_per_feature() == 1
+    options.tokens == Tokens::Words && options.words_per_feature() == 1 && options.ignore.is_nothing()
 }
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
@@ -157,7 +160,11 @@ impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
     #[inline(always)]
     fn end_spaceless(&mut self) -> Result<(), Error> {
         match &mut self.spaceless {
-            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, self.hash, &mut self.emit),
+            Some(run) if !run.is_between_runs() => {
+                emit_hashed(run.end_run()?, self.hash, &mut self.emit)?;
+                self.emit.end_run();
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -177,6 +184,9 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_words()?;
         let run = self.spaceless.get_or_insert_with(|| Shingler::new(self.text, self.spaceless_length, None));
+        if run.is_between_runs() {
+            self.emit.end_run();
+        }
         emit_hashed(run.push(token)?, self.hash, &mut self.emit)
     }
 
@@ -290,13 +300,19 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for DictionaryFeatures<'_, H, E> 
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_stretch()?;
-        emit_hashed(self.spaceless.end_run()?, self.hash, &mut self.emit)?;
+        if !self.spaceless.is_between_runs() {
+            emit_hashed(self.spaceless.end_run()?, self.hash, &mut self.emit)?;
+            self.emit.end_run();
+        }
         emit_hashed(self.words.push(token)?, self.hash, &mut self.emit)
     }
 
     #[inline]
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
-        emit_hashed(self.words.end_run()?, self.hash, &mut self.emit)?;
+        if !self.words.is_between_runs() {
+            emit_hashed(self.words.end_run()?, self.hash, &mut self.emit)?;
+            self.emit.end_run();
+        }
         if self.stretch.end != token.start {
             self.end_stretch()?;
             self.stretch.start = token.start;

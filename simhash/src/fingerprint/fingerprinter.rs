@@ -6,14 +6,16 @@ use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals
 use super::hash::{FeatureHash, Seeded, Unseeded, length_of};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
-use super::numbers::NumberSum;
+use super::neighbours::{Neighbours, PairFactors};
+use super::numbers::NumberList;
 use super::options::{Markup, Numbers, Options};
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::error::Error;
+use crate::text::ignore::Ignored;
 use crate::text::markup::text_of_html;
-use crate::text::normalise::{normalise, normalise_beyond_capitals};
+use crate::text::normalise::{normalise, normalise_beyond_capitals, normalise_separators};
 use crate::ticking::ticking;
 
 /// Bytes of scratch memory that are reused for the next text.
@@ -37,6 +39,16 @@ struct Collector {
     normal: String,
     distinct: FeatureTable,
     seen: SeenWords,
+    factors: PairFactors,
+}
+
+/// What is collected of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Collected {
+    /// What the fingerprint is made of.
+    Features,
+    /// What texts are compared by: features, and pairs of neighbouring features.
+    WithPairs,
 }
 
 impl Fingerprinter {
@@ -78,11 +90,17 @@ impl Fingerprinter {
     }
 
     /// The numbers of a text, if the options compare them; otherwise none.
-    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<NumberSum, Error> {
+    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<NumberList, Error> {
         if options.numbers == Numbers::Any {
-            return Ok(NumberSum::default());
+            return Ok(NumberList::default());
         }
-        self.read_normal(text, options, tick, |normal| NumberSum::of(normal, tick))
+        self.read(text, options, tick, |this, text| {
+            // The numbers of addresses may be left out, but not all.
+            let ignored = Ignored { numbers: false, ..options.ignore };
+            this.collector.normalise(text, options.case_fold, ignored, tick)?;
+            normalise_separators(&mut this.collector.normal, tick)?;
+            NumberList::of(&this.collector.normal, tick)
+        })
     }
 
     /// The distinct features of a text.
@@ -92,15 +110,38 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
+        self.read(text, options, tick, |this, text| this.distinct(text, Collected::Features, options, tick))
+    }
+
+    /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
+    pub(super) fn compared_features(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &dyn Fn(),
+    ) -> Result<FeatureTable, Error> {
+        self.read(text, options, tick, |this, text| this.distinct(text, Collected::WithPairs, options, tick))
+    }
+
+    /// The features of a text and their pairs, by which texts are compared, as hashes and weights.
+    pub(super) fn weighted_and_compared(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &dyn Fn(),
+    ) -> Result<WeightedFeatures, Error> {
+        if !options.has_pairs() {
+            return self.weighted_features(text, options, tick);
+        }
         self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, options, tick, |_| Ok(()))?;
-            Ok(std::mem::take(&mut this.collector.distinct))
+            let distinct = this.distinct(text, Collected::WithPairs, options, tick)?;
+            Ok(WeightedFeatures::with_pairs(distinct, options, std::mem::take(&mut this.collector.factors)))
         })
     }
 
-    /// The number of distinct features of a text. Calls `new` with the hash of each of them once, many at a time, until
-    /// it returns an error.
-    pub(super) fn count_distinct(
+    /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Calls `new` with
+    /// the hash of each of them once, many at a time, until it returns an error.
+    pub(super) fn count_compared(
         &mut self,
         text: &str,
         options: &Options,
@@ -108,7 +149,7 @@ impl Fingerprinter {
         new: impl FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, options, tick, new)?;
+            this.collector.collect(text, Collected::WithPairs, options, tick, new)?;
             Ok(this.collector.distinct.distinct())
         })
     }
@@ -122,10 +163,8 @@ impl Fingerprinter {
         make: impl FnOnce(&str) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.read(text, options, tick, |this, text| {
-            let normal = &mut this.collector.normal;
-            normal.clear();
-            normalise(text, options.case_fold, normal, tick)?;
-            make(normal)
+            this.collector.normalise(text, options.case_fold, options.ignore, tick)?;
+            make(&this.collector.normal)
         })
     }
 
@@ -178,7 +217,8 @@ impl Fingerprinter {
     /// Frees the memory that a long text has taken.
     fn shrink(&mut self) {
         let text = self.without_markup.capacity() + self.collector.normal.capacity();
-        if text + self.collector.distinct.memory() > RETAINED_BYTES {
+        let factors = self.collector.factors.capacity() * size_of::<(u64, u64)>();
+        if text + self.collector.distinct.memory() + factors > RETAINED_BYTES {
             self.without_markup = String::new();
             self.collector = Collector::default();
         }
@@ -193,7 +233,7 @@ impl Fingerprinter {
                     self.tally.vote_all(new);
                     Ok(())
                 };
-                self.collector.collect(text, options, tick, vote)?;
+                self.collector.collect(text, Collected::Features, options, tick, vote)?;
             }
             return Ok(self.tally.fingerprint());
         }
@@ -251,39 +291,57 @@ impl Fingerprinter {
     }
 
     fn weigh_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures, Error> {
-        self.collector.collect(text, options, tick, |_| Ok(()))?;
-        Ok(WeightedFeatures::new(std::mem::take(&mut self.collector.distinct), options, tick))
+        Ok(WeightedFeatures::new(self.distinct(text, Collected::Features, options, tick)?, options, tick))
+    }
+
+    fn distinct(
+        &mut self,
+        text: &str,
+        what: Collected,
+        options: &Options,
+        tick: &dyn Fn(),
+    ) -> Result<FeatureTable, Error> {
+        self.collector.collect(text, what, options, tick, |_| Ok(()))?;
+        Ok(std::mem::take(&mut self.collector.distinct))
     }
 }
 
 impl Collector {
     fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
-        self.normal.clear();
-        normalise(text, options.case_fold, &mut self.normal, tick)?;
+        self.normalise(text, options.case_fold, options.ignore, tick)?;
         self.distinct.reset(expected_features(&self.normal), counted, tick)
     }
 
-    /// Collects the features of a text in `distinct`. Calls `new` with the hash of each distinct feature, many at a
-    /// time.
+    /// Makes the normal form of a text without what does not count.
+    fn normalise(&mut self, text: &str, case_fold: bool, ignored: Ignored, tick: &dyn Fn()) -> Result<(), Error> {
+        self.normal.clear();
+        normalise(text, case_fold, &mut self.normal, tick)?;
+        ignored.remove(&mut self.normal, tick)
+    }
+
+    /// Collects the features of a text in `distinct`. Calls `new` with the hash of each distinct one, many at a time.
     #[inline]
     fn collect(
         &mut self,
         text: &str,
+        what: Collected,
         options: &Options,
         tick: &dyn Fn(),
         new: impl FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let counted = !options.is_plain_set();
-        let Self { normal, distinct, seen, .. } = self;
-        normal.clear();
         let is_copied = if takes_capitals(options) {
-            normalise_beyond_capitals(text, options.case_fold, normal, tick)?
+            self.normal.clear();
+            normalise_beyond_capitals(text, options.case_fold, &mut self.normal, tick)?
         } else {
-            normalise(text, options.case_fold, normal, tick)?;
+            self.normalise(text, options.case_fold, options.ignore, tick)?;
             true
         };
+        let Self { normal, distinct, seen, factors } = self;
         let text = if is_copied { normal } else { text };
-        distinct.reset(expected_features(text), counted, tick)?;
+        let expected = expected_features(text);
+        let expected = if what == Collected::WithPairs { expected.max(text.len() / 8) + expected } else { expected };
+        distinct.reset(expected, counted, tick)?;
         seen.reset(if counted { 0 } else { text.len() })?;
         let has_capitals = !is_copied && options.case_fold;
         let mut collecting = Collecting {
@@ -297,7 +355,13 @@ impl Collector {
             pending: [0; FEATURE_BATCH],
             pending_len: 0,
         };
-        each_feature_of(text, has_capitals, options, tick, &mut collecting)?;
+        match what {
+            Collected::Features => each_feature_of(text, has_capitals, options, tick, &mut collecting)?,
+            Collected::WithPairs => {
+                let neighbours = Neighbours::new(&mut collecting, options, factors);
+                each_feature_of(text, has_capitals, options, tick, neighbours)?;
+            }
+        }
         collecting.flush_words()?;
         collecting.flush()
     }

@@ -4,46 +4,126 @@ use std::ops::Range;
 
 use super::hash::hash;
 use crate::error::Error;
-use crate::text::classes::{DIGIT, class};
+use crate::random::GOLDEN_RATIO;
+use crate::text::classes::{SEPARATOR, kind};
+use crate::text::ignore::has_digit;
 use crate::text::tokens::{TokenSink, tokenize};
 
-/// The multiset of the numbers of a text: of its tokens that have a decimal digit of any script.
+/// The numbers of a text, in order.
 ///
-/// Two multisets with as many numbers and the same sum of their hashes are taken to be equal, as two features with the
-/// same hash are.
+/// A number is a token with a decimal digit of any script, and further ones after a single character of [`JOINERS`]
+/// each: 12.50, 2026-01-12, 10.0.0.1. A minus sign that no word and no number precedes belongs to it. Separators
+/// between groups of three digits do not count.
+///
+/// Two texts with as many numbers and the same hash of them are taken to have equal ones, as two features with the same
+/// hash are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct NumberSum {
+pub(super) struct NumberList {
     count: u64,
-    sum: u128,
+    hash: u64,
 }
 
-impl NumberSum {
-    /// Reads the numbers of a text in normal form. One pass, no memory.
+/// Characters that join two tokens with digits to one number.
+const JOINERS: [char; 12] =
+    ['.', ',', ':', '/', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
+/// The joiners that are written for a minus sign or a hyphen.
+const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
+/// The joiners that may stand between groups of three digits.
+const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
+
+impl NumberList {
+    /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
     pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self, Error> {
-        let mut reading = NumberSink { normal, numbers: Self::default() };
+        let mut reading = NumberSink { normal, number: 0..0, canonical: String::new(), numbers: Self::default() };
         tokenize(normal, &mut reading, tick)?;
+        reading.end_number()?;
         Ok(reading.numbers)
     }
 
     /// A hash of the numbers.
     pub fn digest(self) -> u64 {
-        self.count ^ self.sum as u64
+        self.count ^ self.hash
     }
 }
 
 struct NumberSink<'a> {
     normal: &'a str,
-    numbers: NumberSum,
+    /// The number that is being read; empty if there is none.
+    number: Range<usize>,
+    canonical: String,
+    numbers: NumberList,
+}
+
+impl NumberSink<'_> {
+    fn end_number(&mut self) -> Result<(), Error> {
+        let number = std::mem::take(&mut self.number);
+        if number.is_empty() {
+            return Ok(());
+        }
+        let (before, written) = (&self.normal[..number.start], &self.normal[number]);
+        self.canonical.clear();
+        self.canonical.try_reserve(written.len() + 1)?;
+        // A dash between a word or a number and this number is a hyphen.
+        let mut before = before.chars().rev();
+        let is_negative = before.next().is_some_and(|c| DASHES.contains(&c))
+            && before.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
+        self.canonical.extend(is_negative.then_some('-'));
+        canonicalise(written, &mut self.canonical);
+        self.numbers.count += 1;
+        self.numbers.hash =
+            (self.numbers.hash.rotate_left(5) ^ hash(self.canonical.as_bytes())).wrapping_mul(GOLDEN_RATIO);
+        Ok(())
+    }
+}
+
+/// Appends a number with one sign for each kind of separator: without those between groups of three digits, and with a
+/// point before decimals.
+fn canonicalise(written: &str, out: &mut String) {
+    let is_joiner = |c: char| JOINERS.contains(&c);
+    let (whole, decimals) = match written.char_indices().rev().find(|(_, c)| is_joiner(*c)) {
+        Some((at, '.' | ',')) => (&written[..at], &written[at + 1..]),
+        _ => (written, ""),
+    };
+    let (grouped, fraction) = match (group_separator(written), group_separator(whole)) {
+        // 1,500 has a group, and 1.500 may have decimals.
+        (Some(separator), _) if separator != '.' || written.matches('.').count() > 1 => (written, ""),
+        (_, Some(separator)) if !written.ends_with(&format!("{separator}{decimals}")) => (whole, decimals),
+        _ if !decimals.is_empty() && !whole.contains(is_joiner) => (whole, decimals),
+        _ => return out.extend(written.chars().map(|c| if DASHES.contains(&c) { '-' } else { c })),
+    };
+    out.extend(grouped.chars().filter(|c| !is_joiner(*c)));
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+}
+
+/// What separates the groups of three digits of a number, if nothing else does.
+fn group_separator(number: &str) -> Option<char> {
+    let separator = number.chars().find(|c| JOINERS.contains(c)).filter(|c| GROUP_SEPARATORS.contains(c))?;
+    let is_digits = |group: &str| group.chars().all(|c| has_digit(c.encode_utf8(&mut [0; 4])));
+    let mut groups = number.split(separator);
+    let first = groups.next()?;
+    let is_grouped = (1..=3).contains(&first.chars().count())
+        && is_digits(first)
+        && groups.all(|group| group.chars().count() == 3 && is_digits(group));
+    is_grouped.then_some(separator)
 }
 
 impl TokenSink for NumberSink<'_> {
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
-        let token = &self.normal[token];
-        let is_digit = |c: char| !c.is_ascii() && class(c.into()) & DIGIT != 0;
-        if token.bytes().any(|byte| byte.is_ascii_digit()) || !token.is_ascii() && token.contains(is_digit) {
-            self.numbers.count += 1;
-            self.numbers.sum += u128::from(hash(token.as_bytes()));
+        if !has_digit(&self.normal[token.clone()]) {
+            return Ok(());
         }
+        let mut between = self.normal[self.number.end..token.start].chars();
+        let is_joined =
+            !self.number.is_empty() && between.next().is_some_and(|c| JOINERS.contains(&c)) && between.next().is_none();
+        if is_joined {
+            self.number.end = token.end;
+            return Ok(());
+        }
+        self.end_number()?;
+        self.number = token;
         Ok(())
     }
 
@@ -54,5 +134,44 @@ impl TokenSink for NumberSink<'_> {
 
     fn letters(&mut self, _: usize, _: u64) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NumberList;
+
+    #[test]
+    fn same_numbers_in_other_writing() {
+        let numbers = |text: &str| NumberList::of(text, &|| ()).expect("memory suffices");
+        for (a, b) in [
+            ("1500", "1,500"),
+            ("1500000", "1.500.000"),
+            ("1500000", "1'500'000"),
+            ("1,500.25", "1.500,25"),
+            ("1500,25", "1.500,25"),
+            ("12.50", "12,50"),
+            ("from -5 on", "\u{2212}5"),
+            ("(-5)", "-5"),
+            ("gpt-4", "gpt 4"),
+            ("2010-2012", "2010\u{2013}2012"),
+            ("a4, b5", "a4 b5"),
+        ] {
+            assert_eq!(numbers(a), numbers(b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("12.50", "50.12"),
+            ("2026-01-12", "2026-12-01"),
+            ("1.2.3", "1.3.2"),
+            ("-5", "5"),
+            ("1.500", "1500"),
+            ("1 2", "2 1"),
+            ("12", "1 2"),
+            ("12:30", "12.30"),
+            ("10.0.0.1 10.0.0.7", "10.0.0.7 10.0.0.1"),
+            ("٣", "٤"),
+        ] {
+            assert_ne!(numbers(a), numbers(b), "{a} {b}");
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::weight_map::WeightMap;
 use super::weights::{UNITS, log};
 use crate::criterion::CriterionDocument;
 use crate::error::{Error, shorten};
+use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
 
 /// Numbers of words that a wide fingerprint may have: up to 1,024 bits.
@@ -60,7 +61,8 @@ pub enum Numbers {
     /// Any: a number is a word like others.
     #[default]
     Any,
-    /// The same numbers, each as often: otherwise, the texts have resemblance 0. A number is a token with a digit.
+    /// The same numbers in the same order: otherwise, the texts have resemblance 0. A number is a token with a digit, or
+    /// several with points, hyphens and the like between them, with its minus sign.
     Same,
 }
 
@@ -83,6 +85,8 @@ pub struct Options {
     pub weights: Option<Arc<WeightMap>>,
     /// The markup that is removed before the text is read; None if all of it is text.
     pub markup: Option<Markup>,
+    /// What does not count, in fingerprints and in comparing.
+    pub ignore: Ignored,
     /// Whether two texts that resemble each other must have the same numbers. Without effect on fingerprints.
     pub numbers: Numbers,
 }
@@ -98,6 +102,7 @@ impl Default for Options {
             seed: 0,
             weights: None,
             markup: None,
+            ignore: Ignored::default(),
             numbers: Numbers::Any,
         }
     }
@@ -105,12 +110,17 @@ impl Default for Options {
 
 impl Options {
     /// The keys of an options document.
-    pub const KEYS: [&str; 9] =
-        ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "numbers"];
+    pub const KEYS: [&str; 10] =
+        ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "numbers"];
 
     /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
     pub fn makes_same_fingerprints(&self, other: &Self) -> bool {
         Self { numbers: other.numbers, ..self.clone() } == *other
+    }
+
+    /// Whether texts are compared by pairs of neighbouring features too: the option `top` leaves out the pairs.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.top.is_none()
     }
 
     /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
@@ -122,15 +132,20 @@ impl Options {
     /// [`Options::one`] make a weight of 1. It fits 62 bits.
     #[inline]
     pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
-        let weight = u64::from(match self.weight {
+        match &self.weights {
+            None => self.weigh_count(count),
+            Some(weights) => self.weigh_count(count) * weights.weight(hash),
+        }
+    }
+
+    /// The weight of a feature that occurs `count` times, without the option `weights`.
+    #[inline]
+    pub(super) fn weigh_count(&self, count: u32) -> u64 {
+        u64::from(match self.weight {
             Weight::Set => 1,
             Weight::Log => log(count),
             Weight::Tf => count,
-        });
-        match &self.weights {
-            None => weight,
-            Some(weights) => weight * weights.weight(hash),
-        }
+        })
     }
 
     /// The units in a weight of 1.
@@ -197,6 +212,7 @@ impl Options {
                 .ok_or("an integer from 1 to 4294967295"),
             "seed" => whole(value).map(|seed| self.seed = seed).ok_or("an integer from 0 to 18446744073709551615"),
             "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\""),
+            "ignore" => read_ignored(value)?.map(|ignored| self.ignore = ignored).ok_or(IGNORED),
             "numbers" => read_name(value)?.map(|numbers| self.numbers = numbers).ok_or("one of \"any\", \"same\""),
             // Keys come in byte order: what else decides how features are normalised and hashed has been read.
             "weights" => {
@@ -220,6 +236,8 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
 
 /// What the option `tokens` may be.
 const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
+/// What the option `ignore` may be.
+const IGNORED: &str = "an array of \"numbers\", \"urls\", \"accents\"";
 /// What the option `weights` may be.
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
@@ -252,6 +270,24 @@ fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<We
             Err(wrong(written))
         }
     }
+}
+
+/// The value of the option `ignore`; None if it is not an array of the names of classes.
+fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
+    let mut ignored = Ignored::default();
+    if !value.starts_with('[') {
+        return Ok(None);
+    }
+    for name in read_json::<Vec<&RawValue>>(value)? {
+        let name = if name.get().starts_with('"') { read_json::<String>(name.get())? } else { String::new() };
+        match &*name {
+            "numbers" => ignored.numbers = true,
+            "urls" => ignored.urls = true,
+            "accents" => ignored.accents = true,
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(ignored))
 }
 
 fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {

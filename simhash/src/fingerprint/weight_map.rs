@@ -106,9 +106,9 @@ fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     a
 }
 
-/// The hash of a feature serves as its hash in the map.
+/// The hash of a feature serves as its hash in a map.
 #[derive(Default)]
-struct Hashed(u64);
+pub(super) struct Hashed(u64);
 
 impl Hasher for Hashed {
     fn finish(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::feature_table::FeatureTable;
 use super::heaviest::{Rank, last_kept};
+use super::neighbours::PairFactors;
 use super::options::Options;
 
 /// The distinct features of a text with their weights.
@@ -10,12 +11,19 @@ pub struct WeightedFeatures {
     distinct: FeatureTable,
     options: Options,
     last: Rank,
+    /// Empty if the features have no pairs.
+    factors: PairFactors,
 }
 
 impl WeightedFeatures {
     pub(super) fn new(distinct: FeatureTable, options: &Options, tick: &dyn Fn()) -> Self {
         let last = last_kept(&distinct, options, tick);
-        Self { distinct, options: options.clone(), last }
+        Self { distinct, options: options.clone(), last, factors: PairFactors::default() }
+    }
+
+    /// Features and pairs of neighbours, with the pairs' factors by the option `weights`.
+    pub(super) fn with_pairs(distinct: FeatureTable, options: &Options, factors: PairFactors) -> Self {
+        Self { distinct, options: options.clone(), last: Rank::LAST, factors }
     }
 
     /// Each feature's hash and weight, in no particular order. The weight is 0 for a feature that the option `top`
@@ -34,7 +42,7 @@ impl WeightedFeatures {
 
     /// Bytes of memory that the features take.
     pub fn memory(&self) -> usize {
-        self.distinct.memory()
+        self.distinct.memory() + self.factors.capacity() * size_of::<(u64, u64)>()
     }
 
     pub(super) fn into_distinct(self) -> FeatureTable {
@@ -42,7 +50,10 @@ impl WeightedFeatures {
     }
 
     fn weigh(&self, hash: u64, count: u32) -> u64 {
-        let weight = self.options.weigh(hash, count);
+        let weight = match self.factors.get(&hash) {
+            Some(factor) => self.options.weigh_count(count) * factor,
+            None => self.options.weigh(hash, count),
+        };
         if Rank::new(hash, weight) <= self.last { weight } else { 0 }
     }
 }

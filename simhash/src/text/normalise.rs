@@ -1,4 +1,11 @@
-//! Normalisation: Unicode NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings).
+//! Normalisation, by tables of Unicode:
+//!
+//! 1. Characters that nobody sees are removed: Default_Ignorable_Code_Point, such as soft hyphens and joiners.
+//! 2. NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings). With step 1, this is
+//!    NFKC_Casefold (definition D146) but for texts that need it twice.
+//! 3. Characters that writing may leave out are removed: Arabic and Hebrew points, and tatweel.
+//! 4. With case folding, what capitals leave out is removed: the marks of Greek letters, and the difference between the
+//!    dotted and the dotless i of Turkish.
 //!
 //! Most text is already in that form except for ASCII capitals: such spans are copied, and ASCII is lower-cased.
 //! Everything else goes through ICU4X together with its neighbourhood, which reaches from one boundary to the next: a
@@ -8,13 +15,17 @@
 //! looking up properties (record `unicode` of 2026-11-25 in `benches/records`).
 
 use std::collections::TryReserveError;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 use icu_casemap::{CaseMapper, CaseMapperBorrowed};
+use icu_normalizer::properties::{CanonicalDecomposition, CanonicalDecompositionBorrowed, Decomposed};
 use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
-use super::classes::{BOUNDARY, REORDERS, UNCHANGED, class};
+use super::classes::{
+    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark, kind,
+};
 use super::mask::{CHUNK, HIGH_BITS, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES};
@@ -33,6 +44,7 @@ const LONGEST_DECOMPOSITION: usize = 18;
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
 const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
+const DECOMPOSE: CanonicalDecompositionBorrowed<'static> = CanonicalDecomposition::new();
 
 /// Appends the normal form of `text` to `out`: usually no longer than the text, at most [`LONGEST_NFKC`] times as long,
 /// and never longer than [`MAX_VALUE_BYTES`].
@@ -111,6 +123,14 @@ fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
+    let visible;
+    let span = match span.contains(is_invisible) {
+        true => {
+            visible = remove_invisible(span)?;
+            &visible
+        }
+        false => span,
+    };
     scratch.clear();
     scratch.try_reserve(span.len() * LONGEST_NFKC)?;
     let capacity = scratch.capacity();
@@ -119,10 +139,107 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     debug_assert_eq!(scratch.capacity(), capacity, "longer than it can be");
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
-    if case_fold {
-        let Ok(()) = FOLD.fold(scratch).write_to(out) else { unreachable!("writing to a string does not fail") };
-    } else {
-        out.push_str(scratch);
+    let mut counting = Counting { out, case_fold, is_after_greek: false };
+    let written = match case_fold {
+        true => FOLD.fold(scratch).write_to(&mut counting),
+        false => counting.write_str(scratch),
+    };
+    let Ok(()) = written else { unreachable!("writing to a string does not fail") };
+    Ok(())
+}
+
+fn is_invisible(c: char) -> bool {
+    !c.is_ascii() && class(c.into()) & INVISIBLE != 0
+}
+
+fn remove_invisible(span: &str) -> Result<String, Error> {
+    let mut visible = String::new();
+    visible.try_reserve(span.len())?;
+    visible.extend(span.chars().filter(|c| !is_invisible(*c)));
+    Ok(visible)
+}
+
+/// Appends the characters that count of a text that NFKC and case folding have normalised. The string has room for all.
+struct Counting<'a> {
+    out: &'a mut String,
+    case_fold: bool,
+    /// Whether a Greek letter and its marks are what stands before.
+    is_after_greek: bool,
+}
+
+impl fmt::Write for Counting<'_> {
+    fn write_str(&mut self, normal: &str) -> fmt::Result {
+        for c in normal.chars() {
+            let class = if c.is_ascii() { 0 } else { class(c.into()) };
+            let is_left_out = self.case_fold && self.is_left_out_by_capitals(c);
+            if is_left_out || class & (INVISIBLE | OPTIONAL) != 0 {
+                continue;
+            }
+            self.out.push(match c {
+                // Capital I, whose small letter is i in all other languages.
+                '\u{131}' if self.case_fold => 'i',
+                _ if self.is_after_greek => base(c),
+                _ => c,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Counting<'_> {
+    /// Whether the character is a mark of a Greek letter, or the dot of an i: the small letter of U+0130 is i with a dot.
+    fn is_left_out_by_capitals(&mut self, c: char) -> bool {
+        if self.is_after_greek && is_greek_mark(c) {
+            return true;
+        }
+        self.is_after_greek = !c.is_ascii() && alphabet(c) == Some(Alphabet::Greek);
+        c == '\u{307}' && self.out.ends_with('i')
+    }
+}
+
+/// The letter without its marks, by canonical decomposition.
+pub fn base(c: char) -> char {
+    match DECOMPOSE.decompose(c) {
+        Decomposed::Default => c,
+        Decomposed::Singleton(c) | Decomposed::Expansion(c, _) => base(c),
+    }
+}
+
+/// Makes separators in a normal form what NFKC makes of them: see [`normalise`].
+pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+    let mut out = String::new();
+    out.try_reserve(normal.len())?;
+    for (index, c) in normal.char_indices() {
+        if index.is_multiple_of(BYTES_BETWEEN_TICKS) {
+            tick();
+        }
+        if c.is_ascii() || kind(c.into()) != SEPARATOR {
+            out.push(c);
+            continue;
+        }
+        out.try_reserve(LONGEST_NFKC * c.len_utf8())?;
+        let separator = NFKC.normalize_to(c.encode_utf8(&mut [0; 4]), &mut out);
+        let Ok(()) = separator else { unreachable!("writing to a string does not fail") };
+    }
+    *normal = out;
+    Ok(())
+}
+
+/// Appends a text in normal form without the marks on letters of the Latin, Greek and Cyrillic alphabets. `tick` is
+/// called every 64 kB.
+pub fn remove_accents(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+    out.try_reserve(normal.len())?;
+    let mut is_after_letter = false;
+    for (index, c) in normal.chars().enumerate() {
+        if index.is_multiple_of(BYTES_BETWEEN_TICKS) {
+            tick();
+        }
+        if is_after_letter && !c.is_ascii() && kind(c.into()) == MARK {
+            continue;
+        }
+        is_after_letter = c.is_ascii_alphabetic() || alphabet(c).is_some();
+        // No base is longer in UTF-8 than the letter with its marks.
+        out.push(if is_after_letter { base(c) } else { c });
     }
     Ok(())
 }
@@ -185,14 +302,18 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
 /// The end of a span that starts at `start`: at the next unchanged character that is a boundary or, once the span is
 /// long enough, at any boundary.
 fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
+    let mut invisible = 0;
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;
         let class = if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
         if class & BOUNDARY != 0 && (class & UNCHANGED != 0 || end - start >= MIN_SPAN_BYTES) {
             return Ok(end);
         }
-        if end - start > MAX_COMBINING_SEQUENCE {
+        if end - start - invisible > MAX_COMBINING_SEQUENCE {
             return Err(Error::CombiningSequenceTooLong);
+        }
+        if class & INVISIBLE != 0 {
+            invisible += c.len_utf8();
         }
     }
     Ok(text.len())

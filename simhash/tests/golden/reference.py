@@ -112,12 +112,74 @@ def check_characters(name, text):
 
 # --------------------------------------------------------------- fingerprint
 
+# Nobody sees these characters: soft hyphens, joiners, marks of direction.
+INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+# Writing may leave these out: Arabic and Hebrew points, and what stretches the connection of two letters.
+OPTIONAL = regex.compile(r"""
+    (?=\p{Mn}) (?: \p{Script=Arabic} | \p{Script=Hebrew} | (?=\p{Script=Inherited}) \p{Script_Extensions=Arabic} )
+    | \p{Joining_Type=Join_Causing}
+""", regex.VERBOSE)
+# Letters with marks that may be left out: of Greek in capitals, of all three by the option `ignore`.
+IS_GREEK = regex.compile(r"(?=\p{L})\p{Script=Greek}")
+IS_ALPHABETIC = regex.compile(r"(?=\p{L})[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]")
+
+
+@functools.lru_cache(maxsize=None)
+def greek_marks():
+    """The marks in canonical decompositions of Greek letters."""
+    greek = [chr(code) for code in range(0x370, 0x2000) if IS_GREEK.fullmatch(chr(code))]
+    return {mark for letter in greek for mark in unicodedata.normalize("NFD", letter)[1:]}
+
+
+def without_marks(text, is_letter, is_left_out):
+    """The text without marks that directly follow a letter, or are part of it."""
+    kept, after_letter = "", False
+    for character in text:
+        if after_letter and IS_MARK.fullmatch(character) and is_left_out(character):
+            continue
+        after_letter = bool(is_letter.fullmatch(character))
+        kept += unicodedata.normalize("NFD", character)[0] if after_letter else character
+    return kept
+
+
 def normalise(text, case_fold):
     """The normal form of a text. str.casefold is Unicode full case folding (C + F)."""
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
     if case_fold:
-        text = text.casefold()
+        text = without_marks(text.casefold(), IS_GREEK, greek_marks().__contains__)
+    text = OPTIONAL.sub("", text)
+    if case_fold:
+        # The four letters i of Turkish are one.
+        text = regex.sub("i\u0307+", "i", text.replace("\u0131", "i"))
     return text
+
+
+URL = regex.compile(r"""
+    (?: [A-Za-z] [A-Za-z0-9+.-]* :// | (?<![A-Za-z0-9]) [Ww]{3}\. ) [A-Za-z0-9._~:/?\#\[\]@!$&'()*+,;=%-]*
+""", regex.VERBOSE)
+
+
+def without_ignored(text, ignored):
+    """A text in normal form without what the option `ignore` names."""
+    if "accents" in ignored:
+        text = without_marks(text, IS_ALPHABETIC, lambda mark: True)
+    if "urls" in ignored:
+        text = URL.sub(" ", text)
+    if "numbers" in ignored:
+        text = "".join(" " if IS_DIGIT.search(piece) else piece for piece in pieces_of(text))
+    return text
+
+
+def pieces_of(text):
+    """Words and numbers, and what stands between them, in turn; a letter without spaces is no word."""
+    pieces = [""]
+    for character in text:
+        kind = kind_of(character)
+        is_word = kind == WORD or kind == MARK and len(pieces) % 2 == 0
+        if is_word != (len(pieces) % 2 == 0):
+            pieces.append("")
+        pieces[-1] += character
+    return pieces
 
 
 def tokenize(text):
@@ -196,27 +258,27 @@ def text_of_html(document):
     return text_of(tree)
 
 
-def features_of(tokens, options, words):
-    """The list of all features, repeated ones included."""
+def runs_of(tokens, options, words):
+    """A list of the features of each run, repeated ones included."""
     if not tokens:
         return []
 
     if options["tokens"] == "chars":
         characters = "".join(string for _, string, _ in tokens)
-        return every_n(characters, options["ngram"] or 4, "")
+        return [every_n(characters, options["ngram"] or 4, "")]
 
-    features = []
+    runs = []
     # A run: consecutive tokens of one kind, whatever separates them.
     for kind, group in itertools.groupby(tokens, key=lambda token: token[0]):
         group = list(group)
         run = [string for _, string, _ in group]
         if kind == WORD:
-            features += every_n(run, options["ngram"] or 1, " ")
+            runs.append(every_n(run, options["ngram"] or 1, " "))
         elif options["tokens"] == "dictionary":
-            features += every_n(dictionary_words(group, words), options["ngram"] or 1, "")
+            runs.append(every_n(dictionary_words(group, words), options["ngram"] or 1, ""))
         else:
-            features += every_n(run, options["ngram"] or 3, "")
-    return features
+            runs.append(every_n(run, options["ngram"] or 3, ""))
+    return runs
 
 
 @functools.lru_cache(maxsize=None)
@@ -295,7 +357,7 @@ def signed(number, bits):
 
 
 DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None,
-            "seed": 0, "weights": None, "markup": None, "numbers": "any"}
+            "seed": 0, "weights": None, "markup": None, "ignore": (), "numbers": "any"}
 
 
 def complete_options(given):
@@ -309,6 +371,7 @@ def complete_options(given):
             "top": lambda: type(value) is int and value >= 1,
             "seed": lambda: type(value) is int and 0 <= value < 2**64,
             "markup": lambda: value == "html",
+            "ignore": lambda: type(value) is list and set(value) <= {"numbers", "urls", "accents"},
             "numbers": lambda: value in ("any", "same"),
             "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
         }
@@ -318,16 +381,16 @@ def complete_options(given):
     return options
 
 
-def tokens_of(text, options):
+def text_that_counts(text, options):
     if options["markup"] == "html":
         text = text_of_html(text)
-    return tokenize(normalise(text, options["case_fold"]))
+    return without_ignored(normalise(text, options["case_fold"]), options["ignore"])
 
 
 def weighted_features(text, options, words=()):
     """A dictionary from each feature of a text that counts to its weight."""
-    tokens = tokens_of(text, options)
-    weights = weigh(features_of(tokens, options, words), options["weight"])
+    runs = runs_of(tokenize(text_that_counts(text, options)), options, words)
+    weights = weigh(itertools.chain.from_iterable(runs), options["weight"])
     if options["weights"] is not None:
         weights = multiply(weights, options["weights"], options["case_fold"])
     if options["top"] is not None:
@@ -441,17 +504,61 @@ def complete_block_line(line):
     return {**line, "value": simhash_block(fingerprint, block, blocks)}
 
 
+def compared_features(text, options):
+    """A dictionary from what texts are compared by to its weight: features, and pairs of neighbours in a run."""
+    features = weighted_features(text, options)
+    if options["top"] is not None:
+        return features
+    runs = runs_of(tokenize(text_that_counts(text, options)), options, ())
+    pairs = weigh([pair for run in runs for pair in itertools.pairwise(run)], options["weight"])
+    if options["weights"] is not None:
+        factors = multiply({feature: 1 for run in runs for feature in run}, options["weights"], options["case_fold"])
+        pairs = {pair: weight * min(factors[feature] for feature in pair) for pair, weight in pairs.items()}
+    return features | {pair: weight for pair, weight in pairs.items() if weight > 0}
+
+
+DASHES = "-\u2010\u2012\u2013\u2212"
+JOINERS = DASHES + ".,:/_'\u2019"
+
+
 def numbers_of(text, options):
-    """The tokens of a text that have a decimal digit, sorted."""
-    return sorted(string for _, string, _ in tokens_of(text, options) if IS_DIGIT.search(string))
+    """The numbers of a text in their order, each in one form: a sign, and tokens with a digit and what joins them."""
+    ignored = set(options["ignore"]) - {"numbers"}
+    # Words and numbers have odd positions.
+    pieces = pieces_of(text_that_counts(text, {**options, "ignore": ignored})) + [""]
+    numbers, before = [], ""
+    while len(pieces) > 1:
+        between, token, *pieces = pieces
+        before += between
+        if IS_DIGIT.search(token):
+            negative = before[-1:] and before[-1] in DASHES and (
+                not before[:-1] or kind_of(before[-2]) == SEPARATOR and before[-2] not in DASHES)
+            number = token
+            while len(pieces) > 1 and len(pieces[0]) == 1 and pieces[0] in JOINERS and IS_DIGIT.search(pieces[1]):
+                number += pieces.pop(0) + pieces.pop(0)
+            numbers.append("-" * bool(negative) + one_form(number))
+            token = number
+        before += token
+    return numbers
+
+
+def one_form(number):
+    """A number without separators of groups of three digits, and with a point before decimals."""
+    if regex.fullmatch(r"\d{1,3}(?:([,'\u2019_])\d{3}(?:\1\d{3})*|(\.)\d{3}(?:\2\d{3})+)", number):
+        return regex.sub(r"\D", "", number)
+    decimals = regex.fullmatch(rf"(\d{{1,3}}(?:([,'\u2019_.])\d{{3}}(?:\2\d{{3}})*)|[^{regex.escape(JOINERS)}]+)"
+                               rf"([.,])([^{regex.escape(JOINERS)}]+)", number)
+    if decimals and decimals[2] != decimals[3]:
+        return regex.sub(r"[,'\u2019_.]", "", decimals[1]) + "." + decimals[4]
+    return regex.sub(f"[{regex.escape(DASHES)}]", "-", number)
 
 
 def resemblance_of(a, b, options):
-    """The weight of the features that two texts have in common, divided by that of all their features.
+    """The weight of the features and pairs that two texts have in common, divided by that of all they have.
 
     None if a text has no feature; 0 if the texts must have the same numbers, and have not.
     """
-    of_a, of_b = weighted_features(a, options), weighted_features(b, options)
+    of_a, of_b = compared_features(a, options), compared_features(b, options)
     if not of_a or not of_b:
         return None
     if options["numbers"] == "same" and numbers_of(a, options) != numbers_of(b, options):
@@ -463,11 +570,11 @@ def resemblance_of(a, b, options):
 
 
 def containment_of(a, b, options):
-    """The weight of the features of a text that another text has too, as a share of all of its weight.
+    """The weight of the features and pairs of a text that another text has too, as a share of all of its weight.
 
     None if the text has no feature. The option `numbers` has no effect.
     """
-    of_a, of_b = weighted_features(a, options), weighted_features(b, options)
+    of_a, of_b = compared_features(a, options), compared_features(b, options)
     if not of_a:
         return None
     return sum(min(weight, of_b.get(feature, 0)) for feature, weight in of_a.items()) / sum(of_a.values())

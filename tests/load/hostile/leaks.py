@@ -49,7 +49,7 @@ NAMED = {
     "words integer": "1 + n % 3",
     "features integer": "3",
     "sample integer": "2",
-    "resemblance double precision": ".89",
+    "resemblance double precision": ".84",
 }
 # Arguments of an aggregate that all rows of a group must share.
 OF_A_GROUP = {"jsonb": "'{{\"ngram\": 2}}'::jsonb"}

@@ -74,7 +74,7 @@ WITH u AS MATERIALIZED (SELECT n, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and m
 SELECT (SELECT count(*) FROM hostile.attached WHERE simhash_near(simhash, {bigint:a}, {distance:d})) = (SELECT
     count(*) FROM hostile.attached WHERE hamming(simhash, {bigint:a}) <= {distance:d})
 SELECT bool_and(simhash IS NOT DISTINCT FROM simhash(body)) FROM hostile.attached
-SELECT simhash_format() = 1
+SELECT simhash_format() = 2
 """
 ALL = lines(CLAIMS)
 

@@ -163,7 +163,7 @@ class Table:
         mark = "'mark'" if action == "mark" else "NULL"
         distance = rng.choice((0, 1, 3, 3, 6))
         column = rng.choice(("f", self.prefix()))
-        resemblance = rng.choice(("NULL", "NULL", "-1", "0.89", "0", "1"))
+        resemblance = rng.choice(("NULL", "NULL", "-1", "0.84", "0", "1"))
         if rng.random() < 0.5:
             self.run(f"TRUNCATE {self.name}")
         # Nothing is promised of the rows that are there.

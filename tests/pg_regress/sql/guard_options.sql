@@ -71,7 +71,7 @@ SELECT simhash_guard('mails', resemblance => NULL, options => '{}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM simhash_preview('mails', resemblance => NULL, options => '{}');
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON mails FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '6 resemblance 0.89 options {"numbers"', 'simhash');
+    EXECUTE FUNCTION simhash_dedup('reject', '6 resemblance 0.84 options {"numbers"', 'simhash');
 INSERT INTO mails VALUES (9, 'a text');
 \echo :LAST_ERROR_SQLSTATE
 DROP SCHEMA guard_options CASCADE;

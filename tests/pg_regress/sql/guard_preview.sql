@@ -53,7 +53,7 @@ CREATE ROLE regress_guard_preview;
 GRANT USAGE ON SCHEMA guard_preview TO regress_guard_preview;
 GRANT SELECT ON docs TO regress_guard_preview;
 SELECT errors(
-    'SELECT simhash_preview(''prints'', fingerprint => ''f'', resemblance => 0.89)',
+    'SELECT simhash_preview(''prints'', fingerprint => ''f'', resemblance => 0.84)',
     'SELECT simhash_preview(''docs'')',
     'SELECT simhash_preview(''docs'', fingerprint => ''body'')',
     'SELECT simhash_preview(''bare'')',

@@ -103,11 +103,11 @@ FROM simhash_preview('docs');
 
 -- The trigger by hand.
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.89', 'simhash');
+    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.84', 'simhash');
 INSERT INTO docs SELECT 2000, body || ' and' FROM docs WHERE id = 77;
 DROP TRIGGER by_hand ON docs;
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,one,1,1 resemblance 0.89', 'simhash');
+    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,one,1,1 resemblance 0.84', 'simhash');
 INSERT INTO docs VALUES (2000, 'a text');
 \echo :LAST_ERROR_SQLSTATE
 DROP TRIGGER by_hand ON docs;

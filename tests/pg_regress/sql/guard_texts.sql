@@ -27,9 +27,9 @@ SELECT simhash_guard('defaults', fingerprint => 'words_simhash'), guard_of('defa
 SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'vector_simhash'), guard_of('defaults');
 SELECT errors(
-    'SELECT simhash_guard(''defaults'', fingerprint => ''print'', resemblance => 0.89)',
-    'SELECT simhash_guard(''defaults'', fingerprint => ''words_simhash'', resemblance => 0.89)',
-    'SELECT simhash_guard(''defaults'', fingerprint => ''vector_simhash'', resemblance => 0.89)',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''print'', resemblance => 0.84)',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''words_simhash'', resemblance => 0.84)',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''vector_simhash'', resemblance => 0.84)',
     'SELECT simhash_guard(''defaults'', ''mark'', mark_column => ''body'')');
 
 -- Fingerprints stored directly make the distances plain: the generated column has their value, and says from
@@ -100,7 +100,7 @@ INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
 -- A trigger by hand.
 SELECT simhash_unguard('pages');
 CREATE TRIGGER hand BEFORE INSERT OR UPDATE ON pages
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '6 resemblance 0.89', 'print');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '6 resemblance 0.84', 'print');
 INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
 SELECT count(*) FROM pages;
 
@@ -181,7 +181,7 @@ INSERT INTO long_only VALUES (1, 'a text'), (2, 'a text'), (3, 'a text that is l
 SELECT errors('INSERT INTO long_only VALUES (4, ''A text that is long'')');
 -- A column that is no longer made from a text.
 ALTER TABLE long_only ALTER simhash DROP EXPRESSION;
-SELECT errors('INSERT INTO long_only VALUES (4, ''a text'')', 'SELECT simhash_guard(''long_only'', resemblance => 0.89)');
+SELECT errors('INSERT INTO long_only VALUES (4, ''a text'')', 'SELECT simhash_guard(''long_only'', resemblance => 0.84)');
 
 -- What the error shows: the resemblance to users who may read both the fingerprint and the text.
 CREATE ROLE regress_guard_texts;

@@ -55,10 +55,10 @@ CREATE VIEW pairs AS
 SELECT a.id AS a, b.id AS b, a.simhash <~> b.simhash AS distance, simhash_resemblance(a.body, b.body) AS resemblance
 FROM articles a JOIN articles b ON simhash_near(a.simhash, b.simhash, 8) AND a.id < b.id;
 SELECT a, b, distance, round(resemblance::numeric, 3) AS resemblance FROM pairs WHERE resemblance >= .5 ORDER BY a, b;
-SELECT a, b FROM pairs WHERE resemblance >= .89;
+SELECT a, b FROM pairs WHERE resemblance >= .84;
 PREPARE like_it (text) AS
 SELECT id FROM articles
-WHERE simhash_resemblance(body, $1) >= .89 AND simhash_near(simhash, simhash($1), 8)
+WHERE simhash_resemblance(body, $1) >= .84 AND simhash_near(simhash, simhash($1), 8)
 ORDER BY id;
 SELECT body FROM articles WHERE id = 7 \gset
 EXECUTE like_it (:'body');

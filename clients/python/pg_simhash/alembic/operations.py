@@ -33,7 +33,7 @@ __all__ = [
 _PREPARER = PGDialect(paramstyle="named").identifier_preparer  # type: ignore[no-untyped-call]
 
 DEFAULT_RESEMBLANCE = -1.0
-"""The resemblance that stands for the default of ``simhash_guard``: 0.89 if fingerprints are made from a text."""
+"""The resemblance that stands for the default of ``simhash_guard``: 0.84 if fingerprints are made from a text."""
 
 
 class SimhashOp(MigrateOperation):

@@ -37,7 +37,7 @@ class NoNearDuplicate(BaseConstraint):
         name: str,
         fingerprint: str = "fingerprint",
         max_distance: int | None = None,
-        resemblance: float | None = 0.89,
+        resemblance: float | None = 0.84,
         scope: Sequence[str] = (),
         radii: Sequence[int] = (1, 1, 1, 1),
         options: Mapping[str, Any] | None = None,

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-RESEMBLANCE = 0.89
+RESEMBLANCE = 0.84
 DISTANCE = 6
 DISTANCE_BY_RADII = 10
 DISTANCE_ALONE = 3

@@ -399,7 +399,7 @@ class Rights(WithDatabase):
         self.addCleanup(self.sql, "DROP FUNCTION report.mine CASCADE")
         self.sql(
             "CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON report.docs FOR EACH ROW EXECUTE FUNCTION"
-            " simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.89', 'simhash', '', '', 'report.mine()')"
+            " simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.84', 'simhash', '', '', 'report.mine()')"
         )
         error = self.report("report.docs", fails=True)
         self.assertTrue(error.startswith('error: function report.mine() in among belongs to "report_reader"'), error)

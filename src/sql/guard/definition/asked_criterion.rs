@@ -5,6 +5,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::error::user_error;
 use postgres::json::{RawJsonb, to_json_text};
+use simhash::fingerprint::resemblance::COPY;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
@@ -42,9 +43,7 @@ enum AskedResemblance {
 /// The value of the argument `resemblance` that means the default. NULL means that texts are not compared.
 const ARGUMENT_FOR_DEFAULT: f64 = -1.0;
 
-/// The defaults if texts are compared (`docs/accuracy.md`): the resemblance, and the distances of candidates with radii
-/// and without.
-const DEFAULT_RESEMBLANCE: f64 = 0.89;
+/// The default distances of candidates with radii and without, if texts are compared (`docs/accuracy.md`).
 const DEFAULT_DISTANCE_WITH_RADII: i32 = 10;
 const DEFAULT_DISTANCE_WITH_TEXTS: i32 = 6;
 /// The default distance if only fingerprints are compared (Manku, Jain and Das Sarma 2007).
@@ -78,7 +77,7 @@ impl AskedCriterion {
     /// The criteria with the defaults for a table; `has_text` says whether its fingerprints are made from a text.
     pub fn with_defaults(&self, has_text: impl FnOnce() -> Result<bool, ErrorReport>) -> Result<Criteria, ErrorReport> {
         let resemblance = match self.resemblance {
-            AskedResemblance::Default => has_text()?.then_some(DEFAULT_RESEMBLANCE),
+            AskedResemblance::Default => has_text()?.then_some(COPY),
             AskedResemblance::Least(least) => Some(least),
             AskedResemblance::Off => None,
         };

@@ -11,7 +11,7 @@ use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::radii::wrong_radii;
 
 /// The criterion by which two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance
-/// 0.89 options {"numbers": "same"}`.
+/// 0.84 options {"numbers": "same"}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardCriterion {
     /// Which fingerprints are near.
@@ -33,7 +33,7 @@ impl GuardCriterion {
             let message = format!("{of} \"{}\" is not a number", shorten(given));
             user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint(
                 "The argument is a distance, such as 3, with the radii of blocks and a resemblance if they matter: 10 \
-                 radii 1,1,1,1 resemblance 0.89.",
+                 radii 1,1,1,1 resemblance 0.84.",
             )
         };
         let (argument, options) = match argument.split_once(OPTIONS_KEYWORD) {

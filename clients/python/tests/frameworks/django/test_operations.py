@@ -352,7 +352,7 @@ class TestGuard(Laboratory):
         self.assertEqual(arguments.split("\\000"), ["mark", "4", "fingerprint", "Near to", "The tenant", ""])
 
     def test_radii(self):
-        for radii, criterion in ([], "6 resemblance 0.89"), ((0, 0, -1, 1), "10 radii 0,0,-1,1 resemblance 0.89"):
+        for radii, criterion in ([], "6 resemblance 0.84"), ((0, 0, -1, 1), "10 radii 0,0,-1,1 resemblance 0.84"):
             done = self.forwards(Guard("Text", fingerprint="fingerprint", radii=radii))
             ((_, arguments),) = self.triggers()
             self.assertEqual(arguments.split("\\000")[1], criterion)
@@ -362,7 +362,7 @@ class TestGuard(Laboratory):
         options = {"numbers": "same", "ngram": 2}
         self.forwards(Guard("Text", fingerprint="fingerprint", options=options, among='"The tenant" > 0'))
         ((_, arguments),) = self.triggers()
-        criterion = '10 radii 1,1,1,1 resemblance 0.89 options {"ngram": 2, "numbers": "same"}'
+        criterion = '10 radii 1,1,1,1 resemblance 0.84 options {"ngram": 2, "numbers": "same"}'
         self.assertEqual(
             arguments.split("\\000"),
             ["reject", criterion, "fingerprint", "", "", "", '("The tenant" > 0)', ""],

@@ -1,0 +1,89 @@
+//! Pairs of neighbouring features: what texts are compared by, beside their features.
+//!
+//! Two features are neighbours if one directly follows the other in a run: two words, whatever separates them, or two
+//! shingles of which one begins a token later. So order counts, and texts of few different words do not all resemble
+//! each other. Fingerprints are made without pairs.
+
+use std::collections::HashMap;
+
+use super::features::FeatureSink;
+use super::hash::FeatureHash;
+use super::options::Options;
+use super::weight_map::{Hashed, WeightMap};
+use crate::error::Error;
+use std::hash::BuildHasherDefault;
+
+/// The factors of pairs by the option `weights`, by the hashes of pairs, in units of the map; without those of weight
+/// 1. A pair weighs what the lighter of its two features does.
+pub type PairFactors = HashMap<u64, u64, BuildHasherDefault<Hashed>>;
+
+/// Passes on each feature and, after it, its pair with the feature before it.
+pub struct Neighbours<'a, S> {
+    sink: S,
+    weights: Option<&'a WeightMap>,
+    factors: &'a mut PairFactors,
+    previous: Option<Neighbour>,
+}
+
+#[derive(Clone, Copy)]
+struct Neighbour {
+    /// The bytes of a short feature, or the hash of a longer one.
+    id: u64,
+    /// The factor by the option `weights`; 0 without it.
+    factor: u64,
+}
+
+impl<'a, S: FeatureSink> Neighbours<'a, S> {
+    pub fn new(sink: S, options: &'a Options, factors: &'a mut PairFactors) -> Self {
+        factors.clear();
+        Self { sink, weights: options.weights.as_deref(), factors, previous: None }
+    }
+
+    #[inline(always)]
+    fn follow(&mut self, id: u64, hash: impl FnOnce() -> u64) -> Result<(), Error> {
+        let factor = self.weights.map_or(0, |weights| weights.weight(hash()));
+        let Some(previous) = self.previous.replace(Neighbour { id, factor }) else { return Ok(()) };
+        let pair = join(previous.id, id);
+        if let Some(weights) = self.weights {
+            let factor = previous.factor.min(factor);
+            if factor < weights.one() {
+                self.factors.try_reserve(1)?;
+                self.factors.insert(pair, factor);
+            }
+        }
+        self.sink.feature(&[], pair)
+    }
+}
+
+impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
+    #[inline(always)]
+    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+        self.sink.feature(feature, hash)?;
+        // Sinks get a short word in either form.
+        let id = match feature.len() {
+            0..=8 => feature.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte)),
+            _ => hash,
+        };
+        self.follow(id, || hash)
+    }
+
+    #[inline(always)]
+    fn word(&mut self, word: u64, hash: impl FeatureHash) -> Result<(), Error> {
+        self.sink.word(word, hash)?;
+        self.follow(word, || hash.hash_1_to_8(word, super::hash::length_of(word)))
+    }
+
+    #[inline(always)]
+    fn end_run(&mut self) {
+        self.previous = None;
+    }
+}
+
+/// The hash of a pair: a folded product of both, then the finalizer of SplitMix64. It is stored nowhere.
+#[inline(always)]
+fn join(first: u64, second: u64) -> u64 {
+    let product = u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(second ^ 0xc2b2_ae3d_27d4_eb4f);
+    let mut hash = product as u64 ^ (product >> 64) as u64 ^ second.rotate_left(32);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash ^ hash >> 27
+}

@@ -1,0 +1,179 @@
+//! What the option `ignore` leaves out of a text in normal form: numbers, addresses of the web, accents.
+
+use std::ops::Range;
+
+use super::classes::{DIGIT, class};
+use super::normalise::{normalise_separators, remove_accents};
+use super::tokens::{TokenSink, tokenize};
+use crate::error::Error;
+use crate::ticking::BYTES_BETWEEN_TICKS;
+
+/// Classes of tokens, and of marks, that do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// Tokens with a decimal digit of any script.
+    pub numbers: bool,
+    /// Addresses of the web: a scheme, `://` and what follows it, or what begins with `www.`; up to the first character
+    /// that RFC 3986 does not allow in an address.
+    pub urls: bool,
+    /// Marks on letters of the Latin, Greek and Cyrillic alphabets.
+    pub accents: bool,
+}
+
+impl Ignored {
+    /// Whether everything counts.
+    pub fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Removes what does not count from a text in normal form. Needs memory for another copy of the text.
+    pub fn remove(self, normal: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+        if self.is_nothing() {
+            return Ok(());
+        }
+        normalise_separators(normal, tick)?;
+        for (is_wanted, remove) in [
+            (self.accents, remove_accents as fn(&str, &mut String, &dyn Fn()) -> Result<(), Error>),
+            (self.urls, remove_urls),
+            (self.numbers, remove_numbers),
+        ] {
+            if is_wanted {
+                let mut rest = String::new();
+                remove(normal, &mut rest, tick)?;
+                *normal = rest;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a token has a decimal digit of any script.
+pub fn has_digit(token: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit() || !c.is_ascii() && class(c.into()) & DIGIT != 0;
+    token.bytes().any(|byte| byte.is_ascii_digit()) || !token.is_ascii() && token.contains(is_digit)
+}
+
+fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+    struct Numbers<'a> {
+        normal: &'a str,
+        out: &'a mut String,
+        copied: usize,
+    }
+
+    impl TokenSink for Numbers<'_> {
+        fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+            if has_digit(&self.normal[token.clone()]) {
+                self.out.push_str(&self.normal[self.copied..token.start]);
+                self.out.push(' ');
+                self.copied = token.end;
+            }
+            Ok(())
+        }
+
+        // A letter of a script written without spaces is no digit.
+        fn spaceless(&mut self, _: Range<usize>) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn letters(&mut self, _: usize, _: u64) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    // A space takes the place of at least one byte.
+    out.try_reserve_exact(normal.len())?;
+    let mut numbers = Numbers { normal, out, copied: 0 };
+    tokenize(normal, &mut numbers, tick)?;
+    numbers.out.push_str(&normal[numbers.copied..]);
+    Ok(())
+}
+
+fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+    out.try_reserve_exact(normal.len())?;
+    let bytes = normal.as_bytes();
+    let (mut copied, mut at, mut next_tick) = (0, 0, BYTES_BETWEEN_TICKS);
+    while at < bytes.len() {
+        if at >= next_tick {
+            tick();
+            next_tick = at + BYTES_BETWEEN_TICKS;
+        }
+        let Some(start) = url_start(bytes, copied, at) else {
+            at += 1;
+            continue;
+        };
+        // All of an address is ASCII, so its ends are between characters.
+        out.push_str(&normal[copied..start]);
+        out.push(' ');
+        at += bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count();
+        copied = at;
+    }
+    out.push_str(&normal[copied..]);
+    Ok(())
+}
+
+/// Where the address starts of which `://` or `www.` is at byte `at`, not before byte `from`; None if there is neither.
+fn url_start(bytes: &[u8], from: usize, at: usize) -> Option<usize> {
+    let rest = &bytes[at..];
+    if rest.starts_with(b"://") {
+        let is_in_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+        let before = &bytes[from..at];
+        let length = before.iter().rev().take_while(|byte| is_in_scheme(byte)).count();
+        let scheme = &before[before.len() - length..];
+        return Some(at - length + scheme.iter().position(u8::is_ascii_alphabetic)?);
+    }
+    let is_www = rest.first_chunk().is_some_and(|start: &[u8; 4]| start.eq_ignore_ascii_case(b"www."));
+    let is_inside = at > from && bytes[at - 1].is_ascii_alphanumeric();
+    (is_www && !is_inside).then_some(at)
+}
+
+/// Whether RFC 3986 has the character in an address: unreserved, reserved, or `%`.
+fn is_in_url(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ignored, remove_urls};
+
+    fn without(ignored: Ignored, text: &str) -> Vec<String> {
+        let mut text = text.to_owned();
+        ignored.remove(&mut text, &|| ()).expect("memory suffices");
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn removes_urls() {
+        let urls = Ignored { urls: true, ..Ignored::default() };
+        for (text, rest) in [
+            ("see https://example.com/a?b=c#d now", vec!["see", "now"]),
+            ("(www.example.com)", vec!["("]),
+            ("请访问http://example.com/页。谢谢", vec!["请访问", "页。谢谢"]),
+            ("awww. yes", vec!["awww.", "yes"]),
+            ("WWW.EXAMPLE.COM FTP://X", vec![]),
+            ("a://b://c d", vec!["d"]),
+            ("1.2://x ://y 7git+ssh://z", vec!["1.2://x", "://y", "7"]),
+            ("http://a<http://b>", vec!["<", ">"]),
+        ] {
+            assert_eq!(without(urls, text), rest, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_text_of_schemes_is_read_once() {
+        let text = "a.".repeat(100_000) + &"://".repeat(1000);
+        let mut out = String::new();
+        remove_urls(&text, &mut out, &|| ()).expect("memory suffices");
+        assert_eq!(out, " ");
+    }
+
+    #[test]
+    fn removes_numbers_and_accents() {
+        let numbers = Ignored { numbers: true, ..Ignored::default() };
+        assert_eq!(without(numbers, "on 2026-01-12 a4 三天3夜 ٣ ok"), ["on", "-", "-", "三天", "夜", "ok"]);
+        let accents = Ignored { accents: true, ..Ignored::default() };
+        assert_eq!(
+            without(accents, "déjà ещё й ά が q\u{301}\u{302} 한 नि"),
+            ["deja", "еще", "и", "α", "が", "q", "한", "नि"]
+        );
+    }
+}
