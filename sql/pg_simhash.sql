@@ -204,13 +204,13 @@ CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') 
     AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_resemblance(text, text, jsonb) IS
-    'Jaccard resemblance, 0 to 1, of the features that two texts'' fingerprints are made of; NULL if one has no word';
+    'Jaccard resemblance, 0 to 1, of two texts by words and pairs of neighbouring words; NULL if one has no word';
 
 CREATE FUNCTION simhash_containment(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_containment_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_containment(text, text, jsonb) IS
-    'share, 0 to 1, of the features of text a that text b has too; NULL if a has no word';
+    'share, 0 to 1, of the words and pairs of neighbouring words of text a that text b has too; NULL if a has no word';
 
 CREATE FUNCTION simhash_difference(
     a text, b text, options jsonb DEFAULT '{}',

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p simhash --bench algorithm -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents,
 //! either one JSON object with "id" and "text" a line, or every file in and below a folder. The sets take turns; the
-//! result is the median of all runs.
+//! result is the median of all runs. With `--compare`, each document is compared with itself, in place of making its
+//! fingerprint: with one text prepared, as guards do.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::time::Instant;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::Prepared;
 
 mod documents;
 
@@ -42,13 +44,18 @@ impl Set {
         Some(Self { name, documents, bytes, features, seconds: Vec::new() })
     }
 
-    fn run(&mut self) {
+    fn run(&mut self, compares: bool) {
         let options = Options::default();
         let mut fingerprinter = Fingerprinter::default();
         let passes = BYTES.div_ceil(self.bytes);
         let start = Instant::now();
         for document in std::iter::repeat_n(&self.documents, passes).flatten() {
-            let _ = black_box(fingerprinter.fingerprint(black_box(document), &options, &|| ()));
+            if compares {
+                let prepared = Prepared::new(&mut fingerprinter, document, &options, &|| ());
+                let _ = black_box(prepared.map(|prepared| prepared.resemblance(&mut fingerprinter, document, &|| ())));
+            } else {
+                let _ = black_box(fingerprinter.fingerprint(black_box(document), &options, &|| ()));
+            }
         }
         self.seconds.push(start.elapsed().as_secs_f64() / passes as f64);
     }
@@ -80,14 +87,15 @@ impl Set {
 
 fn main() {
     let mut sets = Vec::new();
-    for path in std::env::args().skip(1).filter(|argument| argument != "--bench") {
+    let compares = std::env::args().any(|argument| argument == "--compare");
+    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
         match Set::read(&path) {
             Some(set) => sets.push(set),
             None => println!("{path}: skipped, no documents there"),
         }
     }
     for _ in 0..RUNS {
-        sets.iter_mut().for_each(Set::run);
+        sets.iter_mut().for_each(|set| set.run(compares));
     }
     println!(
         "{:<24} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>11}",

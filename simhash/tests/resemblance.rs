@@ -145,7 +145,7 @@ fn simple_cases() {
         ("a b c", "c b a", json!({"ngram": 2}), Some(0.0)),
         ("a b c", "a b d", json!({"ngram": 2}), Some(1.0 / 5.0)),
         ("A b", "a b", json!({"case_fold": false}), Some(1.0 / 5.0)),
-        ("word", "words", json!({"tokens": "chars"}), Some(1.0 / 3.0)),
+        ("word", "words", json!({"tokens": "chars"}), Some(1.0 / 2.0)),
         // A pair weighs what the lighter of its features does: a and ab .2, of 2 and 1.2 + 2 for c and bc.
         ("a b", "a b c", json!({"weights": {"a": 0.2}}), Some(1.4 / 3.4)),
         // Letters of a script without spaces end a run of words, and numbers do not.

@@ -25,7 +25,6 @@ const DEFAULT_DISTANCE: i64 = 3;
 const DEFAULT_DISTANCE_OF_TEXTS: i64 = 10;
 /// The default radii, with texts, as in SQL.
 const RADII: [i64; 4] = [1; 4];
-/// The default resemblance of texts, as in SQL.
 
 /// Bytes of features that are in memory at once.
 const BUDGET: usize = 256 << 20;

@@ -47,8 +47,15 @@ struct Collector {
 enum Collected {
     /// What the fingerprint is made of.
     Features,
-    /// What texts are compared by: features, and pairs of neighbouring features.
+    /// Features, and pairs of neighbouring features.
     WithPairs,
+}
+
+impl Collected {
+    /// What texts are compared by.
+    fn compared(options: &Options) -> Self {
+        if options.has_pairs() { Self::WithPairs } else { Self::Features }
+    }
 }
 
 impl Fingerprinter {
@@ -120,7 +127,7 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
-        self.read(text, options, tick, |this, text| this.distinct(text, Collected::WithPairs, options, tick))
+        self.read(text, options, tick, |this, text| this.distinct(text, Collected::compared(options), options, tick))
     }
 
     /// The features of a text and their pairs, by which texts are compared, as hashes and weights.
@@ -149,7 +156,7 @@ impl Fingerprinter {
         new: impl FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, Collected::WithPairs, options, tick, new)?;
+            this.collector.collect(text, Collected::compared(options), options, tick, new)?;
             Ok(this.collector.distinct.distinct())
         })
     }

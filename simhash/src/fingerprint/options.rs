@@ -118,9 +118,10 @@ impl Options {
         Self { numbers: other.numbers, ..self.clone() } == *other
     }
 
-    /// Whether texts are compared by pairs of neighbouring features too: the option `top` leaves out the pairs.
+    /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have the order in them,
+    /// and the option `top` has ranked features alone.
     pub(super) fn has_pairs(&self) -> bool {
-        self.top.is_none()
+        self.tokens != Tokens::Chars && self.top.is_none()
     }
 
     /// Whether all features count and weigh the same. Then it does not matter how often each occurs.

@@ -507,7 +507,7 @@ def complete_block_line(line):
 def compared_features(text, options):
     """A dictionary from what texts are compared by to its weight: features, and pairs of neighbours in a run."""
     features = weighted_features(text, options)
-    if options["top"] is not None:
+    if options["top"] is not None or options["tokens"] == "chars":
         return features
     runs = runs_of(tokenize(text_that_counts(text, options)), options, ())
     pairs = weigh([pair for run in runs for pair in itertools.pairwise(run)], options["weight"])

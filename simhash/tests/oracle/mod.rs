@@ -390,7 +390,7 @@ pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
         for feature in &run {
             *counts.entry([feature.clone(), String::new()]).or_default() += 1;
         }
-        for pair in run.windows(2).filter(|_| options.top.is_none()) {
+        for pair in run.windows(2).filter(|_| options.top.is_none() && options.tokens != Tokens::Chars) {
             *counts.entry([pair[0].clone(), pair[1].clone()]).or_default() += 1;
         }
     }
