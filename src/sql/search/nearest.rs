@@ -26,7 +26,7 @@ pub struct NearestSearch {
     /// The distance whose rows are being returned.
     current: i32,
     /// Everything within this distance has been found and stored.
-    complete: i32,
+    complete_within: i32,
     /// Entries farther than this are dropped.
     farthest: i32,
     reading: Reading,
@@ -122,7 +122,7 @@ impl NearestSearch {
             count: 0,
             capacity,
             current: 0,
-            complete: -1,
+            complete_within: -1,
             // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
             // ones.
             farthest: growth.reach(full_scan).clamp(0, limit.max(0)),
@@ -135,7 +135,7 @@ impl NearestSearch {
     /// The next row; None at the end.
     pub fn next(&mut self, finder: &mut Finder, rows: &mut FetchedRows) -> Option<Nearby> {
         while self.current <= self.limit {
-            if self.current <= self.complete {
+            if self.current <= self.complete_within {
                 let of_distance = &mut self.stored[self.current as usize];
                 if let Some(entry) = of_distance.pop() {
                     self.count -= 1;
@@ -146,7 +146,7 @@ impl NearestSearch {
                 continue;
             }
             match self.reading {
-                Reading::Steps if self.complete < self.farthest => self.make_step(finder, rows),
+                Reading::Steps if self.complete_within < self.farthest => self.make_step(finder, rows),
                 Reading::Steps => self.reading = Reading::FullScans,
                 Reading::FullScans => self.make_full_scan(finder, rows),
                 Reading::Current => {
@@ -154,7 +154,7 @@ impl NearestSearch {
                     match finder.next(rows, 0, &(current..=current), 0.0) {
                         FinderOutcome::Entry(entry) => return Some(Nearby::Found(entry)),
                         FinderOutcome::Complete | FinderOutcome::Exhausted => {
-                            self.complete = self.current;
+                            self.complete_within = self.current;
                             self.reading = Reading::FullScans;
                         }
                     }
@@ -172,12 +172,12 @@ impl NearestSearch {
             match finder.next(rows, target, &(0..=farthest), left) {
                 FinderOutcome::Entry(entry) => self.store(entry, rows),
                 FinderOutcome::Complete => {
-                    self.complete = finder.growth().complete_within().min(self.farthest);
+                    self.complete_within = finder.growth().complete_within().min(self.farthest);
                     return;
                 }
                 FinderOutcome::Exhausted => {
                     let is_complete = finder.growth().complete_within() >= target;
-                    self.complete = if is_complete { self.farthest } else { self.complete };
+                    self.complete_within = if is_complete { self.farthest } else { self.complete_within };
                     self.reading = Reading::FullScans;
                     return;
                 }
@@ -195,7 +195,7 @@ impl NearestSearch {
             match finder.next(rows, 0, &(self.current as u32..=self.farthest as u32), 0.0) {
                 FinderOutcome::Entry(entry) => self.store(entry, rows),
                 FinderOutcome::Complete | FinderOutcome::Exhausted => {
-                    self.complete = self.farthest;
+                    self.complete_within = self.farthest;
                     self.capacity.grow();
                     return;
                 }

@@ -37,7 +37,7 @@ impl ScopeConditions {
             unsafe {
                 pg_sys::get_typlenbyval(value.value_type(), &mut length, &mut by_value);
                 let ScopeKey { function, value_type, collation } = *key;
-                let nothing = Datum::null();
+                let no_argument = Datum::null();
                 pg_sys::ScanKeyEntryInitialize(
                     &mut scan_key,
                     0,
@@ -46,7 +46,7 @@ impl ScopeConditions {
                     value_type,
                     collation,
                     function,
-                    nothing,
+                    no_argument,
                 );
                 let value = pg_sys::ExecInitExpr(value.as_ptr().cast(), parent);
                 ScopeCondition { value, by_value, length, key: scan_key }
