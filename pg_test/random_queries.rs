@@ -219,10 +219,11 @@ impl<'a> Queries<'a> {
         if depth == 0 || self.below(2) == 0 {
             return self.near(aliases);
         }
-        let name = self.random.one_of(aliases).name;
+        let alias = self.random.one_of(aliases).clone();
+        let name = alias.name;
         let other = self.random.one_of(aliases).name;
         let first = self.condition(aliases, depth - 1);
-        match self.below(14) {
+        match self.below(16) {
             0 => format!("({first} AND {})", self.condition(aliases, depth - 1)),
             1 => format!("({first} OR {})", self.condition(aliases, depth - 1)),
             2 => format!("(NOT {first})"),
@@ -251,6 +252,13 @@ impl<'a> Queries<'a> {
                     self.one_of(&["u", "alike"])
                 },
                 self.near(&[Alias { name: "e", expression: None }]),
+            ),
+            // A semi-join or an anti-join with another equality, which may be a hash join.
+            13 | 14 => format!(
+                "{}EXISTS (SELECT FROM {} AS e WHERE e.tag = {name}.tag AND e.id < {name}.id AND {})",
+                self.one_of(&["", "NOT "]),
+                self.one_of(&["u", "alike"]),
+                self.near(&[Alias { name: "e", expression: None }, alias]),
             ),
             _ => format!("({name}.id <= 40 AND {first})"),
         }
