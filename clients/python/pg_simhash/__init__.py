@@ -6,7 +6,6 @@ integer, as PostgreSQL's bigint.
 
 from pg_simhash._feature import Difference, Feature
 from pg_simhash._native import (
-    FingerprintArray,
     __version__,
     block,
     clusters,
@@ -31,7 +30,6 @@ from pg_simhash._options import Options
 __all__ = [
     "Difference",
     "Feature",
-    "FingerprintArray",
     "Options",
     "__version__",
     "block",

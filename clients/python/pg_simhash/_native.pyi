@@ -1,15 +1,14 @@
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, TypeAlias, final, overload, type_check_only
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeAlias, overload, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import CapsuleType, Unpack
+from typing_extensions import Unpack
 
 from pg_simhash._feature import Difference, Feature
 from pg_simhash._options import Options
 
 __all__ = [
-    "FingerprintArray",
     "__version__",
     "block",
     "clusters",
@@ -33,28 +32,12 @@ __all__ = [
 __version__: str
 
 @type_check_only
-class _ArrowArray(Protocol):
-    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
-
-@type_check_only
-class _ArrowStream(Protocol):
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
-
-@type_check_only
 class _Series(Protocol):
     def isna(self) -> Any: ...
     def tolist(self) -> list[Any]: ...
 
-@final
-class FingerprintArray:
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> int | None: ...
-    def __iter__(self) -> Iterator[int | None]: ...
-    def __arrow_c_schema__(self) -> CapsuleType: ...
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[CapsuleType, CapsuleType]: ...
-
-_Fingerprints: TypeAlias = NDArray[np.int64] | _Series | _ArrowArray | _ArrowStream | Iterable[int | None]
-_Texts: TypeAlias = NDArray[Any] | _Series | _ArrowArray | _ArrowStream | Iterable[str | None]
+_Fingerprints: TypeAlias = NDArray[np.int64] | _Series | Iterable[int | None]
+_Texts: TypeAlias = NDArray[Any] | _Series | Iterable[str | None]
 
 # A str is an iterable of str too, and an array or a column may be one: the first overload that fits counts.
 @overload
@@ -65,8 +48,6 @@ def simhash(text: str, /, **options: Unpack[Options]) -> int | None: ...  # type
 def simhash(text: NDArray[Any], /, **options: Unpack[Options]) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]: ...
 @overload
 def simhash(text: _Series, /, **options: Unpack[Options]) -> Any: ...
-@overload
-def simhash(text: _ArrowArray | _ArrowStream, /, **options: Unpack[Options]) -> FingerprintArray: ...
 @overload
 def simhash(text: Iterable[str | None], /, **options: Unpack[Options]) -> list[int | None]: ...
 def simhash_wide(text: str | None, /, words: int = 2, **options: Unpack[Options]) -> list[int] | None: ...

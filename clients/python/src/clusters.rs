@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use simhash::criterion::Criterion;
 use simhash::error::Error;
@@ -14,11 +15,11 @@ use simhash::search::nearness::Nearness;
 use crate::arguments::{check_distance, check_radii, check_resemblance};
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
-use crate::fingerprint::{Failed, with_fingerprinter};
+use crate::fingerprint::with_fingerprinter;
 use crate::fingerprints::FingerprintColumn;
 use crate::numpy::{self, array};
 use crate::options;
-use crate::texts::TextColumn;
+use crate::texts::text_column;
 
 /// The default distances, as in SQL: without and with texts.
 const DEFAULT_DISTANCE: i64 = 3;
@@ -40,8 +41,8 @@ const BUDGET: usize = 256 << 20;
 /// is empty if the distance alone decides. Texts are read with the options, which are those of the fingerprints. A text
 /// that is None resembles none.
 ///
-/// The fingerprints are a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable
-/// of int or None; the texts are a NumPy array, Arrow data, or an iterable of str or None.
+/// The fingerprints are a NumPy array of int64, whose masked elements are missing, or an iterable of int or None; the
+/// texts are an iterable of str or None. Both may be a Series of pandas, or Arrow data.
 ///
 /// Needs 40 bytes for each fingerprint. With texts, 24 more, and the features of rows in clusters: up to 256 MB, or
 /// those of the largest cluster. The GIL is released.
@@ -75,7 +76,7 @@ pub fn clusters<'py>(
             detached(py, |signals| clusters_of(rows, near, &|_| signals.tick()))?.map_err(algorithm_error)?
         }
         Some(texts) => {
-            let texts = TextColumn::read(texts)?;
+            let texts = text_column(texts)?;
             if texts.len() != rows.len() {
                 return Err(PyValueError::new_err(format!(
                     "numbers of fingerprints ({}) and of texts ({}) differ",
@@ -85,7 +86,7 @@ pub fn clusters<'py>(
             }
             let near = check_radii(max_distance, radii.as_deref().unwrap_or(&RADII))?;
             let criterion = Criterion { near, resemblance: Some(resemblance) };
-            detached(py, |signals| verified(rows, criterion, &texts, &options, signals))?.map_err(Failed::exception)?
+            detached(py, |signals| verified(rows, criterion, &texts, &options, signals))?.map_err(algorithm_error)?
         }
     };
     let mut clusters: Vec<i64> = Vec::new();
@@ -100,14 +101,14 @@ pub fn clusters<'py>(
 fn verified(
     rows: Rows,
     criterion: Criterion,
-    texts: &TextColumn,
+    texts: &[Option<PyBackedStr>],
     options: &Options,
     signals: &Signals,
-) -> Result<Vec<u32>, Failed> {
+) -> Result<Vec<u32>, Error> {
     let tick = |_| signals.tick();
     let mut verification = Verification::<Confirmed>::new(rows, criterion, BUDGET, &tick)?;
     while let Some(row) = verification.row_to_read(&tick) {
-        let features = match texts.get(row as usize)? {
+        let features = match &texts[row as usize] {
             Some(text) => {
                 with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, text, options, &|| signals.tick()))?
             }

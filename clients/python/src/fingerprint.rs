@@ -10,13 +10,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::arrow::{FingerprintArray, FingerprintValues, NotUtf8, Stream, arrow_texts, read_arrow};
-use crate::cancel::{Signals, detached, detached_unless_small};
+use crate::cancel::{Signals, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
-use crate::numpy;
-use crate::options;
-use crate::pandas;
-use crate::texts::{element, is_bytes, required};
+use crate::texts::{element, is_bytes, iterable, required};
+use crate::{numpy, options, pandas};
 
 /// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
 const BATCH_BYTES: usize = 4 << 20;
@@ -25,6 +22,30 @@ const BATCH_TEXTS: usize = 1 << 14;
 thread_local! {
     /// Scratch memory, up to 1 MB for each thread.
     static SCRATCH: Cell<Option<Box<Fingerprinter>>> = const { Cell::new(None) };
+}
+
+/// The fingerprints of rows.
+#[derive(Default)]
+pub struct FingerprintValues {
+    /// 0 for a row without a fingerprint.
+    pub values: Vec<i64>,
+    /// Whether a row has no fingerprint.
+    pub is_missing: Vec<bool>,
+}
+
+impl FingerprintValues {
+    fn push(&mut self, fingerprint: Option<i64>) -> Result<(), Error> {
+        self.values.try_reserve(1)?;
+        self.is_missing.try_reserve(1)?;
+        self.values.push(fingerprint.unwrap_or_default());
+        self.is_missing.push(fingerprint.is_none());
+        Ok(())
+    }
+
+    fn into_options(self) -> Vec<Option<i64>> {
+        let option = |(value, is_missing)| if is_missing { None } else { Some(value) };
+        self.values.into_iter().zip(self.is_missing).map(option).collect()
+    }
 }
 
 /// Runs `work` with this thread's fingerprinter. While it runs, a signal handler gets another one. If `work` unwinds,
@@ -41,10 +62,9 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// The fingerprint of None, and of a text without a feature, is None. A str with lone surrogates is a
 /// UnicodeEncodeError.
 ///
-/// Of an iterable of str or None, return a list of fingerprints. Of a NumPy array of such objects, or of strings,
-/// return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas, return a
-/// Series of Int64 with the same index. Of Arrow data (strings in an array, or in a stream: of pyarrow, polars and so
-/// on), return a FingerprintArray, which all of these read.
+/// Of an iterable of str or None, return a list of fingerprints; so of Arrow data. Of a NumPy array of such objects, or of
+/// strings, return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas, return
+/// a Series of Int64 with the same index.
 ///
 /// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup, ignore and numbers, which has no
 /// effect on fingerprints. They are read once a call.
@@ -63,26 +83,17 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     if text.is_none() {
         return Ok(py.None().into_bound(py));
     }
-    if pandas::is_series(text)? {
-        return pandas::series(text, of_iterable(&pandas::to_list(text)?, &options)?);
+    if !text.hasattr("__iter__")? || is_bytes(text) {
+        return Err(wrong_type("text", "str, None, or an iterable of them", text));
     }
-    if let Some(arrow) = read_arrow(text)? {
-        return Ok(of_arrow(py, arrow, &options)?.into_pyobject(py)?.into_any());
+    let fingerprints = of_iterable(&iterable(text)?, &options)?;
+    if pandas::is_series(text)? {
+        return pandas::series(text, fingerprints);
     }
     if numpy::is_array(text)? {
-        let column = of_iterable(&numpy::to_list(text)?, &options)?;
-        return numpy::masked(text, column.values, column.missing);
+        return numpy::masked(text, fingerprints);
     }
-    if text.hasattr("__iter__")? && !is_bytes(text) {
-        let FingerprintValues { values, missing, .. } = of_iterable(text, &options)?;
-        let mut missing = missing.into_iter().chain([usize::MAX]).peekable();
-        let fingerprints = values
-            .into_iter()
-            .enumerate()
-            .map(|(index, fingerprint)| missing.next_if_eq(&index).map_or(Some(fingerprint), |_| None));
-        return Ok(PyList::new(py, fingerprints.collect::<Vec<_>>())?.into_any());
-    }
-    Err(wrong_type("text", "str, None, an iterable of them, or Arrow data", text))
+    Ok(PyList::new(py, fingerprints.into_options())?.into_any())
 }
 
 fn one(py: Python<'_>, text: &str, options: &Options) -> PyResult<Option<i64>> {
@@ -124,53 +135,6 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Fingerpr
             Ok(())
         })?
         .map_err(algorithm_error)?;
-    }
-}
-
-/// The fingerprints of all chunks.
-fn of_arrow(py: Python<'_>, stream: Stream<'_>, options: &Options) -> PyResult<FingerprintArray> {
-    let mut found = FingerprintValues::default();
-    for chunk in arrow_texts(stream)? {
-        let chunk = chunk?;
-        detached(py, |signals| {
-            for row in 0..chunk.len() {
-                found.push(match chunk.get(row)? {
-                    Some(text) => fingerprint(text, options, signals)?,
-                    None => None,
-                })?;
-                signals.tick();
-            }
-            Ok(())
-        })?
-        .map_err(|failed: Failed| failed.exception())?;
-    }
-    Ok(FingerprintArray::new(found))
-}
-
-/// Why a text has no fingerprint.
-pub enum Failed {
-    Algorithm(Error),
-    NotUtf8,
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Algorithm(error)
-    }
-}
-
-impl From<NotUtf8> for Failed {
-    fn from(_: NotUtf8) -> Self {
-        Self::NotUtf8
-    }
-}
-
-impl Failed {
-    pub fn exception(self) -> PyErr {
-        match self {
-            Self::Algorithm(error) => algorithm_error(error),
-            Self::NotUtf8 => PyValueError::new_err("a text is not valid UTF-8"),
-        }
     }
 }
 

@@ -6,12 +6,10 @@ use simhash::pairs::Rows;
 use simhash::ticking::NUMBERS_BETWEEN_TICKS;
 
 use crate::arguments::Fingerprint;
-use crate::arrow::{Stream, arrow_fingerprints, read_arrow};
 use crate::cancel::detached;
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
-use crate::pandas;
-use crate::texts::is_bytes;
+use crate::texts::{is_bytes, iterable};
 
 /// The fingerprints of rows, and the positions of the rows that have none.
 pub struct FingerprintColumn {
@@ -20,21 +18,15 @@ pub struct FingerprintColumn {
 }
 
 impl FingerprintColumn {
-    /// Reads a NumPy array of int64, whose masked elements are missing, Arrow data of int64, a series of pandas, or an
-    /// iterable of int or None.
+    /// Reads a NumPy array of int64, whose masked elements are missing, another column, or an iterable of int or None.
     pub fn read(fingerprints: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if pandas::is_series(fingerprints)? {
-            return Self::read(&pandas::to_list(fingerprints)?);
-        }
-        if let Some(arrow) = read_arrow(fingerprints)? {
-            return Self::of_arrow(fingerprints.py(), arrow);
-        }
         if numpy::is_array(fingerprints)? {
             let (bytes, mask) = numpy::read_fingerprints(fingerprints)?;
             return Self::of_array(&bytes, mask.as_ref());
         }
+        let fingerprints = &iterable(fingerprints)?;
         if fingerprints.is_instance_of::<PyString>() || is_bytes(fingerprints) {
-            return Err(wrong_type("fingerprints", "a NumPy array, Arrow data, or an iterable of int", fingerprints));
+            return Err(wrong_type("fingerprints", "a NumPy array, or an iterable of int", fingerprints));
         }
         let mut column = Self::with_capacity(fingerprints.len().unwrap_or(0))?;
         for (row, fingerprint) in fingerprints.try_iter()?.enumerate() {
@@ -49,23 +41,6 @@ impl FingerprintColumn {
 
     fn with_capacity(rows: usize) -> PyResult<Self> {
         Ok(Self { rows: Rows::with_capacity(rows).map_err(algorithm_error)?, missing: Vec::new() })
-    }
-
-    fn of_arrow(py: Python<'_>, stream: Stream<'_>) -> PyResult<Self> {
-        let mut column = Self::with_capacity(0)?;
-        for chunk in arrow_fingerprints(stream)? {
-            let chunk = chunk?;
-            detached(py, |signals| {
-                for row in 0..chunk.len() {
-                    if row % NUMBERS_BETWEEN_TICKS == 0 {
-                        signals.tick();
-                    }
-                    column.push(chunk.get(row))?;
-                }
-                Ok::<_, PyErr>(())
-            })??;
-        }
-        Ok(column)
     }
 
     fn of_array(numbers: &Bound<'_, PyBytes>, mask: Option<&Bound<'_, PyBytes>>) -> PyResult<Self> {

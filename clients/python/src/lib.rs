@@ -1,16 +1,14 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
 //! [`fingerprint`], [`features`], [`resemblance`], [`passages`], [`distance`], [`blocks`], [`pairs`] and [`clusters`]
-//! hold the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays, [`pandas`]
-//! series or [`arrow`] data.
+//! hold the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays and [`pandas`]
+//! series.
 //! [`arguments`] reads single values, and [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`]
 //! releases the GIL and looks for signals.
 
-// Only `arrow` makes an exception: it reads and writes structures of C.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod arguments;
-mod arrow;
 mod blocks;
 mod cancel;
 mod clusters;
@@ -31,8 +29,6 @@ use pyo3::pymodule;
 
 #[pymodule]
 mod _native {
-    #[pymodule_export]
-    use crate::arrow::FingerprintArray;
     #[pymodule_export]
     use crate::blocks::{block, probes};
     #[pymodule_export]

@@ -14,6 +14,7 @@ use simhash::ticking::NUMBERS_BETWEEN_TICKS;
 use crate::arguments::Fingerprint;
 use crate::cancel::detached;
 use crate::error::algorithm_error;
+use crate::fingerprint::FingerprintValues;
 
 /// NumPy, or an exception that says how to install it.
 pub fn require(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
@@ -117,15 +118,12 @@ pub fn map_differing<'py, T: Element + Send>(
     shaped_as(&differing, array(py, results.map_err(algorithm_error)?)?)
 }
 
-/// A masked array with the shape of `like` and these numbers. The numbers at the positions `missing` are masked.
-pub fn masked<'py>(like: &Bound<'py, PyAny>, numbers: Vec<i64>, missing: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+/// A masked array with the shape of `like`, in which rows without a fingerprint are masked.
+pub fn masked<'py>(like: &Bound<'py, PyAny>, fingerprints: FingerprintValues) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
-    let mut mask = vec![false; numbers.len()];
-    for index in missing {
-        mask[index] = true;
-    }
+    let FingerprintValues { values, is_missing } = fingerprints;
     let shape = like.getattr(intern!(py, "shape"))?;
-    let [data, mask] = [array(py, numbers)?, array(py, mask)?];
+    let [data, mask] = [array(py, values)?, array(py, is_missing)?];
     let [data, mask] = [data, mask].map(|array| array.call_method1(intern!(py, "reshape"), (&shape,)));
     require(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "MaskedArray"), (data?, mask?))
 }

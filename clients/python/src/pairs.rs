@@ -22,8 +22,9 @@ struct Found {
 /// Return every pair of fingerprints at a distance of at most max_distance, each once, as three NumPy arrays (a, b,
 /// distance): the positions of both, from 0, a < b, as int64; and their distance as int32.
 ///
-/// The fingerprints are a NumPy array of int64, whose masked elements are in no pair, Arrow data of int64, or an
-/// iterable of int or None. The order of the pairs has no meaning. The result is exact, as that of SQL's simhash_pairs.
+/// The fingerprints are a NumPy array of int64, whose masked elements are in no pair, or an iterable of int or None: a
+/// Series of pandas, for example. The order of the pairs has no meaning. The result is exact, as that of SQL's
+/// simhash_pairs.
 ///
 /// Needs 40 bytes for each fingerprint, and 20 for each pair, at times twice as much. The GIL is released.
 #[pyfunction]

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arrow::FingerprintValues;
+use crate::fingerprint::FingerprintValues;
 use crate::numpy::array;
 
 /// Whether an object is a series of pandas. Without pandas in the process, none is.
@@ -33,11 +33,7 @@ pub fn to_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// A series of `Int64` with the index and the name of `like`.
 pub fn series<'py>(like: &Bound<'py, PyAny>, fingerprints: FingerprintValues) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
-    let FingerprintValues { values, missing } = fingerprints;
-    let mut is_missing = vec![false; values.len()];
-    for row in missing {
-        is_missing[row] = true;
-    }
+    let FingerprintValues { values, is_missing } = fingerprints;
     let pandas = py.import(intern!(py, "pandas"))?;
     let arrays = pandas.getattr(intern!(py, "arrays"))?;
     let integers = arrays.call_method1(intern!(py, "IntegerArray"), (array(py, values)?, array(py, is_missing)?))?;

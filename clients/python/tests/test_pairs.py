@@ -91,7 +91,7 @@ class Pairs(unittest.TestCase):
             (
                 lambda: pairs("1"),
                 TypeError,
-                "^fingerprints must be a NumPy array, Arrow data, or an iterable of int, not",
+                "^fingerprints must be a NumPy array, or an iterable of int, not",
             ),
             (lambda: pairs([2**63]), OverflowError, "^fingerprint 9223372036854775808 is out of range"),
             (lambda: pairs(7), TypeError, "not iterable"),

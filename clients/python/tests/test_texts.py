@@ -2,6 +2,8 @@
 
 import unittest
 
+import pyarrow as pa
+
 from pg_simhash import (
     Difference,
     Feature,
@@ -40,7 +42,8 @@ class Texts(unittest.TestCase):
     def test_any_iterable(self):
         texts = ["hello", None, "world"]
         expected = [HELLO, None, simhash("world")]
-        for iterable in [texts, tuple(texts), iter(texts), dict.fromkeys(texts), (text for text in texts)]:
+        arrow = [pa.array(texts), pa.array(texts, pa.string_view()), pa.chunked_array([texts[:1], texts[1:]])]
+        for iterable in [texts, tuple(texts), iter(texts), dict.fromkeys(texts), (text for text in texts), *arrow]:
             with self.subTest(type(iterable)):
                 self.assertEqual(simhash(iterable), expected)
         self.assertEqual(simhash([]), [])
@@ -61,11 +64,12 @@ class Texts(unittest.TestCase):
 
     def test_other_types_are_errors(self):
         for wrong, message in [
-            (1, "text must be str, None, an iterable of them, or Arrow data, not int"),
-            (b"bytes", "text must be str, None, an iterable of them, or Arrow data, not bytes"),
-            (bytearray(), "text must be str, None, an iterable of them, or Arrow data, not bytearray"),
+            (1, "text must be str, None, or an iterable of them, not int"),
+            (b"bytes", "text must be str, None, or an iterable of them, not bytes"),
+            (bytearray(), "text must be str, None, or an iterable of them, not bytearray"),
             (["a", 2], r"texts\[1\] must be str or None, not int"),
             ([["a"]], r"texts\[0\] must be str or None, not list"),
+            (pa.table({"a": ["a"]}), r"texts\[0\] must be str or None, not dict"),
         ]:
             with self.subTest(wrong), self.assertRaisesRegex(TypeError, f"^{message}$"):
                 simhash(wrong)

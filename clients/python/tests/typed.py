@@ -3,11 +3,10 @@
 from typing import Any, assert_type
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 import pg_simhash
-from pg_simhash import Difference, Feature, FingerprintArray, Options
+from pg_simhash import Difference, Feature, Options
 
 options: Options = {"tokens": "chars", "ngram": 3}
 fingerprints: NDArray[np.int64] = np.array([1, 2])
@@ -30,14 +29,6 @@ assert_type(pg_simhash.similarity(1, fingerprints), NDArray[np.float64])
 assert_type(pg_simhash.probes(1, 0, 4, 3), list[int])
 assert_type(pg_simhash.clusters(fingerprints, texts=["a", None]), NDArray[np.int64])
 assert_type(pg_simhash.pairs([1, None]), tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]])
-
-
-def of_column(column: FingerprintArray) -> None:
-    assert_type(pg_simhash.clusters(column), NDArray[np.int64])
-    assert_type(column[0], int | None)
-    assert_type(list(column), list[int | None])
-    pa.array(column)
-
 
 pg_simhash.simhash("text", ngrams=3)  # type: ignore[call-overload]
 pg_simhash.simhash("text", tokens="lines")  # type: ignore[call-overload]
