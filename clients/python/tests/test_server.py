@@ -9,7 +9,6 @@ import random
 import unittest
 
 import golden
-import numpy as np
 import psycopg
 
 import pg_simhash
@@ -106,22 +105,6 @@ class Server(unittest.TestCase):
         self.assertGreater(sum(fingerprint is not None for fingerprint in ours), 3000)
         self.assertGreater(sum(fingerprint is None for fingerprint in ours), 10)
 
-    def test_lists_with_options(self):
-        query = "SELECT simhash(t, %s) FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i"
-        for options in [{}, {"tokens": "chars", "weight": "log"}, {"ngram": 2, "seed": 9}]:
-            theirs = [fingerprint for (fingerprint,) in self.rows(query, json.dumps(options), self.texts)]
-            self.compare(pg_simhash.simhash(self.texts, **options), theirs)
-            self.compare(pg_simhash.simhash(np.array(self.texts, object), **options).tolist(), theirs)
-
-    def test_wide_fingerprints(self):
-        query = """
-            SELECT simhash_wide(t, 3, o::jsonb)
-            FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS u(t, o, i) ORDER BY i
-        """
-        theirs = [fingerprint for (fingerprint,) in self.rows(query, self.texts[:1000], self.documents[:1000])]
-        pairs = zip(self.texts[:1000], self.options)
-        self.compare([pg_simhash.simhash_wide(text, 3, **options) for text, options in pairs], theirs)
-
     def test_features(self):
         query = """
             SELECT i, feature, weight, hash
@@ -134,20 +117,6 @@ class Server(unittest.TestCase):
         for number, (text, options) in enumerate(zip(self.texts[:1000], self.options), start=1):
             ours += [(number, *feature) for feature in pg_simhash.features(text, **options)]
         self.compare(ours, theirs)
-
-    def test_features_of_the_caller(self):
-        rows = []
-        for text in self.texts[:1000]:
-            names = text.split()[:50]
-            rows.append((names, [self.rng.choice([0.0, 1.0, 0.1, self.rng.random() * 100, 1e9]) for _ in names]))
-        for names, weights in rows:
-            ((equal, weighted),) = self.rows(
-                "SELECT simhash(%s::text[]), simhash(%s::text[], %s::float8[])", names, names, weights
-            )
-            self.compare(
-                [pg_simhash.simhash_of_features(names), pg_simhash.simhash_of_features(names, weights)],
-                [equal, weighted],
-            )
 
     def others(self):
         """For each text, one that has some features in common with it."""
@@ -185,33 +154,6 @@ class Server(unittest.TestCase):
     def fingerprints(self, count):
         return [self.rng.getrandbits(64) - 2**63 for _ in range(count)]
 
-    def test_distances(self):
-        a, b = self.fingerprints(1000), self.fingerprints(1000)
-        query = """
-            SELECT hamming(a, b), cos(pi() * hamming(a, b) / 64)
-            FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS u(a, b, i) ORDER BY i
-        """
-        theirs = self.rows(query, a, b)
-        self.compare([(pg_simhash.hamming(*pair), pg_simhash.similarity(*pair)) for pair in zip(a, b)], theirs)
-        a, b = np.array(a), np.array(b)
-        self.compare(list(zip(pg_simhash.hamming(a, b).tolist(), pg_simhash.similarity(a, b).tolist())), theirs)
-
-    def test_blocks_and_probes(self):
-        query = """
-            SELECT simhash_block(f, i, n), simhash_probes(f, i, n, d)
-            FROM (VALUES (%s::bigint, %s::int, %s::int, %s::int)) AS v(f, i, n, d)
-        """
-        compared = 0
-        for fingerprint in self.fingerprints(1000):
-            blocks = self.rng.randrange(2, 9)
-            block, distance = self.rng.randrange(blocks), self.rng.randrange(-1, 2 * blocks)
-            ((value, probes),) = self.rows(query, fingerprint, block, blocks, distance)
-            self.compare([pg_simhash.block(fingerprint, block, blocks)], [value])
-            # SQL's NULL is an empty list here.
-            self.compare([pg_simhash.probes(fingerprint, block, blocks, distance)], [probes or []])
-            compared += len(probes or [])
-        self.assertGreater(compared, 1000)
-
     def near(self, count):
         found = self.fingerprints(count // 2)
         while len(found) < count:
@@ -221,18 +163,6 @@ class Server(unittest.TestCase):
             found.append(base)
         self.rng.shuffle(found)
         return [None if self.rng.random() < 0.01 else fingerprint for fingerprint in found]
-
-    def test_pairs(self):
-        for count, distance in [(20_000, 3), (5000, 6), (300, 30)]:
-            rows = self.near(count)
-            query = "SELECT a, b, distance FROM simhash_pairs(%s::bigint[], %s::bigint[], %s)"
-            theirs = {
-                (min(a, b), max(a, b), bits) for a, b, bits in self.rows(query, list(range(count)), rows, distance)
-            }
-            ours = list(zip(*(array.tolist() for array in pg_simhash.pairs(rows, distance))))
-            self.assertEqual(len(ours), len(theirs), f"SEED={SEED}")
-            self.assertEqual(set(ours), theirs, f"SEED={SEED}")
-            self.assertGreater(len(ours), 100)
 
     def test_clusters(self):
         query = """
