@@ -130,7 +130,7 @@ SET client_min_messages = warning;
 SET ROLE security_owner;
 CREATE FUNCTION app.raises(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE NOTICE 'notice %', secret;
+    RAISE WARNING 'warning %', secret;
     RAISE EXCEPTION 'message %', secret USING ERRCODE = 'ZZ999', DETAIL = 'detail ' || secret, HINT = 'hint ' || secret,
         COLUMN = secret, CONSTRAINT = secret, DATATYPE = secret, TABLE = secret;
 END $$;
