@@ -12,7 +12,6 @@ use postgres::call::Call;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::{Index, KeyKind};
 use postgres::catalog::names::relation_sql;
-use postgres::catalog::relation::Relation;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
@@ -64,17 +63,31 @@ impl Attached {
             }
         }
         for member in family {
-            let relation = member.open();
-            for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
+            for index in member.open().open_indexes().filter_map(|index| Index::read(&index)) {
                 if !index.is_partition
                     && prefix.maker_of(index.oid, 0)? == Maker::Attach
-                    && !is_on_kept_column(table, member, &relation, &index)
+                    && !found.keeps_column_of(table, member, &index)?
                 {
                     found.indexes.push(index);
                 }
             }
         }
         Ok(found)
+    }
+
+    /// Whether an index is on a block column that stays.
+    fn keeps_column_of(&self, table: &Target, member: &Target, index: &Index) -> Result<bool, ErrorReport> {
+        let relation = member.open();
+        for key in &index.keys {
+            if let KeyKind::Column(attnum) = key.kind
+                && let Some(column) = Column::at(&relation, attnum)
+                && column.generation(&relation).and_then(BlockCall::read).is_some()
+                && !(loses_column(table, member, &column) && self.columns.contains(&column.name()?))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn remove(&self, table: &Target) -> Result<(), ErrorReport> {
@@ -148,17 +161,6 @@ impl Attached {
 /// on it.
 fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
     column.is_local == (member.oid == table.oid)
-}
-
-/// Whether an index is on a block column that stays.
-fn is_on_kept_column(table: &Target, member: &Target, relation: &Relation, index: &Index) -> bool {
-    index.keys.iter().any(|key| match key.kind {
-        KeyKind::Column(attnum) => Column::at(relation, attnum).is_some_and(|column| {
-            let is_block = column.generation(relation).and_then(BlockCall::read).is_some();
-            is_block && !loses_column(table, member, &column)
-        }),
-        KeyKind::Expression(_) => false,
-    })
 }
 
 /// Refuses tables with a guard, whose trigger executes this function: without indexes, it would refuse all rows.

@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use postgres::arrays::names;
 use postgres::call::Call;
+use postgres::catalog::column::Column;
 use postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
 use postgres::catalog::relation::{Relation, relation_name};
 use postgres::catalog::target::{Lock, Target};
@@ -130,6 +131,7 @@ impl AskedGuard {
         // The third argument is the fingerprint.
         if let Some(other) = existing.as_ref().and_then(|existing| existing.arguments.get(2))
             && *other != self.fingerprint
+            && Column::find(&table.open(), other)?.is_some()
         {
             let message = format!("table \"{}\" has a guard by \"{other}\"", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)

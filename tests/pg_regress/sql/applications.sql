@@ -24,6 +24,9 @@ ALTER TABLE app_columns RENAME body TO content;
 ALTER TABLE app_expressions RENAME body TO content;
 SELECT errors($$INSERT INTO app_columns (id, content) VALUES (2, 'one other text')$$,
     $$INSERT INTO app_expressions (id, content) VALUES (2, 'one other text')$$);
+-- A guard by the text's column is made again.
+SELECT simhash_guard('app_expressions');
+INSERT INTO app_expressions (id, content) VALUES (2, 'one other text');
 
 -- What the schema of the application does not have is dropped. First the indexes, as by drizzle-kit push.
 SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index

@@ -80,6 +80,7 @@ SELECT last_value FROM evaluations;
 -- Texts whose fingerprints are near, but which do not resemble each other.
 CREATE TABLE others (id integer PRIMARY KEY, body text, f bigint);
 ALTER TABLE others ADD fp bigint GENERATED ALWAYS AS (CASE WHEN true THEN f ELSE simhash(body) END) STORED;
+ALTER TABLE others SET (fillfactor = 60);
 SELECT simhash_attach('others', 'fp');
 INSERT INTO others SELECT n, 'word' || n, 0 FROM generate_series(1, 150) AS n;
 SET client_min_messages = notice;

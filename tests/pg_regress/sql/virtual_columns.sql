@@ -23,10 +23,8 @@ SELECT errors($$ALTER TABLE virtual ADD simhash bigint GENERATED ALWAYS AS (simh
 SELECT errors(
     $$SELECT simhash_attach('virtual', 'f')$$, $$SELECT simhash_index_commands('virtual', 'f')$$,
     $$SELECT simhash_guard('virtual', fingerprint => 'f')$$);
--- A virtual column with the name of a fingerprint or a block; the detail says what is missing.
-SELECT errors(
-    $$SELECT simhash_attach('virtual', 'body', prefix => 'number')$$,
-    $$SELECT simhash_attach('virtual', 'twin', prefix => 'number')$$);
+-- A virtual column with the name of a fingerprint; the detail says what is missing.
+SELECT errors($$SELECT simhash_attach('virtual', 'body', prefix => 'number')$$);
 -- Its expression does not include the limit of its type.
 SELECT errors($$SELECT simhash_attach('virtual', 'short')$$);
 SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = 'virtual'::regclass AND attnum > 0;
