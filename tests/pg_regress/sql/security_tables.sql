@@ -248,7 +248,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     attach = call(format('SELECT simhash_attach(%L, ''body'', blocks => 2, prefix => ''new'')', target));
     alone = call(format('SELECT simhash_attach(%L, ''body'', columns => false, prefix => ''new'')', target));
-    commands = call(format('SELECT simhash_index_commands(%L, 'body')', target));
+    commands = call(format('SELECT simhash_index_commands(%L, ''body'')', target));
     detach = call(format('SELECT simhash_detach(%L)', target));
     guard = call(format('SELECT simhash_guard(%L, ''skip'')', target));
     unguard = call(format('SELECT simhash_unguard(%L)', target));
