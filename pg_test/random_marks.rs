@@ -12,7 +12,7 @@ mod tests {
     // The defaults of guards.
     const MAX_DISTANCE: i32 = 10;
     const RADII: [i32; 4] = [1, 1, 1, 1];
-    const MIN_RESEMBLANCE: f64 = 0.89;
+    const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
 
     #[derive(Clone, Debug)]
     struct ModelRow {

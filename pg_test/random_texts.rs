@@ -55,6 +55,7 @@ mod tests {
             ("numbers", json!(random.one_of(&["any", "same"]))),
             ("top", json!(1 + random.below(20))),
             ("markup", json!("html")),
+            ("ignore", json!([random.one_of(&["numbers", "urls", "accents"])])),
         ] {
             if random.below(3) == 0 {
                 options.insert(key.to_owned(), value);

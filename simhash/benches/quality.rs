@@ -33,8 +33,8 @@ use sets::{NEAR, SIMILAR, Set, read_sets};
 const SHOWN: std::ops::RangeInclusive<i32> = 1..=8;
 /// The largest distance of any search.
 const FARTHEST: i32 = 10;
-/// The least resemblance of features that confirms a pair: the default of guards and clusters.
-const CONFIRMED: f64 = 0.89;
+/// The least resemblance that confirms a pair: the default of guards and clusters.
+const CONFIRMED: f64 = simhash::fingerprint::resemblance::COPY;
 /// The options that are measured, the default first.
 const OPTIONS: [&str; 7] = [
     "{}",

@@ -19,6 +19,7 @@ class Options(unittest.TestCase):
             {"top": 3},
             {"seed": 1},
             {"markup": "html"},
+            {"ignore": ["numbers", "urls", "accents"]},
         ]:
             with self.subTest(options):
                 self.assertNotEqual(pg_simhash.simhash(TEXT, **options), default)

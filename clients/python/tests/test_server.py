@@ -57,6 +57,8 @@ def random_options(rng, text):
         options["case_fold"] = rng.random() < 0.5
     if rng.random() < 0.3:
         options["numbers"] = rng.choice(["any", "same"])
+    if rng.random() < 0.3:
+        options["ignore"] = rng.sample(["numbers", "urls", "accents"], rng.randrange(4))
     if rng.random() < 0.2:
         options["top"] = rng.choice([1, 2, 5, 2**32 - 1])
     if rng.random() < 0.3:

@@ -81,20 +81,21 @@ impl NumberSink<'_> {
 fn canonicalise(written: &str, out: &mut String) {
     let is_joiner = |c: char| JOINERS.contains(&c);
     let (whole, decimals) = match written.char_indices().rev().find(|(_, c)| is_joiner(*c)) {
-        Some((at, '.' | ',')) => (&written[..at], &written[at + 1..]),
+        Some((at, '.' | ',')) => (&written[..at], &written[at..]),
         _ => (written, ""),
     };
+    let point = decimals.chars().next();
     let (grouped, fraction) = match (group_separator(written), group_separator(whole)) {
         // 1,500 has a group, and 1.500 may have decimals.
         (Some(separator), _) if separator != '.' || written.matches('.').count() > 1 => (written, ""),
-        (_, Some(separator)) if !written.ends_with(&format!("{separator}{decimals}")) => (whole, decimals),
-        _ if !decimals.is_empty() && !whole.contains(is_joiner) => (whole, decimals),
+        (_, Some(separator)) if point.is_some_and(|point| point != separator) => (whole, decimals),
+        _ if point.is_some() && !whole.contains(is_joiner) => (whole, decimals),
         _ => return out.extend(written.chars().map(|c| if DASHES.contains(&c) { '-' } else { c })),
     };
     out.extend(grouped.chars().filter(|c| !is_joiner(*c)));
     if !fraction.is_empty() {
         out.push('.');
-        out.push_str(fraction);
+        out.push_str(&fraction[1..]);
     }
 }
 

@@ -217,7 +217,7 @@ pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<(), 
             out.push(c);
             continue;
         }
-        out.try_reserve(LONGEST_NFKC * c.len_utf8())?;
+        out.try_reserve(LONGEST_NFKC * c.len_utf8() + normal.len() - index)?;
         let separator = NFKC.normalize_to(c.encode_utf8(&mut [0; 4]), &mut out);
         let Ok(()) = separator else { unreachable!("writing to a string does not fail") };
     }

@@ -142,6 +142,7 @@ OPTIONS = {
     "case_fold": (True, False, "true", 1, None, []),
     "numbers": ("any", "same", "none", "", None, 1),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
+    "ignore": ([], ["numbers"], ["urls", "accents"], ["words"], "numbers", None, 1, [["urls"]], {"urls": True}),
     "markup": ("html", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),
     # Without the seed, which other claims about features do not know.
     "weights": (

@@ -17,25 +17,8 @@ SELECT simhash_containment('to be', 'To be, or not to be') AS excerpt,
 SELECT simhash_containment('a a a b', 'a b b', '{"weight": "tf"}') AS tf,
     simhash_containment('a b c d', 'x b c', '{"ngram": 2}') AS pairs_of_words;
 
--- The weights of the difference are what the resemblance lacks to 1, and the containment follows from those of one side.
-WITH texts (id, body) AS (
-    VALUES (1, 'one two two three'), (2, 'two three three four'), (3, 'three 天地人和 天地人'), (4, ''), (5, 'One, two!')
-), options (options) AS (
-    VALUES ('{}'::jsonb), ('{"weight": "log"}'), ('{"weight": "tf", "top": 2}'), ('{"tokens": "chars", "ngram": 2}'),
-        ('{"weights": {"two": 0.5, "three": 0}}'), ('{"numbers": "same"}')
-)
-SELECT options, count(*) AS pairs,
-    count(*) FILTER (WHERE round(of_a.sum * (1 - containment)) = round(more_a)) AS contained,
-    count(*) FILTER (WHERE round((of_a.sum + more_b) * (1 - resemblance)) = round(more_a + more_b)) AS resembling
-FROM options, texts AS a, texts AS b,
-    LATERAL (SELECT sum(1e6 * weight) FROM simhash_features(a.body, options)) AS of_a,
-    LATERAL (SELECT coalesce(sum(1e6 * weight) FILTER (WHERE side = 'a'), 0),
-        coalesce(sum(1e6 * weight) FILTER (WHERE side = 'b'), 0)
-        FROM simhash_difference(a.body, b.body, options)) AS d (more_a, more_b),
-    LATERAL (SELECT simhash_containment(a.body, b.body, options), simhash_resemblance(a.body, b.body, options))
-        AS s (containment, resemblance)
-WHERE a.id <> 4 AND b.id <> 4
-GROUP BY options ORDER BY options::text;
+-- A difference lists words alone. Containment and resemblance also have pairs of neighbouring words.
+SELECT count(*) FROM simhash_difference('a b c', 'c b a');
 
 -- A difference of long texts can be cancelled, and of a LIMIT no more rows are made.
 SELECT side, feature FROM simhash_difference(repeat('a b ', 10), (SELECT string_agg(n::text, ' ')
@@ -44,7 +27,7 @@ SELECT side, feature FROM simhash_difference(repeat('a b ', 10), (SELECT string_
 -- With the option "numbers", texts whose numbers differ do not resemble each other. No fingerprint changes.
 \set same '{"numbers": "same"}'
 SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes') AS any, simhash_resemblance('4,000 tonnes', '5,000 tonnes', :'same') AS same,
-    simhash_resemblance('4,000 tonnes', 'tonnes: 4,000!', :'same') AS equal,
+    simhash_resemblance('4,000 tonnes', '4,000: tonnes!', :'same') AS equal,
     simhash_resemblance('1 1 2', '1 2 2', :'same') AS how_often,
     simhash_resemblance('A4', 'a4 ', :'same') AS folded,
     simhash_resemblance('٣ rows', '٤ rows', :'same') AS arabic,
@@ -52,7 +35,7 @@ SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes') AS any, simhash_resem
     simhash_resemblance('17', '', :'same') AS no_word;
 SELECT simhash('4,000 tonnes', :'same') = simhash('4,000 tonnes') AS fingerprint,
     simhash_wide('4,000 tonnes', 2, :'same') = simhash_wide('4,000 tonnes') AS wide,
-    simhash_containment('4,000 tonnes', '5,000 tonnes', :'same') = 2.0 / 3 AS containment,
+    simhash_containment('4,000 tonnes', '5,000 tonnes', :'same') = 0.6 AS containment,
     (SELECT count(*) FROM simhash_features('4,000 tonnes', :'same')) AS features;
 SELECT simhash('a', '{"numbers": "any"}') = simhash('a') AS any;
 SELECT simhash('a', '{"numbers": "none"}');
@@ -60,7 +43,7 @@ SELECT simhash('a', '{"numbers": "none"}');
 SELECT simhash('a', '{"numbers": true}');
 -- The features of a text that is compared with many are remembered, with its numbers.
 SELECT body, simhash_resemblance('invoice 17 is overdue', body, :'same')
-FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('17: overdue is invoice'), ('invoice'))
+FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('Invoice: 17 is overdue'), ('invoice'))
     AS v (body);
 -- Clusters and duplicates.
 \set criterion '{"max_distance": 20, "resemblance": 0.8}'

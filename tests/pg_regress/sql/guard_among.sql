@@ -83,7 +83,7 @@ SELECT simhash_guard('pages', 'mark', mark_column => 'near', among => 'active');
 SELECT definition('pages');
 INSERT INTO pages VALUES (1, 1, true, 'a text of some words'), (2, 2, false, 'some other words of a text'),
     (2, 3, true, 'a text of some words'), (1, 4, true, 'some other words of a text'),
-    (2, 5, true, 'other words of some text, a');
+    (2, 5, true, 'Some other words, of a text!');
 SELECT id, near FROM pages ORDER BY id;
 SELECT simhash_unguard('pages');
 SELECT simhash_guard('pages', 'skip', among => 'NOT active');
