@@ -40,7 +40,7 @@ SELECT (SELECT count(*) FROM as_text) AS as_text, (SELECT count(*) FROM as_html)
 
 -- Every function reads the option.
 SELECT simhash_wide('<p>a b</p>', 2, '{"markup": "html"}') = simhash_wide('a b') AS wide,
-       simhash_resemblance('<p>a b</p>', '<i>b</i> <b>a</b>', '{"markup": "html"}') AS resemblance,
+       simhash_resemblance('<p>a b</p>', '<i>a</i> <b>b</b>', '{"markup": "html"}') AS resemblance,
        simhash('<p>a b</p>', '{"markup": "html", "tokens": "chars"}') = simhash('a b', '{"tokens": "chars"}') AS chars,
        simhash('<p>' || repeat('a b ', 9) || '</p>', '{"markup": "html", "weight": "tf"}')
            = simhash('a b', '{"weight": "tf"}') AS weighted,
