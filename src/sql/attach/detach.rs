@@ -66,28 +66,13 @@ impl Attached {
             for index in member.open().open_indexes().filter_map(|index| Index::read(&index)) {
                 if !index.is_partition
                     && prefix.maker_of(index.oid, 0)? == Maker::Attach
-                    && !found.keeps_column_of(table, member, &index)?
+                    && !is_on_inherited_block(table, member, &index)
                 {
                     found.indexes.push(index);
                 }
             }
         }
         Ok(found)
-    }
-
-    /// Whether an index is on a block column that stays.
-    fn keeps_column_of(&self, table: &Target, member: &Target, index: &Index) -> Result<bool, ErrorReport> {
-        let relation = member.open();
-        for key in &index.keys {
-            if let KeyKind::Column(attnum) = key.kind
-                && let Some(column) = Column::at(&relation, attnum)
-                && column.generation(&relation).and_then(BlockCall::read).is_some()
-                && !(loses_column(table, member, &column) && self.columns.contains(&column.name()?))
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     fn remove(&self, table: &Target) -> Result<(), ErrorReport> {
@@ -161,6 +146,19 @@ impl Attached {
 /// on it.
 fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
     column.is_local == (member.oid == table.oid)
+}
+
+/// Whether an index is on a block column that stays because of inheritance: see [`loses_column`].
+fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool {
+    let (root, relation) = (table.open(), member.open());
+    index.keys.iter().any(|key| {
+        let KeyKind::Column(attnum) = key.kind else { return false };
+        let Some(column) = Column::at(&relation, attnum) else { return false };
+        let is_block = column.generation(&relation).and_then(BlockCall::read).is_some();
+        let of_root = Column::find_raw(&root, column.raw_name());
+        let root_loses_it = of_root.is_none_or(|column| loses_column(table, table, &column));
+        is_block && !(root_loses_it && loses_column(table, member, &column))
+    })
 }
 
 /// Refuses tables with a guard, whose trigger executes this function: without indexes, it would refuse all rows.
