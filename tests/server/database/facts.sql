@@ -73,5 +73,5 @@ SELECT count(*), sum(a * b * distance)
 FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.plain) AS x (ids, fingerprints),
     extensions.simhash_pairs(ids, fingerprints);
 SELECT count(DISTINCT cluster), sum(cluster)
-FROM (SELECT extensions.simhash_cluster(id, fp) OVER (ORDER BY id) AS cluster FROM app.skipped) AS clusters;
+FROM (SELECT extensions.simhash_cluster(id, extensions.simhash(body)) OVER (ORDER BY id) AS cluster FROM app.skipped) AS clusters;
 RESET search_path;
