@@ -31,12 +31,12 @@ def main():
     for distribution in ("uniform", "text"):
         load(distribution, rows, file)
         for size in sizes:
-            psql(f"CREATE UNLOGGED TABLE {distribution}_{size} AS SELECT * FROM {distribution} WHERE id <= {size}")
-            psql(f"VACUUM ANALYZE {distribution}_{size}")
-        tables = {size: f"{distribution}_{size}" for size in sizes}
+            psql(f"CREATE UNLOGGED TABLE batch_{distribution}_{size} AS SELECT * FROM {distribution} WHERE id <= {size}")
+            psql(f"VACUUM ANALYZE batch_{distribution}_{size}")
+        tables = {size: f"batch_{distribution}_{size}" for size in sizes}
         judged += judge(distribution, tables, measure(tables.values(), runs), rows)
     judged += identical(sizes[0], runs)
-    memory(f"uniform_{rows}", rows)
+    memory(f"batch_uniform_{rows}", rows)
     print()
     if rows != FULL:
         print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")
@@ -109,11 +109,11 @@ def judge(distribution, tables, times, rows):
 
 
 def identical(rows, runs):
-    psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fp FROM uniform_{rows}")
+    psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fp FROM batch_uniform_{rows}")
     psql("VACUUM ANALYZE identical")
     distinct, same = [], []
     for _ in range(runs):
-        distinct.append(seconds(WAYS["clusters"].format(table=f"uniform_{rows}"), **MEMORY))
+        distinct.append(seconds(WAYS["clusters"].format(table=f"batch_uniform_{rows}"), **MEMORY))
         same.append(seconds(WAYS["clusters"].format(table="identical"), **MEMORY))
     found = ratio(same, distinct)
     print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s, all identical {median(same):.3f} s")
