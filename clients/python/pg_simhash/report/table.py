@@ -116,8 +116,7 @@ class Table:
         criterion = self.criterion
         resemblance = "NULL" if criterion.resemblance is None else f"{criterion.resemblance:g}"
         limits = [f"max_distance => {criterion.max_distance}", f"resemblance => {resemblance}"]
-        if _radii_default(self) is not None:
-            limits.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
+        limits.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
         if criterion.options is not None and criterion.resemblance is not None:
             limits.append(f"options => {_literal(criterion.options)}")
         if among := criterion.among or self.condition:
@@ -193,7 +192,7 @@ def find(
         fingerprint=fingerprint,
         extension=extension,
         version=version,
-        options=_options(guarded, criterion) or options,
+        options=criterion.get("options", guarded.options if guarded else None) or options,
         made_from=made_from,
         key=key,
         labels=tuple(labels) or key,
@@ -297,11 +296,6 @@ def _preview(table: Table) -> Previewed:
     return Previewed(*found)
 
 
-def _options(guarded: Criterion | None, given: dict[str, Any]) -> str | None:
-    options: str | None = given.get("options", guarded.options if guarded else None)
-    return options
-
-
 def _triggers(connection: Connection[Any], oid: int, function: str, extension: str) -> list[list[str]]:
     """The triggers of the table that call this function: the name of each, and its arguments."""
     rows = connection.execute(
@@ -373,23 +367,10 @@ def _criterion(table: Table, guarded: Criterion | None, given: dict[str, Any]) -
 
 
 def _default_radii(table: Table) -> tuple[int, ...]:
-    """The radii of a guard that is given none: they depend on its version, and on the table's layout."""
-    if not (_radii_default(table) or "").startswith("NULL"):
-        return ()
+    """The radii of a guard that is given none: they depend on the table's layout."""
     indexed = table.indexed_blocks()
     blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)
     return default_radii(blocks) if blocks else ()
-
-
-def _radii_default(table: Table) -> str | None:
-    """The default of the argument radii of simhash_guard; None if it has no such argument."""
-    found = table.connection.execute(
-        "SELECT pg_get_function_arg_default(p.oid, array_position(proargnames, 'radii'))"
-        " FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace"
-        " WHERE proname = 'simhash_guard' AND nspname = %s AND 'radii' = ANY (proargnames)",
-        [table.extension],
-    ).fetchone()
-    return found[0] if found else None
 
 
 def _literal(text: str) -> str:
