@@ -69,7 +69,7 @@ class Texts(unittest.TestCase):
             (bytearray(), "text must be str, None, or an iterable of them, not bytearray"),
             (["a", 2], r"texts\[1\] must be str or None, not int"),
             ([["a"]], r"texts\[0\] must be str or None, not list"),
-            (pa.table({"a": ["a"]}), r"texts\[0\] must be str or None, not dict"),
+            (pa.table({"a": ["a"]}), "text must be str, None, or an iterable of them, not Table"),
         ]:
             with self.subTest(wrong), self.assertRaisesRegex(TypeError, f"^{message}$"):
                 simhash(wrong)
