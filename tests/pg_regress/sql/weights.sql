@@ -24,9 +24,9 @@ SELECT simhash('w0', '{"weights": {"w0": 0}}') AS nothing_left,
     simhash('w0 w1', '{"weights": {}}') = simhash('w0 w1') AS no_weights,
     simhash('w0 w1', '{"weights": {"w0": 1, "x": 1.0}}') = simhash('w0 w1') AS weights_of_1;
 
--- Weighted resemblance: common / all = (.2 + 1) / (.2 + 1 + 1 + 1).
+-- Weighted resemblance: a pair weighs what the lighter of its words does. Common / all = (.2 + 1 + .2) / (1.4 + 4 * 1).
 SELECT simhash_resemblance('the cat sat', 'the cat lay', '{"weights": {"the": 0.2}}')::numeric(6, 5),
-    1.2 / 3.2 AS expected,
+    1.4 / 5.4 AS expected,
     simhash_resemblance('the cat', 'the', '{"weights": {"the": 0}}') AS nothing_left;
 
 \pset format unaligned
