@@ -56,7 +56,8 @@ def main():
 
 def line(made):
     """A text, on one line: LIKE finds no clue across the end of a line."""
-    return " ".join(re.sub(r"\\[nrt]", " ", made.text()).split())
+    text = re.sub(r"\\(.)", lambda escaped: " " if escaped[1] in "nrt" else escaped[0], made.text())
+    return " ".join(text.split())
 
 
 def bar(name, found, at_least=None, at_most=None):
