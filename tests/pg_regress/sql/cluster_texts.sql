@@ -1,7 +1,7 @@
 -- simhash_cluster and simhash_duplicate_of of texts: what simhash_near connects.
 CREATE TABLE docs (id text PRIMARY KEY, tenant text, body text);
--- 1 and 2 share 10 of 11 words (.91), 2 and 3 share 10 of 12 (.83), 1 and 3 share 9 of 12 (.75); 6 is row 2 in another
--- order of words; 8 has the words of 5, and 7 and 9 have none.
+-- Of words and pairs of words, 1 and 2 share 19 of 21 (.90), 2 and 3 share 19 of 23 (.83), 1 and 3 share 17 of 23 (.74);
+-- 6 is row 2 in the opposite order of words, and no copy; 8 has the words of 5, and 7 and 9 have none.
 INSERT INTO docs VALUES
     ('one', 'a', 'a b c d e f g h i j'), ('two', 'b', 'a b c d e f g h i j k'), ('three', 'a', 'b c d e f g h i j k l'),
     ('null', 'a', NULL), ('five', 'a', 'the same template, filled in differently'),

@@ -35,7 +35,7 @@ SELECT simhash_near(simhash('a text'), 14697741594938196837);
 \set VERBOSITY default
 SELECT unsigned, (CASE WHEN unsigned < 9223372036854775808 THEN unsigned ELSE unsigned - 18446744073709551616 END)::bigint AS signed
 FROM unnest(ARRAY[0, 9223372036854775807, 9223372036854775808, 14697741594938196837, 18446744073709551615]) AS unsigned;
--- Literals and integers of every kind mean bigint.
+-- Literals and integers of every kind mean bigint, unless no argument has a type: then they are texts.
 SELECT hamming(1, 2), hamming(1::smallint, '2'), hamming(1::bigint, '2'), 1 <~> 2 AS operator,
     simhash_near(7::bigint, '6'), simhash_near('7', '6'), simhash_near(7, 6), simhash_near(7::smallint, 6);
 PREPARE near AS SELECT simhash_near($1, $2);

@@ -35,7 +35,8 @@ SELECT pages('SELECT * FROM simhash_preview(''docs'', sample => 10000)') < 10000
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
 
--- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares.
+-- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares,
+-- once the session has found that row.
 CREATE TABLE copies (id integer PRIMARY KEY, f bigint, near integer, pad text DEFAULT repeat('x', 1500));
 SELECT simhash_attach('copies', 'f');
 SELECT simhash_guard('copies', 'mark', fingerprint => 'f', mark_column => 'near');
@@ -48,8 +49,9 @@ BEGIN
     ALTER TABLE copies DISABLE TRIGGER zzz_simhash_guard;
     INSERT INTO copies (id, f, near) SELECT n, 0, 0 FROM generate_series(1, 1000) AS n;
     ALTER TABLE copies ENABLE TRIGGER zzz_simhash_guard;
-    few_pages := guard_cost.pages('INSERT INTO copies VALUES (1001, 0)') < 200;
-    SELECT near INTO mark FROM copies WHERE id = 1001;
+    INSERT INTO copies VALUES (1001, 0);
+    few_pages := guard_cost.pages('INSERT INTO copies VALUES (1002, 0)') < 200;
+    SELECT near INTO mark FROM copies WHERE id = 1002;
 END
 $$;
 SELECT shared, few_pages, mark FROM generate_series(0, 3) AS shared, mark_copy(shared);

@@ -44,7 +44,7 @@ BEGIN
             TRUNCATE sized;
             INSERT INTO sized SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, size) AS n;
             ANALYZE sized;
-            PERFORM simhash_attach('sized', 'f', layout);
+            PERFORM simhash_attach('sized', 'f', blocks => layout);
             FOR criterion IN SELECT * FROM unnest(ARRAY[3, 7, 10, 12, 15, 19, 24]) AS distance,
                 (VALUES ('{}'::integer[]), (array_fill(0, ARRAY[layout])), (array_fill(1, ARRAY[layout]))) AS v (radii)
             LOOP

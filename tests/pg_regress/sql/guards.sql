@@ -67,3 +67,4 @@ SET ROLE regress_guards_reader;
 SELECT count(*) > 0 AS is_visible FROM public.simhash_guards() WHERE criterion IS NOT NULL;
 RESET ROLE;
 DROP ROLE regress_guards_reader;
+DROP SCHEMA guards CASCADE;
