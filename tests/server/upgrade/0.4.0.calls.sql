@@ -70,7 +70,7 @@ INSERT INTO docs (id, body) VALUES (2002, 'The quick brown fox jumps over the la
 
 \echo batch
 SELECT * FROM simhash_pairs(ARRAY['a', 'b', 'c'], ARRAY[0, 1, -1]);
-SELECT id, simhash_cluster(simhash) OVER (ORDER BY id) AS cluster FROM docs ORDER BY id DESC LIMIT 3;
+SELECT id, simhash_cluster(id, simhash) OVER (ORDER BY id) AS cluster FROM docs ORDER BY id DESC LIMIT 3;
 
 DROP TABLE terms, docs;
 
@@ -85,9 +85,8 @@ INSERT INTO docs VALUES (4, 'the first text');
 DROP TABLE docs;
 
 \echo clusters and duplicates
-SELECT id, simhash_cluster(simhash(body), body) OVER docs AS cluster,
-    simhash_duplicate_of(simhash(body), body) OVER docs AS duplicate_of
-FROM (VALUES (1, 'one two three'), (2, 'something else'), (3, 'Three, two: one!')) AS docs (id, body)
+SELECT id, simhash_cluster(id, body) OVER docs AS cluster, simhash_duplicate_of(id, body) OVER docs AS duplicate_of
+FROM (VALUES (1, 'one two three'), (2, 'something else'), (3, 'One, two: three!')) AS docs (id, body)
 WINDOW docs AS (ORDER BY id);
 SELECT * FROM simhash_components(ARRAY[3, 1], ARRAY[2, 3]);
 
@@ -111,6 +110,13 @@ SELECT simhash_detach('tenants');
 RESET client_min_messages;
 DROP TABLE tenants;
 
+\echo near texts
+SELECT simhash_near('one two three', 'One, two: three!') AS same, simhash_near('one two', 'three'::text, '{"radii": []}') AS other;
+\echo passages
+SELECT simhash_passages('one two three four five'), simhash_clue('two three four five') AS clue,
+    simhash_coverage('two three four six', 'one two three four five') AS coverage;
+-- A clue from a subquery is not inlined, so that the call is counted.
+SELECT simhash_contains('one two three four five', (SELECT 'two three four five six seven eight'), .4);
 \echo near by radii
 SELECT simhash_near(0, 7, 10, '{0,0,0,0}') AS equal_blocks, simhash_near(-1, 0, 64, '{1,1,1,1}') AS none;
 \echo searches by radii
@@ -118,9 +124,6 @@ CREATE TEMP TABLE fingerprints (f bigint);
 SELECT blocks, probes, within, radii, found FROM simhash_skew('fingerprints', 'f', NULL);
 \echo fingerprints in digits
 SELECT simhash_from_hex('ffFF000000000000') AS digits, simhash_from_hex('f') AS one, simhash_from_hex('no') AS none;
-\echo clusters and duplicates by radii
-SELECT id, simhash_cluster(fp, 'a', radii => '{0,0,0,0}') OVER docs AS cluster, simhash_duplicate_of(fp, 'a') OVER docs AS duplicate_of
-FROM (VALUES (1, 0), (2, x'0001000100010001'::bigint), (3, 1)) AS docs (id, fp) WINDOW docs AS (ORDER BY id) ORDER BY id;
 \echo what texts have in common, and what not
 SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes', '{"numbers": "same"}') AS resemblance,
     simhash_containment('tonnes', '5,000 tonnes') AS containment;
