@@ -395,7 +395,7 @@ class TestGuard(Laboratory):
 
 OPERATIONS = [
     SimhashExtension(),
-    Attach("Text", "body", field="fingerprint", options={"ngram": 2}, scope=["tenant"], columns=False),
+    Attach("Text", "body", field="fingerprint", options={"ngram": 2}, scope=["tenant"]),
     Detach("Text", "body", prefix="other"),
     IndexConcurrently("Text", "body", blocks=2),
     Guard("Text", "mark", mark_field="near", resemblance=None),
