@@ -388,6 +388,13 @@ class TestGuard(Laboratory):
             self.backwards(step)
         self.assertEqual(self.triggers(), before)
 
+    def test_only_fingerprint(self):
+        """The only fingerprint of a table need not be named."""
+        self.forwards(Guard("Text"))
+        self.insert(TEXT)
+        with self.assertRaises(IntegrityError):
+            self.insert(NEAR)
+
     def test_wrong_action(self):
         with self.assertRaisesMessage(DatabaseError, "drop"):
             self.forwards(Guard("Text", "drop", fingerprint="fingerprint"))
@@ -435,9 +442,7 @@ class AllOperations(Laboratory):
                 ("+ Creates extension pg_simhash", "create_extension_pg_simhash"),
                 ("+ Attach fingerprints of body to model Text", "text_attach_fingerprint"),
                 ("- Detach fingerprints of body from model Text", "text_detach_other"),
-                ("+ Attach fingerprints of body to model Text while it is in use", "text_attach_fingerprint_online"),
-                ("- Detach fingerprints of body from model Text while it is in use", "text_detach_other_online"),
-                ("+ Concurrently index 2 blocks of fingerprint of model Text", "text_fingerprint_2_blocks"),
+                ("+ Concurrently index 2 blocks of body of model Text", "text_body_2_blocks"),
                 ("+ Guard model Text (mark)", "text_guard"),
                 ("- Remove the guard of model Text", "text_unguard"),
             ],
