@@ -67,13 +67,13 @@ pub fn features(text: &str, options: &Options) -> Result<FeatureList, Error> {
     Fingerprinter::default().features(text, options, &|| ())
 }
 
-/// The Jaccard resemblance of two texts, 0 to 1: the share of their features that they have in common. None if one of
-/// them has no feature. See [`crate::fingerprint::resemblance::resemblance`].
+/// The Jaccard resemblance of two texts, 0 to 1: the share of their features, and of pairs of neighbouring features, that
+/// they have in common. None if one of them has no feature. See [`crate::fingerprint::resemblance::resemblance`].
 ///
 /// ```
 /// let options = simhash::Options::default();
-/// let resemblance = simhash::resemblance("red green blue", "blue, green, black", &options)?;
-/// assert_eq!(resemblance, Some(0.5));
+/// let resemblance = simhash::resemblance("red green", "Red, green, blue", &options)?;
+/// assert_eq!(resemblance, Some(0.6));
 /// # Ok::<(), simhash::Error>(())
 /// ```
 ///
@@ -84,7 +84,7 @@ pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, E
     crate::fingerprint::resemblance::resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
 }
 
-/// The share of the features of `a` that `b` has too, 0 to 1. None if `a` has no feature. See
+/// The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1. None if `a` has no feature. See
 /// [`crate::fingerprint::difference::containment`].
 ///
 /// ```
