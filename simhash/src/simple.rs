@@ -67,7 +67,7 @@ pub fn features(text: &str, options: &Options) -> Result<FeatureList, Error> {
     Fingerprinter::default().features(text, options, &|| ())
 }
 
-/// The Jaccard resemblance of two texts, 0 to 1: the share of their features, and of pairs of neighbouring features, that
+/// The Jaccard resemblance of two texts, 0 to 1: the share of their features, and of pairs of neighbouring ones, that
 /// they have in common. None if one of them has no feature. See [`crate::fingerprint::resemblance::resemblance`].
 ///
 /// ```
@@ -84,8 +84,8 @@ pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, E
     crate::fingerprint::resemblance::resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
 }
 
-/// The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1. None if `a` has no feature. See
-/// [`crate::fingerprint::difference::containment`].
+/// The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1. None if `a`
+/// has no feature. See [`crate::fingerprint::difference::containment`].
 ///
 /// ```
 /// let options = simhash::Options::default();

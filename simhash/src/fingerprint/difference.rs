@@ -10,7 +10,7 @@ use crate::ticking::ticking;
 /// for each text, in the order of [`Fingerprinter::features`]. If all weights are 1, these are the features that only
 /// one of the texts has.
 ///
-/// The lists have no pairs of neighbouring features, which [`resemblance`](super::resemblance::resemblance) compares too:
+/// The lists have no pairs of neighbouring features, which a [`resemblance`](super::resemblance::resemblance) has too:
 /// the difference of two texts with the same words in another order is empty. The option `numbers` has no effect.
 pub fn difference(
     fingerprinter: &mut Fingerprinter,

@@ -11,7 +11,8 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 /// Features that are compared between two checks whether the rest can still matter.
 const FEATURES_BETWEEN_CHECKS: usize = 64;
 
-/// The features and pairs of neighbouring features of a text that has some. 8 bytes a feature, or 16 if the options weigh features.
+/// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the
+/// options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
     /// A hash of the features, their weights, and the numbers that the options compare. The first field, because it

@@ -118,7 +118,7 @@ impl Options {
         Self { numbers: other.numbers, ..self.clone() } == *other
     }
 
-    /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have the order in them,
+    /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have order in them,
     /// and the option `top` has ranked features alone.
     pub(super) fn has_pairs(&self) -> bool {
         self.tokens != Tokens::Chars && self.top.is_none()

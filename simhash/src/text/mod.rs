@@ -1,7 +1,7 @@
 //! From text to shingles: [`markup`] removes the markup if there is some, [`normalise`] normalises the text, [`ignore`]
 //! removes what the options ask for, [`tokens`] cuts it into tokens by the [`classes`] of its characters, a
-//! [`dictionary`] finds the words of scripts without spaces if the options ask for it, and [`shingle`] joins neighbouring
-//! tokens.
+//! [`dictionary`] finds the words of scripts without spaces if the options ask for it, and [`shingle`] joins
+//! neighbouring tokens.
 
 pub mod classes;
 pub mod dictionary;

@@ -187,7 +187,7 @@ impl fmt::Write for Counting<'_> {
 }
 
 impl Counting<'_> {
-    /// Whether the character is a mark of a Greek letter, or the dot of an i: the small letter of U+0130 is i with a dot.
+    /// Whether the character is a mark of a Greek letter, or the dot of an i: U+0130 folds to i and a dot.
     fn is_left_out_by_capitals(&mut self, c: char) -> bool {
         if self.is_after_greek && is_greek_mark(c) {
             return true;
