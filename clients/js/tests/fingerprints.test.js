@@ -57,11 +57,11 @@ test('features', () => {
 })
 
 test('resemblance', () => {
-  assert.equal(resemblance('red green blue', 'blue, green, black'), 0.5)
+  assert.equal(resemblance('red green blue', 'blue, green, black'), 0.25)
   assert.equal(resemblance('a b', 'A B', { case_fold: false }), 0)
-  assert.equal(resemblance('4,000 tonnes', '5,000 tonnes'), 0.5)
+  assert.equal(resemblance('4,000 tonnes', '5,000 tonnes'), 3 / 7)
   assert.equal(resemblance('4,000 tonnes', '5,000 tonnes', { numbers: 'same' }), 0)
-  assert.equal(resemblance('4,000 tonnes', 'tonnes: 4,000', { numbers: 'same' }), 1)
+  assert.equal(resemblance('4,000 tonnes', '4,000: tonnes!', { numbers: 'same' }), 1)
 })
 
 test('contains', () => {
@@ -76,7 +76,7 @@ test('contains', () => {
 
 test('containment', () => {
   assert.equal(containment('to be', 'To be, or not to be'), 1)
-  assert.equal(containment('To be, or not to be', 'to be'), 0.5)
+  assert.equal(containment('To be, or not to be', 'to be'), 3 / 8)
 })
 
 test('difference', () => {

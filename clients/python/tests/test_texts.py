@@ -153,13 +153,13 @@ class Features(unittest.TestCase):
 
 class Resemblance(unittest.TestCase):
     def test_share_of_common_features(self):
-        self.assertEqual(resemblance("a b c", "b c d"), 0.5)
-        self.assertEqual(resemblance("a a b", "a b b", weight="tf"), 0.5)
+        self.assertEqual(resemblance("a b c", "b c d"), 3 / 7)
+        self.assertEqual(resemblance("a a b", "a b b", weight="tf"), 3 / 7)
         self.assertEqual(resemblance("Same", "same"), 1.0)
         self.assertEqual(resemblance("Same", "same", case_fold=False), 0.0)
-        self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 0.5)
+        self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 3 / 7)
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
-        self.assertEqual(resemblance("4,000 tonnes", "tonnes: 4,000", numbers="same"), 1.0)
+        self.assertEqual(resemblance("4,000 tonnes", "4,000: tonnes!", numbers="same"), 1.0)
 
     def test_contains(self):
         text = "The quick brown fox jumps over the lazy dog"
@@ -175,9 +175,9 @@ class Resemblance(unittest.TestCase):
 
     def test_containment_of_first_text(self):
         self.assertEqual(containment("to be", "To be, or not to be"), 1.0)
-        self.assertEqual(containment("To be, or not to be", "to be"), 0.5)
-        self.assertEqual(containment("a a b", "a b b", weight="tf"), 2 / 3)
-        self.assertEqual(containment("4,000 tonnes", "4 tonnes", numbers="same"), 2 / 3)
+        self.assertEqual(containment("To be, or not to be", "to be"), 3 / 8)
+        self.assertEqual(containment("a a b", "a b b", weight="tf"), 3 / 5)
+        self.assertEqual(containment("4,000 tonnes", "4 tonnes", numbers="same"), 2 / 5)
 
     def test_difference_of_one_text(self):
         found = difference("Forty thousand tonnes in May", "forty thousand barrels in June, in May")
