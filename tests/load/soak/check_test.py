@@ -47,7 +47,7 @@ class Proof(unittest.TestCase):
 
     def test_duplicates(self):
         self.write(3, 1)
-        self.expect([(1, 0), (3, 1)], "are at distance 3, and their resemblance is 0.800")
+        self.expect([(1, 0), (3, 1)], "are at distance 3, and their resemblance is 0.778")
 
     def test_inactive(self):
         self.write(3, 1, active=False)
@@ -110,10 +110,10 @@ class Proof(unittest.TestCase):
         self.expect([(1, 0)], "without a reason")
 
     def test_named(self):
-        self.refuse(3, 1, (1, 3, "0.800"))
+        self.refuse(3, 1, (1, 3, "0.778"))
         self.expect([(1, 0)])
-        self.refuse(4, 1, (1, 2, "0.800"))
-        self.refuse(5, 1, (7, 3, "0.800"))
+        self.refuse(4, 1, (1, 2, "0.778"))
+        self.refuse(5, 1, (7, 3, "0.778"))
         self.refuse(6, 1, (1, 3, "0.900"))
         self.refuse(7, 3, (1, 1, "0.250"))
         self.expect([(1, 0)], *["which is not so"] * 4)
