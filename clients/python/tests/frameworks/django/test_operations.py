@@ -193,12 +193,12 @@ class TestAttach(Laboratory):
         self.assertQuiet()
 
     def test_arguments(self):
-        operation = Attach(
-            "text", "body", field="fingerprint", prefix="Finger print", blocks=2, options={"ngram": 2}
-        )
+        operation = Attach("text", "body", field="fingerprint", prefix="Finger print", blocks=2, options={"ngram": 2})
         done = self.forwards(operation)
         self.assertEqual(self.columns(), ["Finger print", "Finger print_block0", "Finger print_block1"])
-        self.assertEqual(self.indexes(), [f'btree ("Finger print_block{block}") INCLUDE ("Finger print")' for block in range(2)])
+        self.assertEqual(
+            self.indexes(), [f'btree ("Finger print_block{block}") INCLUDE ("Finger print")' for block in range(2)]
+        )
         self.assertQuiet(("fingerprint", generated({"ngram": 2}, db_column="Finger print")))
         (text,) = self.insert(TEXT)
         found = self.model.objects.annotate(
@@ -246,7 +246,9 @@ class TestIndexConcurrently(Laboratory):
     def definitions(self, blocks, scope=""):
         fingerprint = 'simhash("The body")'
         layout = "" if blocks == 4 else f", {blocks}"
-        return [f"btree ({scope}simhash_block({fingerprint}, {block}{layout}), {fingerprint})" for block in range(blocks)]
+        return [
+            f"btree ({scope}simhash_block({fingerprint}, {block}{layout}), {fingerprint})" for block in range(blocks)
+        ]
 
     def test_layouts(self):
         """Each prefix has its own indexes, and nothing else is added."""
@@ -464,4 +466,3 @@ class Squashing(Laboratory):
             self.assertEqual(self.optimize(*unlike), unlike)
             elsewhere = [do("Text", "body"), undo("Other", "body")]
             self.assertEqual(self.optimize(*elsewhere), elsewhere)
-

@@ -177,9 +177,7 @@ class BuildIndexes(OperationsTest):
                 self.assertEqual(self.catalog(), self.before)
 
     def test_defaults(self):
-        self.check(
-            lambda op: op.simhash_build_indexes("notes", "body"), lambda op: op.simhash_detach("notes"), 4
-        )
+        self.check(lambda op: op.simhash_build_indexes("notes", "body"), lambda op: op.simhash_detach("notes"), 4)
 
     def test_arguments(self):
         self.check(
@@ -277,7 +275,6 @@ class Guard(OperationsTest):
             """ among => 'near IS NULL')""",
             lambda op: op.simhash_guard("notes", fingerprint="fp", options={"numbers": "same"}, among="near IS NULL"),
         )
-
 
 
 class Script(OperationsTest):
