@@ -69,7 +69,8 @@ class Options(unittest.TestCase):
         self.assertEqual(
             str(raised.exception),
             'unknown simhash option "n_gram". '
-            'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "numbers".',
+            'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", '
+            '"numbers".',
         )
 
     def test_values_without_json(self):

@@ -56,8 +56,8 @@ class Attach(AddsField, GeneratedColumns):
         )
 
     In both cases makemigrations finds no change. ``columns=False`` adds nothing to the table and makes indexes on
-    expressions alone: a query has ``SimHash("body")`` in place of the field. ``scope`` names fields: the indexes then serve searches within one value of these, such as a tenant.
-    Backwards, it detaches the table.
+    expressions alone: a query has ``SimHash("body")`` in place of the field. ``scope`` names fields: the indexes then
+    serve searches within one value of these, such as a tenant. Backwards, it detaches the table.
     """
 
     def describe(self) -> str:

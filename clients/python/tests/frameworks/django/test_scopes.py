@@ -3,7 +3,7 @@
 from django.db import IntegrityError, migrations
 from django.db.models import Value
 from test_operations import Laboratory, generated
-from texts import NEAR, OTHER, TEXT
+from texts import NEAR, TEXT
 
 from pg_simhash.django import Attach, Guard, SimHash, simhash_indexes
 
