@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable, Composed, Identifier
@@ -27,13 +27,6 @@ class ReportError(Exception):
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
         self.hint = hint
-
-
-class Previewed(NamedTuple):
-    """What simhash_preview finds."""
-
-    duplicates: int
-    rows: int
 
 
 @dataclass(frozen=True)
@@ -65,8 +58,6 @@ class Table:
     condition: str | None
     """The condition of the guard, if the user gives no other. It is not in the criterion: who may create triggers has
     written it, so the user of the command must not run it."""
-    previewed: Previewed | None
-    """What the guard would find with its condition; None if it has none, or if the user is not the table's owner."""
 
     def function(self, name: str) -> Composable:
         return Identifier(self.extension, name)
@@ -144,13 +135,13 @@ def find(
     """Reads the catalogue. ``criterion`` has those of the limits that the user gives, by their names."""
     extension, version = _extension(connection)
     found = connection.execute(
-        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), pg_has_role(relowner, 'USAGE'), n.nspname,"
+        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), n.nspname,"
         " c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
         [name],
     ).fetchone()
     if found is None:
         raise ReportError(f'relation "{name}" does not exist', "Name the table as in SQL, with its schema if needed.")
-    oid, shown, is_table, is_own, *qualified = found
+    oid, shown, is_table, *qualified = found
     if not is_table:
         # A view calls functions of its owner with the rights of whoever reads it.
         raise ReportError(f"{shown} is not a table", "Name the table itself.")
@@ -202,10 +193,8 @@ def find(
         criterion=guarded or Criterion(DISTANCE, RESEMBLANCE),
         limits_from="given" if criterion else "guard" if guarded else "default",
         condition=condition,
-        previewed=None,
     )
-    table = replace(table, criterion=_criterion(table, guarded, criterion))
-    return replace(table, previewed=_preview(table)) if condition is not None and is_own else table
+    return replace(table, criterion=_criterion(table, guarded, criterion))
 
 
 @dataclass(frozen=True)
@@ -279,44 +268,6 @@ def _guard(
     for _, criterion, scope, among, _ in guards:
         return Criterion.of_guard(criterion), tuple(scope), among
     return None, (), None
-
-
-def _preview(table: Table) -> Previewed:
-    """What simhash_preview finds, which evaluates the condition of the guard as the table's owner."""
-    query = SQL(
-        "SELECT coalesce(sum(rows) FILTER (WHERE duplicate), 0)::bigint, coalesce(sum(rows), 0)::bigint"
-        " FROM {}(%s::regclass, %s::integer, %s::double precision, %s::text[], %s::name, 5000, %s::integer[],"
-        " %s::jsonb, %s::text)"
-    ).format(table.function("simhash_preview"))
-    criterion = table.criterion
-    given: list[Any] = [table.oid, criterion.max_distance, criterion.resemblance, list(table.scope), table.fingerprint]
-    given += [list(criterion.radii), criterion.options, table.condition]
-    found = table.connection.execute(query, given).fetchone()
-    assert found is not None
-    return Previewed(*found)
-
-
-def _triggers(connection: Connection[Any], oid: int, function: str, extension: str) -> list[list[str]]:
-    """The triggers of the table that call this function: the name of each, and its arguments."""
-    rows = connection.execute(
-        "SELECT tgname, tgargs FROM pg_trigger JOIN pg_proc AS p ON p.oid = tgfoid"
-        " JOIN pg_namespace AS n ON n.oid = pronamespace"
-        " WHERE tgrelid = %s AND proname = %s AND nspname = %s AND tgenabled <> 'D' ORDER BY tgname",
-        [oid, function, extension],
-    )
-    return [[name, *_decoded(connection, args.split(b"\0")[:-1])] for name, args in rows]
-
-
-def _decoded(connection: Connection[Any], texts: list[bytes]) -> list[str]:
-    """Texts in the server's encoding."""
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding in ("UTF8", "SQL_ASCII"):
-        return [text.decode(errors="replace") for text in texts]
-    rows = connection.execute(
-        "SELECT convert_from(text, %s) FROM unnest(%s::bytea[]) WITH ORDINALITY AS t (text, n) ORDER BY n",
-        [encoding, texts],
-    )
-    return [text for (text,) in rows]
 
 
 def _key(connection: Connection[Any], oid: int) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ class Counts(WithDatabase):
         self.assertEqual(re.findall("<mark>(.*?)</mark>", page), ["Marked", "noon t", "nine t"])
 
     def test_among(self):
-        """Only earlier rows count for which a given condition holds; that of the guard is the server's to evaluate."""
+        """Only earlier rows count for which a given condition holds; that of the guard is shown, and not evaluated."""
         self.table(
             "windowed",
             variants(seeded(), 200, 14) + ["late news"] * 3,
@@ -118,17 +118,13 @@ class Counts(WithDatabase):
         with psycopg.connect() as connection:
             found = table.find(connection, "report.windowed", "body", "simhash", None, [], {})
         self.assertIn("note = 'it''s new'::text", found.condition)
-        (duplicates,) = self.sql(
-            "SELECT sum(rows) FROM simhash_preview('windowed', among => %s) WHERE duplicate", found.condition
-        ).fetchone()
-        self.assertEqual((found.previewed.duplicates, found.criterion.among), (duplicates, None))
+        self.assertIsNone(found.criterion.among)
         page = self.report("report.windowed")
         self.assertIn("The guard counts only those earlier rows for which <code>", page)
-        self.assertIn(f"{100 * duplicates / everything.rows:.1f} % of\n{everything.rows} rows are duplicates", page)
         self.assertIn(f"are duplicates of an earlier row: {everything.count(Kind.DUPLICATE):,}", page)
         self.assertIn("among =&gt; &#39;", page)
         given = self.check("windowed", among="note = 'it''s new' AND id % 5 <> 0 -- ok")
-        self.assertEqual(given.count(Kind.DUPLICATE), duplicates)
+        self.assertLess(given.count(Kind.DUPLICATE), everything.count(Kind.DUPLICATE))
         page = self.report("report.windowed", "--among", "none")
         self.assertNotIn("earlier rows for which", page)
         self.assertIn("late news", self.report("report.windowed", "--among", "note = 'draft' -- or not"))
