@@ -1,6 +1,5 @@
 //! Conversion of texts and names between the server's encoding and UTF-8.
 
-use std::borrow::Cow;
 use std::ffi::{CStr, CString, NulError, c_char};
 use std::slice;
 use std::str;
@@ -164,15 +163,26 @@ impl CommandIdentity {
     }
 }
 
+/// A text in UTF-8, for the algorithm. This is no string, so that it does not become part of a command by mistake: in a
+/// SQL_ASCII database it may have the characters that stand for bytes of the server ([`super::server_text`]).
+#[derive(Clone, Copy)]
+pub struct Decoded<'a>(&'a str);
+
+impl<'a> Decoded<'a> {
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
 /// Decodes a text to UTF-8, whatever the server's encoding; an error if it is invalid.
 ///
 /// A UTF-8 server's text is checked too. This takes little time compared with a fingerprint, and invalid bytes that
 /// other code has stored would cause undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read
 /// as UTF-8.
 #[inline]
-pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
+pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>, ErrorReport> {
     if is_utf8_server() || text.is_ascii() {
-        return check(text).map(Cow::Borrowed);
+        return check(text).map(Decoded);
     }
     let Ok(length) = i32::try_from(text.len()) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
@@ -183,7 +193,7 @@ pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
         let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), length, pg_sys::pg_enc::PG_UTF8 as i32);
         if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
     };
-    check(converted).map(Cow::Borrowed)
+    check(converted).map(Decoded)
 }
 
 /// Whether the server's texts are in UTF-8, or are read as UTF-8.
@@ -220,10 +230,10 @@ fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
 
 /// Decodes a text to UTF-8 and copies it. The text may be large, so running out of memory is an error.
 fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
-    let decoded = decode(text)?;
+    let decoded = decode(text)?.as_str();
     let mut copy = String::new();
     copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;
-    copy.push_str(&decoded);
+    copy.push_str(decoded);
     Ok(copy)
 }
 

@@ -84,8 +84,8 @@ fn with_text<T: 'static>(
     f: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
 ) -> Result<Option<T>, ErrorReport> {
     let read = |text: &[u8]| {
-        let text = decode(text)?;
-        with_fingerprinter(|fingerprinter| f(fingerprinter, &text)).map_err(algorithm_error)
+        let text = decode(text)?.as_str();
+        with_fingerprinter(|fingerprinter| f(fingerprinter, text)).map_err(algorithm_error)
     };
     // SAFETY: the result is not in the context, in which nothing is used any more.
     unsafe {

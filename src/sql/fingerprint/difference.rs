@@ -22,8 +22,8 @@ fn simhash_difference(
     ErrorReport,
 > {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    let (a, b) = (decode(a)?, decode(b)?);
-    let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, &a, &b, &options, &tick))
+    let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
+    let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, a, b, &options, &tick))
         .map_err(algorithm_error)?;
     // As in simhash_features, a feature becomes a `text` only when its row is fetched.
     Ok(TableIterator::new(["a", "b"].into_iter().zip(lists).flat_map(|(side, list)| {
@@ -39,6 +39,6 @@ fn simhash_difference(
 #[pg_extern(sql = false)]
 fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>, ErrorReport> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    let (a, b) = (decode(a)?, decode(b)?);
-    with_fingerprinter(|fingerprinter| containment(fingerprinter, &a, &b, &options, &tick)).map_err(algorithm_error)
+    let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
+    with_fingerprinter(|fingerprinter| containment(fingerprinter, a, b, &options, &tick)).map_err(algorithm_error)
 }

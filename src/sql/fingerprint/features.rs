@@ -20,8 +20,8 @@ fn simhash_features(
     ErrorReport,
 > {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    let content = decode(content)?;
-    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))
+    let content = decode(content)?.as_str();
+    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &tick))
         .map_err(algorithm_error)?;
     let one = features.one() as f64;
     // Each feature becomes a `text` only when its row is fetched, in that row's memory.

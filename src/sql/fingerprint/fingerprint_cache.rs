@@ -55,9 +55,9 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         cache.last = None;
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
-        let text = decode(content.detoast())?;
+        let text = decode(content.detoast())?.as_str();
         let fingerprint = cache
-            .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))
+            .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(text, options, &tick))
             .map_err(algorithm_error)?;
         if cache.text.remember(identity, MAX_CACHED_TEXT_BYTES) {
             cache.last = Some(LastFingerprint { options: options.clone(), fingerprint });

@@ -102,11 +102,11 @@ fn parse<T>(
     unreadable: PgSqlErrorCode,
     from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
 ) -> Result<T, ErrorReport> {
-    let json = decode(json)?;
-    from_json(&json).map_err(|invalid| {
+    let json = decode(json)?.as_str();
+    from_json(json).map_err(|invalid| {
         let is_unreadable = matches!(invalid, InvalidOptions::Unreadable(_));
         let error = invalid_options(invalid, unreadable);
-        if is_unreadable && is_array_of_numbers(&json) {
+        if is_unreadable && is_array_of_numbers(json) {
             return error.set_hint(
                 "For features and their weights, cast both arguments: simhash($1::text[], $2::double precision[]).",
             );

@@ -33,8 +33,8 @@ struct LastClue {
 #[pg_extern(sql = false)]
 fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>, ErrorReport> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    let content = decode(content)?;
-    with_fingerprinter(|fingerprinter| passages(fingerprinter, &content, &options, &tick))
+    let content = decode(content)?.as_str();
+    with_fingerprinter(|fingerprinter| passages(fingerprinter, content, &options, &tick))
         .map(to_bigints)
         .map_err(algorithm_error)
 }
@@ -52,9 +52,8 @@ fn simhash_coverage(
     options: RawJsonb<'_>,
 ) -> Result<Option<f64>, ErrorReport> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    let (clue, content) = (decode(clue)?, decode(content)?);
-    with_fingerprinter(|fingerprinter| coverage(fingerprinter, &clue, &content, &options, &tick))
-        .map_err(algorithm_error)
+    let (clue, content) = (decode(clue)?.as_str(), decode(content)?.as_str());
+    with_fingerprinter(|fingerprinter| coverage(fingerprinter, clue, content, &options, &tick)).map_err(algorithm_error)
 }
 
 impl LastClue {
@@ -69,8 +68,8 @@ impl LastClue {
             return Ok(runs.clone());
         }
         self.runs = None;
-        let text = decode(content.detoast())?;
-        let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, &text, &options, &tick));
+        let text = decode(content.detoast())?.as_str();
+        let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, &options, &tick));
         let clue = clue.map_err(algorithm_error)?;
         let is_certain = check(&clue, self.noticed == statement)?;
         let runs = to_bigints(clue.runs);

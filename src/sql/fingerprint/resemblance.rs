@@ -134,14 +134,14 @@ impl KnownText {
             unknown => {
                 #[cfg(feature = "pg_test")]
                 PREPARED.set(PREPARED.get() + 1);
-                let text = decode(text.detoast())?;
+                let text = decode(text.detoast())?.as_str();
                 let options = &self.options;
-                let read = with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, &text, options, &tick));
+                let read = with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, options, &tick));
                 unknown.insert(read.map_err(algorithm_error)?)
             }
         };
-        let other = decode(other.detoast())?;
-        with_fingerprinter(|fingerprinter| features.resemblance_from(least, fingerprinter, &other, &tick))
+        let other = decode(other.detoast())?.as_str();
+        with_fingerprinter(|fingerprinter| features.resemblance_from(least, fingerprinter, other, &tick))
             .map_err(algorithm_error)
     }
 }

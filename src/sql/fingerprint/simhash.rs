@@ -78,7 +78,7 @@ fn simhash_format() -> i32 {
 
 /// The hash of a feature that the caller passes.
 pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
-    Ok(hash(decode(feature)?.as_bytes()))
+    Ok(hash(decode(feature)?.as_str().as_bytes()))
 }
 
 /// A weight that the caller passes, in the units of a tally; an error if it is out of range.

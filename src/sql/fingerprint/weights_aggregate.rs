@@ -95,7 +95,7 @@ fn add(
             .set_hint("Only the text may differ. Use GROUP BY to learn weights for each group."));
     }
     if let Some(content) = content {
-        known.sample.add(&decode(content)?).map_err(algorithm_error)?;
+        known.sample.add(decode(content)?.as_str()).map_err(algorithm_error)?;
     }
     Ok(state)
 }

@@ -30,12 +30,12 @@ fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Resu
             .set_detail(format!("A wide fingerprint has 1 to {} words of 64 bits.", WORD_COUNTS.end())));
     }
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    let content = decode(content)?;
+    let content = decode(content)?.as_str();
     LAST_OPTIONS.with_borrow_mut(|last| {
         if last.len() != words as usize || last[0] != options {
             *last = options.of_words(words as u64).map_err(algorithm_error)?;
         }
-        let fingerprints = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(&content, last, &tick))
+        let fingerprints = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, last, &tick))
             .map_err(algorithm_error)?;
         Ok((!fingerprints.is_empty()).then(|| fingerprints.into_iter().map(to_bigint).collect()))
     })

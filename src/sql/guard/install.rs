@@ -64,7 +64,7 @@ fn simhash_guard(
     let mut guard = AskedGuard {
         function: call.function(),
         schema: ExtensionSchema::running(call)?,
-        action: Action::named(&decode(required(action, "action")?)?)?,
+        action: Action::named(decode(required(action, "action")?)?.as_str())?,
         criterion,
         scope: names(&scope, "scope")?,
         // SAFETY: a `name` argument is NUL-terminated.

@@ -116,7 +116,7 @@ unsafe fn with_text<T>(
     let decoded = |text| {
         // SAFETY: the caller passes an expression with such a value.
         let text = unsafe { TextArgument::new(text) };
-        f(&decode(text.detoast())?).map(Some)
+        f(decode(text.detoast())?.as_str()).map(Some)
     };
     // SAFETY: the caller passes a row of the expression's table.
     unsafe { expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
