@@ -5,8 +5,8 @@
 //! private-use character for each non-ASCII byte. It may also contain other characters, which do not come from the
 //! server.
 //!
-//! A text that is decoded to UTF-8 is of another type, [`super::text::Decoded`]. In SQL_ASCII it may have these characters
-//! too, so it never becomes part of a command: what a command quotes is read by [`super::text::from_bytes`].
+//! A text that is decoded to UTF-8 is of another type, [`super::text::Decoded`]. In SQL_ASCII it may have these
+//! characters too, so it never becomes part of a command: what a command quotes is read by [`super::text::from_bytes`].
 
 use std::borrow::Cow;
 use std::ffi::CStr;

@@ -635,7 +635,7 @@ WORDS_IN_A_RUN, LETTERS_IN_A_RUN, RUNS_IN_A_WINDOW = 4, 6, 8
 WORDS_COVERED, LETTERS_COVERED = 3, 5
 
 
-def runs_of(tokens, words, letters):
+def passage_runs(tokens, words, letters):
     """(start, end, hash) of the runs of a text: one starts at each token, if enough tokens follow."""
     hashes = [xxhash.xxh3_64_intdigest(token.encode()).to_bytes(8, "little") for _, token, _ in tokens]
     runs = []
@@ -649,17 +649,19 @@ def runs_of(tokens, words, letters):
 
 
 def passages_of(text, options):
-    hashes = [hash for _, _, hash in runs_of(tokens_of(text, options), WORDS_IN_A_RUN, LETTERS_IN_A_RUN)]
+    tokens = tokenize(text_that_counts(text, options))
+    hashes = [hash for _, _, hash in passage_runs(tokens, WORDS_IN_A_RUN, LETTERS_IN_A_RUN)]
     windows = [hashes[start:start + RUNS_IN_A_WINDOW] for start in range(max(1, len(hashes) - RUNS_IN_A_WINDOW + 1))]
     return sorted({signed(min(window), 64) for window in windows if window})
 
 
 def coverage_of(clue, text, options):
-    clue, text = tokens_of(clue, options), tokens_of(text, options)
+    clue, text = tokenize(text_that_counts(clue, options)), tokenize(text_that_counts(text, options))
     if not clue:
         return None
-    in_text = {hash for _, _, hash in runs_of(text, min(WORDS_COVERED, len(clue)), min(LETTERS_COVERED, len(clue)))}
-    runs = runs_of(clue, WORDS_COVERED, LETTERS_COVERED)
+    words, letters = min(WORDS_COVERED, len(clue)), min(LETTERS_COVERED, len(clue))
+    in_text = {hash for _, _, hash in passage_runs(text, words, letters)}
+    runs = passage_runs(clue, WORDS_COVERED, LETTERS_COVERED)
     covered = {place for start, end, hash in runs if hash in in_text for place in range(start, end)}
     return len(covered) / len({place for start, end, _ in runs for place in range(start, end)})
 
