@@ -156,5 +156,5 @@ test('no probes at a negative distance, nor in a block that need not be looked a
 })
 
 test('the format', () => {
-  assert.equal(format(), 1)
+  assert.equal(format(), 2)
 })

@@ -16,6 +16,7 @@ COLUMNS = {
     "double precision[]": ("f8a",),
     "bigint[]": ("i8a",),
     "anyarray": ("ta", "f8a", "i8a"),
+    "anyelement": ("t", "i", "i8", "f8", "b", "n", "ta", "v", "r"),
     "tsvector": ("v",),
     "regclass": ("r",),
     "bytea": ('"by"',),
@@ -69,7 +70,7 @@ class Calls:
 
     def prepared(self, function):
         """A statement that is planned without its arguments, or planned anew for each of them."""
-        types = [t if t != "anyarray" else "integer[]" for t in function.types]
+        types = [{"anyarray": "integer[]", "anyelement": "text"}.get(type, type) for type in function.types]
         call = function.call([f"${n}" for n in range(1, len(types) + 1)])
         over = " OVER ()" if function.kind == "w" else ""
         mode = self.rng.choice(("auto", "force_generic_plan", "force_custom_plan"))

@@ -37,6 +37,7 @@ ARGUMENTS = {
     "bigint[]": "ARRAY[n, 2, n]::bigint[]",
     "integer[]": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{1,0,1,1}}' END)::integer[]",
     "anyarray": "ARRAY['a', 'b', n::text]",
+    "anyelement": "n::text",
     "tsvector": "('a:1A ' || n)::tsvector",
     "name": "'f'::name",
     "regclass": "'leaks.searched'::regclass",

@@ -460,6 +460,10 @@ class Values:
         }
         return special[type]
 
+    def any_element(self, name=""):
+        make = self.rng.choice((self.text, self.integer, self.bigint, self.double, self.jsonb, self.bytea, self.any_array))
+        return make(name)
+
     def tsvector(self, name=""):
         rng = self.rng
         way = rng.random()
@@ -499,6 +503,7 @@ MAKERS = {
     "bigint[]": lambda self, name: self.array("bigint"),
     "integer[]": Values.radii,
     "anyarray": Values.any_array,
+    "anyelement": Values.any_element,
     "tsvector": Values.tsvector,
     "bytea": Values.bytea,
     "internal": Values.internal,
