@@ -153,10 +153,14 @@ class Features(unittest.TestCase):
 
 class Resemblance(unittest.TestCase):
     def test_share_of_common_features(self):
+        """Features are words here, and pairs of neighbouring words count beside them."""
+        # Common are b, c and the pair b c, of the words a to d and the pairs a b, b c and c d.
         self.assertEqual(resemblance("a b c", "b c d"), 3 / 7)
+        # The smaller weights are 1 of a, b and a b; the larger ones 2 of a and b, and 1 of a a, a b and b b.
         self.assertEqual(resemblance("a a b", "a b b", weight="tf"), 3 / 7)
         self.assertEqual(resemblance("Same", "same"), 1.0)
         self.assertEqual(resemblance("Same", "same", case_fold=False), 0.0)
+        # As b c above: the comma parts 4 from 000, and common are 000, tonnes and their pair.
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 3 / 7)
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
         self.assertEqual(resemblance("4,000 tonnes", "4,000: tonnes!", numbers="same"), 1.0)
@@ -175,8 +179,11 @@ class Resemblance(unittest.TestCase):
 
     def test_containment_of_first_text(self):
         self.assertEqual(containment("to be", "To be, or not to be"), 1.0)
+        # The first text has four words, and the pairs to be, be or, or not, and not to.
         self.assertEqual(containment("To be, or not to be", "to be"), 3 / 8)
+        # The first text weighs 2 by a, and 1 by each of b, a a and a b. The second has 1 of a, b and a b.
         self.assertEqual(containment("a a b", "a b b", weight="tf"), 3 / 5)
+        # Of 4, 000, tonnes and their two pairs, the second text has two words: it has them in another pair.
         self.assertEqual(containment("4,000 tonnes", "4 tonnes", numbers="same"), 2 / 5)
 
     def test_difference_of_one_text(self):

@@ -15,6 +15,7 @@ from django.db import (
     connections,
     migrations,
     models,
+    transaction,
 )
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.optimizer import MigrationOptimizer
@@ -226,6 +227,34 @@ class TestAttach(Laboratory):
         self.assertEqual(len(self.columns()), 5)
         self.assertQuiet(("fingerprint", generated()))
 
+    def test_without_columns(self):
+        """The indexes are on the expression that queries have in place of a field. Detach with it can be reversed."""
+        arguments = {"prefix": "other", "options": {"ngram": 2}, "columns": False}
+        attached = self.forwards(Attach("Text", "body", **arguments))
+        indexes = self.indexes()
+        self.assertEqual((self.columns(), len(indexes)), ([], 4))
+        self.assertQuiet()
+        (text, _) = self.insert(TEXT, OTHER)
+        near = self.model.objects.alias(fingerprint=SimHash("body", {"ngram": 2})).filter(
+            fingerprint__near=(SimHash(Value(NEAR), {"ngram": 2}), 10)
+        )
+        self.assertEqual(near.get(), text)
+        with transaction.atomic():
+            self.execute("SET LOCAL enable_seqscan = off")
+            self.assertIn("Custom Scan (SimhashScan)", near.explain())
+        detached = self.forwards(Detach("Text", "body", **arguments))
+        self.assertNothing()
+        self.backwards(detached)
+        self.assertEqual((self.columns(), self.indexes()), ([], indexes))
+        self.backwards(attached)
+        self.assertNothing()
+
+    def test_field_without_columns(self):
+        """A field would have no column."""
+        for operation in Attach, Detach:
+            with self.assertRaisesMessage(ValueError, "without columns, the model has no field for the fingerprint"):
+                operation("Text", "body", field="fingerprint", columns=False)
+
     def test_wrong_source(self):
         with self.assertRaisesMessage(DatabaseError, 'column "author" of relation "Texts of it" does not exist'):
             self.forwards(Attach("Text", "author"))
@@ -367,7 +396,7 @@ class TestGuard(Laboratory):
         criterion = '10 radii 1,1,1,1 resemblance 0.84 options {"ngram": 2, "numbers": "same"}'
         self.assertEqual(
             arguments.split("\\000"),
-            ["reject", criterion, "fingerprint", "", "", "", '("The tenant" > 0)', ""],
+            ["reject", criterion, "fingerprint", "", "", '("The tenant" > 0)', ""],
         )
 
     def test_unguard(self):
@@ -405,6 +434,7 @@ class TestGuard(Laboratory):
 OPERATIONS = [
     SimhashExtension(),
     Attach("Text", "body", field="fingerprint", options={"ngram": 2}, scope=["tenant"]),
+    Attach("Text", "body", columns=False),
     Detach("Text", "body", prefix="other"),
     IndexConcurrently("Text", "body", blocks=2),
     Guard("Text", "mark", mark_field="near", resemblance=None),
@@ -443,6 +473,7 @@ class AllOperations(Laboratory):
             [
                 ("+ Creates extension pg_simhash", "create_extension_pg_simhash"),
                 ("+ Attach fingerprints of body to model Text", "text_attach_fingerprint"),
+                ("+ Attach fingerprints of body to model Text", "text_attach_simhash"),
                 ("- Detach fingerprints of body from model Text", "text_detach_other"),
                 ("+ Concurrently index 2 blocks of body of model Text", "text_body_2_blocks"),
                 ("+ Guard model Text (mark)", "text_guard"),
