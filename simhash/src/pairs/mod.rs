@@ -8,8 +8,8 @@
 //! that come from many searches, by ids of any kind; [`merge_sort`] sorts ids that are not numbers.
 //!
 //! Rows with near fingerprints are only [`candidates`] for near-duplicates. [`verification`] reads their texts, and
-//! asks a [`criterion`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the rows that are
-//! [`kept`] if each row that duplicates an earlier one is dropped.
+//! asks a [`criterion`](crate::criterion) which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or
+//! the rows that are [`kept`] if each row that duplicates an earlier one is dropped.
 
 mod bits;
 mod candidates;

@@ -6,11 +6,14 @@ them in the text. If features are of several words or characters, all words of s
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from pg_simhash import features
 
 MAX_EXCERPT_CHARACTERS = 320
 """Characters of a text that are shown."""
@@ -107,7 +110,7 @@ def tokens(text: str, reading: Reading) -> list[Token]:
         elif category not in "LN":
             adjacent = joins = False
         else:
-            is_word = SPACELESS.match(character) is None or unicodedata.category(character) in ("Nd", "No")
+            is_word = _is_word(character)
             if is_word and joins and not reading.by_characters:
                 found[-1] = Token(found[-1].text + character, found[-1].start, end)
             else:
@@ -123,12 +126,27 @@ def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
     start = 0
     while start < len(text):
         end = start + 1
-        while end < len(text) and end - start < 32 and unicodedata.category(text[end])[0] == "M":
+        while end < len(text) and end - start < 32 and unicodedata.category(text[end]) in ("Mn", "Mc", "Me", "Cf"):
             end += 1
-        normal = unicodedata.normalize("NFKC", text[start:end])
-        for character in normal if keeps_case else normal.casefold():
+        for character in _normal_form(text[start:end], keeps_case):
             yield character, start, end
         start = end
+
+
+@functools.lru_cache(maxsize=10_000)
+def _normal_form(text: str, keeps_case: bool) -> str:
+    """What the fingerprint reads of a character and its marks, with a space between words."""
+    before, after = "\U00010300\U00010301"  # Letters of Old Italic, which no normal form of another character has.
+    form, follows_word = "", False
+    for feature in features(f"{before}{text}{after}", case_fold=not keeps_case):
+        is_word = _is_word(feature.feature[0])
+        form += " " * (follows_word and is_word) + feature.feature
+        follows_word = is_word
+    return form[1:-1]
+
+
+def _is_word(character: str) -> bool:
+    return SPACELESS.match(character) is None or unicodedata.category(character) in ("Nd", "No")
 
 
 def _marks(text: str, only_here: list[str], reading: Reading) -> tuple[list[bool], dict[str, list[tuple[int, int]]]]:

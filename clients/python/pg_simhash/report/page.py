@@ -118,14 +118,18 @@ def _clean_up(table: Table) -> str:
     key = table.key or ("tableoid", "ctid")
     columns = table.quoted(*key)
     compared = columns if len(key) == 1 else f"({columns})"
-    arguments = [table.quoted(table.fingerprint, table.column), str(criterion.max_distance)]
-    arguments.append(f"{criterion.resemblance or 0:g}")
-    arguments.append(f"options => {_literal(table.options)}")
-    arguments.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
+    document = {
+        **json.loads(table.options),
+        "max_distance": criterion.max_distance,
+        "radii": criterion.radii,
+        "resemblance": criterion.resemblance,
+    }
+    content = table.made_from or table.quoted(table.column)
+    duplicate_of = f"{table.quoted(key[0])}, {content}, {_literal(json.dumps(document, ensure_ascii=False))}"
     scope = f"PARTITION BY {table.quoted(*table.scope)} " if table.scope else ""
     return (
         f"DELETE FROM {table.name} WHERE {compared} IN (\n    SELECT {columns}\n"
-        f"    FROM (SELECT {columns}, simhash_duplicate_of({', '.join(arguments)})\n"
+        f"    FROM (SELECT {columns}, simhash_duplicate_of({duplicate_of})\n"
         f"            OVER ({scope}ORDER BY {columns}) AS duplicate_of\n          FROM {table.name}) AS found\n"
         "    WHERE duplicate_of IS NOT NULL);"
     )

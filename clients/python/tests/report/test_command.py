@@ -301,7 +301,6 @@ class Encodings(WithDatabase):
             connection.execute("SELECT simhash_guard('docs', 'skip', among => 'größe = 2')")
         page = self.report("docs", database=database)
         self.assertIn("only those earlier rows for which <code>(&#34;größe&#34; = 2)</code>", page)
-        self.assertIn("With this condition, 50.0 % of\n4 rows are duplicates", page)
 
 
 class Rights(WithDatabase):
@@ -336,7 +335,7 @@ class Rights(WithDatabase):
         self.assertIn("<b>50.0 %</b> of the rows are duplicates of an earlier row: 1", self.reader())
 
     def test_condition_of_another_user(self):
-        """The condition of a guard may call code of the table's owner: only the owner may have the server run it."""
+        """The condition of a guard may call code of others: it is shown, and not run."""
         self.sql("GRANT SELECT ON report.docs TO report_reader")
         counts = "CREATE OR REPLACE FUNCTION report.counts(integer) RETURNS boolean STABLE LANGUAGE plpgsql AS "
         self.sql(counts + "$$ BEGIN RETURN true; END $$")
@@ -345,13 +344,11 @@ class Rights(WithDatabase):
         self.sql(counts + "$$ BEGIN RAISE 'called'; END $$")
         page = self.reader()
         self.assertIn("only those earlier rows for which <code>(report.counts(id) AND (id &gt; 2))", page)
-        self.assertNotIn("With this condition", page)
         self.assertIn("<b>80.0 %</b> of the rows are duplicates of an earlier row: 4", page)
         self.assertIn("among =&gt; &#39;(report.counts(id)", page)
         self.assertIn("<b>40.0 %</b> of the rows are duplicates of an earlier row: 2", self.reader(among="id > 2"))
-        # The owner evaluates it, as the guard does.
-        error = self.report("report.docs", fails=True)
-        self.assertTrue(error.startswith("error: called"), error)
+        # Nor does it run for the owner: somebody else may have written the function.
+        self.assertIn("<b>80.0 %</b> of the rows are duplicates of an earlier row: 4", self.report("report.docs"))
 
     def test_code_of_the_owner(self):
         """A superuser who looks at somebody's table runs no code of the table's owner: casts, views, types."""
@@ -391,14 +388,16 @@ class Rights(WithDatabase):
         self.sql("GRANT CREATE ON SCHEMA report TO report_reader")
         self.addCleanup(self.sql, "REVOKE CREATE ON SCHEMA report FROM report_reader")
         with psycopg.connect(user="report_reader") as reader:
-            reader.execute("CREATE FUNCTION report.mine() RETURNS boolean STABLE LANGUAGE sql AS 'SELECT true'")
+            reader.execute(
+                "CREATE FUNCTION report.mine() RETURNS boolean STABLE LANGUAGE plpgsql"
+                " AS $$ BEGIN RAISE 'called'; END $$"
+            )
         self.addCleanup(self.sql, "DROP FUNCTION report.mine CASCADE")
         self.sql(
             "CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON report.docs FOR EACH ROW EXECUTE FUNCTION"
             " simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.84', 'simhash', '', '', 'report.mine()')"
         )
-        error = self.report("report.docs", fails=True)
-        self.assertTrue(error.startswith('error: function report.mine() in among belongs to "report_reader"'), error)
+        self.assertIn("only those earlier rows for which <code>report.mine()</code>", self.report("report.docs"))
         self.sql("DROP TRIGGER zzz_simhash_guard ON report.docs")
         self.sql(
             "CREATE TRIGGER aaa BEFORE INSERT ON report.docs FOR EACH ROW EXECUTE FUNCTION"
