@@ -101,6 +101,40 @@ RESET search_path;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS is_given_hidden_text;
 
+-- So it is with functions in SQL, whose bodies PostgreSQL puts in place of their calls: in the text of a column and of
+-- an index, in a key and in the condition.
+SET ROLE security_owner;
+CREATE FUNCTION app.inlined(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT content';
+CREATE TABLE app.inlined_column (id integer PRIMARY KEY, body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(app.inlined(body))) STORED);
+CREATE TABLE app.inlined_index (id integer PRIMARY KEY, body text);
+CREATE TABLE app.inlined_key (id integer PRIMARY KEY, body text);
+CREATE TABLE app.inlined_condition (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('app.inlined_column', 'simhash'), simhash_attach('app.inlined_key', 'body'),
+    simhash_attach('app.inlined_condition', 'body');
+SELECT format('CREATE INDEX ON app.inlined_index (simhash_block(simhash(app.inlined(body)), %s), simhash(app.inlined(body)))', block)
+FROM generate_series(0, 3) AS block \gexec
+CREATE UNIQUE INDEX ON app.inlined_key (app.inlined(body)) WHERE app.inlined(body) IS NOT NULL;
+SELECT simhash_guard('app.inlined_column'), simhash_guard('app.inlined_index'), simhash_guard('app.inlined_key'),
+    simhash_guard('app.inlined_condition', among => 'app.inlined(body) IS NOT NULL');
+CREATE FUNCTION app.insert_near(name text, body text) RETURNS text LANGUAGE sql AS $$
+    SELECT app.error(format('INSERT INTO app.%I (id, body) VALUES (%s, %L)', name, length(body), body))
+$$;
+SELECT name, app.insert_near(name, 'one text of several words')
+FROM unnest('{inlined_column,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
+GRANT INSERT ON app.inlined_column, app.inlined_index, app.inlined_key, app.inlined_condition TO security_writer;
+SET check_function_bodies = off;
+CREATE OR REPLACE FUNCTION app.inlined(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT helper(content)';
+\c -
+SET client_min_messages = warning;
+SET ROLE security_writer;
+SET search_path = mine, public;
+SELECT name, left(app.insert_near(name, 'One text: of several words'), 5) AS error
+FROM unnest('{inlined_column,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
+RESET search_path;
+RESET ROLE;
+SELECT app.reached('app.as_other') AS is_given_hidden_text;
+
 -- 4. A writer needs EXECUTE on the functions of both expressions, as for a generated column. Not on those of the indexes
 -- of a partition that the writer does not write to.
 SET search_path = public;

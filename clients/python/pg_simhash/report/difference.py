@@ -6,14 +6,11 @@ them in the text. If features are of several words or characters, all words of s
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
-
-from pg_simhash import features
 
 MAX_EXCERPT_CHARACTERS = 320
 """Characters of a text that are shown."""
@@ -28,6 +25,21 @@ SPACELESS = re.compile(
 """Letters of the scripts that are written without spaces: each is a token of its own."""
 
 TAG = re.compile(r"<[^<>]*>")
+
+IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Default_Ignorable_Code_Point of Unicode: characters that are not seen, and do not count."""
+
+OPTIONAL = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7"
+    "\u06e8\u06ea-\u06ed\u07fa\u0883-\u0885\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff\u180a\ufb1e\U000102e0\U00010efa-\U00010eff]"
+)
+"""Points of Arabic and Hebrew, and what stretches a connection of letters: writing may leave them out."""
+
+GREEK = re.compile("[\u0370-\u03e1\u03f0-\u03ff\u1f00-\u1fff][\u0300\u0301\u0304\u0306\u0308\u0313\u0314\u0342\u0345]*")
+"""A letter of Greek with its marks, which capitals leave out."""
 
 INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
 """Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
@@ -110,7 +122,7 @@ def tokens(text: str, reading: Reading) -> list[Token]:
         elif category not in "LN":
             adjacent = joins = False
         else:
-            is_word = _is_word(character)
+            is_word = SPACELESS.match(character) is None or unicodedata.category(character) in ("Nd", "No")
             if is_word and joins and not reading.by_characters:
                 found[-1] = Token(found[-1].text + character, found[-1].start, end)
             else:
@@ -123,30 +135,27 @@ def tokens(text: str, reading: Reading) -> list[Token]:
 
 def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
     """The characters of the normalised text, each with the position of its source: a character and its marks."""
+
+    def is_attached(character: str) -> bool:
+        return unicodedata.category(character)[0] == "M" or IGNORABLE.match(character) is not None
+
     start = 0
     while start < len(text):
         end = start + 1
-        while end < len(text) and end - start < 32 and unicodedata.category(text[end]) in ("Mn", "Mc", "Me", "Cf"):
+        while end < len(text) and end - start < 32 and is_attached(text[end]):
             end += 1
         for character in _normal_form(text[start:end], keeps_case):
             yield character, start, end
         start = end
 
 
-@functools.lru_cache(maxsize=10_000)
 def _normal_form(text: str, keeps_case: bool) -> str:
-    """What the fingerprint reads of a character and its marks, with a space between words."""
-    before, after = "\U00010300\U00010301"  # Letters of Old Italic, which no normal form of another character has.
-    form, follows_word = "", False
-    for feature in features(f"{before}{text}{after}", case_fold=not keeps_case):
-        is_word = _is_word(feature.feature[0])
-        form += " " * (follows_word and is_word) + feature.feature
-        follows_word = is_word
-    return form[1:-1]
-
-
-def _is_word(character: str) -> bool:
-    return SPACELESS.match(character) is None or unicodedata.category(character) in ("Nd", "No")
+    """The normal form of a character and its marks, as the fingerprint has it."""
+    normal = unicodedata.normalize("NFKC", IGNORABLE.sub("", text))
+    if not keeps_case:
+        normal = GREEK.sub(lambda letter: unicodedata.normalize("NFD", letter[0])[0], normal.casefold())
+    normal = OPTIONAL.sub("", normal)
+    return normal if keeps_case else re.sub("i\u0307+", "i", normal.replace("\u0131", "i"))
 
 
 def _marks(text: str, only_here: list[str], reading: Reading) -> tuple[list[bool], dict[str, list[tuple[int, int]]]]:

@@ -7,7 +7,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::{distinct_values, generation_of};
-use postgres::catalog::index::{Index, KeyKind};
+use postgres::catalog::index::{Index, KeyExpressions, KeyKind};
 use postgres::catalog::partition::partition_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::user_error;
@@ -148,7 +148,8 @@ impl SearchedTable {
             return generation_of(table, column);
         }
         let block = self.indexes.layouts.first()?.first()?;
-        match Index::read(&Relation::open(block.index))?.keys.get(block.fingerprint? as usize - 1)?.kind {
+        let index = Index::read_usable(&Relation::open(block.index), KeyExpressions::Stored)?;
+        match index.keys.get(block.fingerprint? as usize - 1)?.kind {
             KeyKind::Expression(expression) => Some(expression),
             KeyKind::Column(_) => None,
         }

@@ -11,7 +11,7 @@ use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 
 use super::dismissed::Dismissed;
-use super::stored_rows::on_stored_row;
+use super::stored_rows::{for_stored_rows, on_stored_row};
 use crate::sql::guard::definition::among::GuardCondition;
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
@@ -65,7 +65,10 @@ impl Among {
         if let Some(known) = self.computed.borrow().get(&table) {
             return Ok(known.clone());
         }
-        let make = || Ok::<_, ErrorReport>(Rc::new(Computed::new(self.condition.parse(table)?)));
+        let make = || {
+            let condition = self.condition.parse(table)?;
+            Ok::<_, ErrorReport>(Rc::new(for_stored_rows(|| Computed::new(condition))))
+        };
         // SAFETY: the memory context lives as long as this, and so as long as the condition.
         let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
         self.computed.borrow_mut().insert(table, made.clone());

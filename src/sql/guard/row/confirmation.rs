@@ -19,7 +19,7 @@ use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::dismissed::Dismissed;
-use super::stored_rows::on_stored_row;
+use super::stored_rows::{for_stored_rows, on_stored_row};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
@@ -91,7 +91,8 @@ impl TextReader {
                 Some(source) => {
                     let stored = source.of_stored_row(&table);
                     let is_stored = stored.as_own_column().is_some();
-                    let (of_new_row, of_stored_row) = (Computed::new(source.expression), Computed::new(stored));
+                    let of_new_row = Computed::new(source.expression);
+                    let of_stored_row = for_stored_rows(|| Computed::new(stored));
                     Ok(Rc::new(TableText { of_new_row, of_stored_row, is_stored }))
                 }
                 None => Err(not_from_text(&table)?),

@@ -12,7 +12,7 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use postgres::catalog::column::{Column, generation_of};
-use postgres::catalog::index::is_inferable;
+use postgres::catalog::index::{is_inferable, stored_expressions, stored_predicate};
 use postgres::catalog::relation::Relation;
 use postgres::error::raise;
 use postgres::expression::{Expression, expressions};
@@ -48,6 +48,8 @@ type KeyValues = Vec<Option<Datum>>;
 struct UniqueIndex {
     oid: Oid,
     info: *mut pg_sys::IndexInfo,
+    /// The same for keys of stored rows, whose expressions are prepared apart from those of new rows.
+    info_for_stored: *mut pg_sys::IndexInfo,
     nulls_are_equal: bool,
 }
 
@@ -80,7 +82,11 @@ impl UniqueIndexes {
                 let columns = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
                 // The attnum 0 stands for an expression.
                 needed.extend(columns.iter().copied().filter(|&column| column != 0));
-                indexes.push(UniqueIndex { oid, info, nulls_are_equal: (*info).ii_NullsNotDistinct });
+                // What PostgreSQL keeps of an index for the session was prepared in the writer's search path.
+                let info_for_stored = pg_sys::BuildIndexInfo(index.as_ptr());
+                (*info_for_stored).ii_Expressions = stored_expressions(&index);
+                (*info_for_stored).ii_Predicate = stored_predicate(&index);
+                indexes.push(UniqueIndex { oid, info, info_for_stored, nulls_are_equal: (*info).ii_NullsNotDistinct });
             }
             // An expression of the whole row depends on column 0.
             let is_needed = |column: &i16| needed.contains(&0) || needed.contains(column);
@@ -133,7 +139,7 @@ impl UniqueIndexes {
             let slot = TableSlot::new(table);
             let mut found = SameKey::None;
             for index in &self.indexes {
-                let Some(key) = index.key_of(new, self.executor, context) else { continue };
+                let Some(key) = index.key_of(index.info, new, self.executor, context) else { continue };
                 match index.find(table, &key, &slot, since, self.waits_for_locks) {
                     SameKey::None => {}
                     depends @ SameKey::Depends(..) => {
@@ -161,10 +167,11 @@ impl UniqueIndexes {
             let new = self.complete(new, context);
             let mut indexes = self.indexes.iter().filter(|index| !by_plain_columns || index.is_plain());
             let found = indexes.any(|index| {
-                let key = |row| index.key_of(row, self.executor, context);
-                let of_stored = || on_stored_row(guard, self.table, !index.is_plain(), || Ok(key(row)));
+                let key = |info, row| index.key_of(info, row, self.executor, context);
+                let of_stored = || Ok(key(index.info_for_stored, row));
+                let of_stored = || on_stored_row(guard, self.table, !index.is_plain(), of_stored);
                 let of_stored = || of_stored().unwrap_or_else(|error| raise(error));
-                key(new).is_some_and(|new| of_stored().is_some_and(|row| index.are_equal(&new, &row)))
+                key(index.info, new).is_some_and(|new| of_stored().is_some_and(|row| index.are_equal(&new, &row)))
             });
             pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
             found
@@ -226,6 +233,7 @@ impl UniqueIndex {
     /// The row belongs to the index's table, and the context to the executor.
     unsafe fn key_of(
         &self,
+        info: *mut pg_sys::IndexInfo,
         row: Row<'_>,
         executor: *mut pg_sys::EState,
         context: *mut pg_sys::ExprContext,
@@ -234,7 +242,7 @@ impl UniqueIndex {
         // SAFETY: the caller passes a row of the index's table. No index has more key columns than the arrays have
         // elements.
         unsafe {
-            let info = &mut *self.info;
+            let info = &mut *info;
             (*context).ecxt_scantuple = row.slot();
             if self.is_partial() {
                 if info.ii_PredicateState.is_null() {

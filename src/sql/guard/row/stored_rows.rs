@@ -4,6 +4,7 @@
 //! writer does not get hidden values by them, names in functions are not looked up in the writer's search path, and
 //! messages do not reach a writer who may not read the rows.
 
+use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
 use pgrx::pg_sys::Oid;
@@ -16,6 +17,9 @@ use postgres::settings::{set_locally, with_settings};
 
 use super::disclosure::may_select_rows;
 use crate::sql::guard::definition::distribution::user_name_of;
+
+/// Where names in functions are looked up.
+const SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
 /// Reads a value of a stored row, which may be an expression to evaluate. If the current user may not read the rows of
 /// the table, an error keeps its SQLSTATE, and the message says only which guard has failed.
@@ -31,7 +35,7 @@ pub fn on_stored_row<T>(
             return read();
         }
         with_settings(|| {
-            set_locally(c"search_path", c"pg_catalog, pg_temp");
+            set_locally(c"search_path", SEARCH_PATH);
             if !is_readable {
                 set_locally(c"client_min_messages", c"error");
             }
@@ -53,6 +57,15 @@ pub fn on_stored_row<T>(
             _ => error.rethrow(),
         })
         .execute())
+}
+
+/// Prepares an expression that [`on_stored_row`] will evaluate. PostgreSQL puts the bodies of functions in SQL in place of
+/// their calls then, so that names in them are looked up at this time.
+pub fn for_stored_rows<T>(prepare: impl FnOnce() -> T) -> T {
+    with_settings(|| {
+        set_locally(c"search_path", SEARCH_PATH);
+        prepare()
+    })
 }
 
 /// Whether an error with this code is about the session and not about a value: it was cancelled, or the server stops.
