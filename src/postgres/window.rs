@@ -6,7 +6,7 @@ use std::{ptr, slice};
 use pgrx::pg_sys::NodeTag;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyElement, FromDatum};
+use pgrx::{AnyElement, FromDatum, PgMemoryContexts};
 
 use super::call::Call;
 use super::error::user_error;
@@ -101,6 +101,8 @@ impl<'a> Window<'a> {
     /// each, and its copy. [`Self::kept`] returns them.
     pub fn keep(&mut self, argument: c_int, positions: &[u32], tick: impl Fn()) {
         let (mut length, mut by_value) = (0, false);
+        // What evaluating an argument leaves: it may be computed from a text, as in simhash_cluster(md5(body), body).
+        let mut scratch = PgMemoryContexts::new("simhash key");
         // SAFETY: the window is the running call's. The array and the copies are allocated in the context of the
         // partition's memory, so they live as long. PostgreSQL copies a value before the next row is read.
         unsafe {
@@ -114,16 +116,17 @@ impl<'a> Window<'a> {
                 let value = guarded(|| {
                     let (null, out) = (&mut is_null, &mut is_out);
                     let object = self.object;
-                    let value =
+                    let before = pg_sys::MemoryContextSwitchTo(scratch.value());
+                    let mut value =
                         WinGetFuncArgInPartition(object, argument, position as c_int, FROM_HEAD, false, null, out);
-                    if *null || by_value {
-                        return value;
+                    if !*null {
+                        pg_sys::MemoryContextSwitchTo(partition);
+                        value = pg_sys::datumCopy(value, by_value, length.into());
                     }
-                    let before = pg_sys::MemoryContextSwitchTo(partition);
-                    let copy = pg_sys::datumCopy(value, by_value, length.into());
                     pg_sys::MemoryContextSwitchTo(before);
-                    copy
+                    value
                 });
+                scratch.reset();
                 kept.add(place).write(pg_sys::NullableDatum { value, isnull: is_null });
             }
             (*self.memory).kept = kept;

@@ -58,7 +58,9 @@ impl NearTexts {
         let of_side = |(own, other)| {
             let found = self.stored(relation, own).into_iter();
             found.filter_map(move |(fingerprint, call)| {
-                Some(NearFingerprints { fingerprint, query: call.with_first_argument(other)?, limit: limit? })
+                // A stored call may name its arguments, which only folding puts in their order.
+                let query = call.with_folded_constants().with_first_argument(other)?;
+                Some(NearFingerprints { fingerprint, query, limit: limit? })
             })
         };
         sides.flat_map(of_side).collect()
