@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { containment, difference, features, resemblance, simhash, wide } from 'pg-simhash'
 
-const TEXT = 'Some words of a text, SOME of them in <b hidden>capitals</b>'
+const TEXT = 'Some words of a text, SOME of them in <b hidden>capitals</b>, 12 of them déjà vu at https://words.example/some'
 
 test('each option matters', () => {
   const others = [
@@ -17,7 +17,9 @@ test('each option matters', () => {
     { top: 3 },
     { seed: 1 },
     { markup: 'html' },
-    { ignore: ['numbers', 'urls', 'accents'] },
+    { ignore: ['numbers'] },
+    { ignore: ['urls'] },
+    { ignore: ['accents'] },
   ]
   for (const options of others) {
     assert.notEqual(simhash(TEXT, options), simhash(TEXT), JSON.stringify(options))

@@ -137,7 +137,8 @@ def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
     """The characters of the normalised text, each with the position of its source: a character and its marks."""
 
     def is_attached(character: str) -> bool:
-        return unicodedata.category(character)[0] == "M" or IGNORABLE.match(character) is not None
+        is_mark = unicodedata.category(character)[0] == "M"
+        return is_mark or any(read_over.match(character) for read_over in (IGNORABLE, OPTIONAL))
 
     start = 0
     while start < len(text):
