@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p simhash --bench passages -- FILE.jsonl.gz...`
 //!
-//! A clue is a row of tokens of a document, of which some are changed to others of the set. It should find the documents
-//! that have at least .8 of the runs (of three words, or five letters) of the unchanged clue. "runs" looks up all runs of
-//! the clue, and "passages" its passages alone.
+//! A clue is a row of tokens of a document, of which some are changed to others of the set. It should find the
+//! documents that have at least .8 of the runs (of three words, or five letters) of the unchanged clue. "runs" looks up
+//! all runs of the clue, and "passages" its passages alone.
 
 use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;

@@ -111,8 +111,8 @@ pub fn passages(text: &str, options: &Options) -> Result<Vec<u64>, Error> {
     passages::passages(&mut Fingerprinter::default(), text, options, &|| ())
 }
 
-/// Whether at least a share of a clue's words stand in a text as they do in the clue. False if the clue has no word. See
-/// [`crate::fingerprint::passages::coverage`].
+/// Whether at least a share of a clue's words stand in a text as they do in the clue. False if the clue has no word.
+/// See [`crate::fingerprint::passages::coverage`].
 ///
 /// ```
 /// let options = simhash::Options::default();

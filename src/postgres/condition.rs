@@ -17,9 +17,9 @@ use crate::ffi::{attribute, errcontext_msg};
 use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
-/// table, not volatile, without subqueries, has the same value whoever asks, and calls only code of the table's owner and
-/// of superusers. A role that may create triggers writes conditions too, and could otherwise pass hidden values to code of
-/// its own.
+/// table, not volatile, without subqueries, has the same value whoever asks, and calls only code of the table's owner
+/// and of superusers. A role that may create triggers writes conditions too, and could otherwise pass hidden values to
+/// code of its own.
 ///
 /// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
 ///

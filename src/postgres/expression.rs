@@ -68,8 +68,8 @@ impl Expression {
         }
     }
 
-    /// The expressions one of whose values is the value of this one: the arguments of COALESCE, the results of CASE, and
-    /// the expression itself if it is neither.
+    /// The expressions one of whose values is the value of this one: the arguments of COALESCE, the results of CASE,
+    /// and the expression itself if it is neither.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
         // SAFETY: the nodes are valid: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an

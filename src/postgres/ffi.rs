@@ -174,8 +174,8 @@ pub mod windowapi {
     }
 }
 
-/// Functions of the executor that are called for every entry, row or statement. A caller crosses the guarded boundary once for
-/// many calls, or not at all if none of its frames has anything to drop.
+/// Functions of the executor that are called for every entry, row or statement. A caller crosses the guarded boundary
+/// once for many calls, or not at all if none of its frames has anything to drop.
 pub mod executor {
     use super::*;
 

@@ -6,8 +6,9 @@
 //! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner, and
 //! [`settings`] reads and changes settings. [`portal`] reads the client's statement. [`error`] makes errors and
 //! notices, [`raised`] forwards other errors unchanged, [`json`] writes JSON and converts `jsonb`, and [`report`] says
-//! when a progress report is due. [`row_movement`] recognises rows that an UPDATE moves to another partition. [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has
-//! memory contexts. [`ffi`] declares what pgrx does not bind.
+//! when a progress report is due. [`row_movement`] recognises rows that an UPDATE moves to another partition.
+//! [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has memory contexts. [`ffi`] declares
+//! what pgrx does not bind.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.

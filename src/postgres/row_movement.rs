@@ -160,7 +160,8 @@ impl Statement {
         use super::heap::row::{TableSlot, tid_numbers};
         use super::heap::row_version::RowVersion;
 
-        // SAFETY: the node has `mt_nrels` tables, which are open. The slot of a table has the row that was matched last.
+        // SAFETY: the node has `mt_nrels` tables, which are open. The slot of a table has the row that was matched
+        // last.
         unsafe {
             let matched = if (*node).mt_nrels > 1 { (*node).mt_lastResultIndex as usize } else { 0 };
             let matched = &*(*node).resultRelInfo.add(matched);

@@ -62,12 +62,12 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// The fingerprint of None, and of a text without a feature, is None. A str with lone surrogates is a
 /// UnicodeEncodeError.
 ///
-/// Of an iterable of str or None, return a list of fingerprints; so of Arrow data. Of a NumPy array of such objects, or of
-/// strings, return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas, return
-/// a Series of Int64 with the same index.
+/// Of an iterable of str or None, return a list of fingerprints; so of Arrow data. Of a NumPy array of such objects, or
+/// of strings, return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas,
+/// return a Series of Int64 with the same index.
 ///
-/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup, ignore and numbers, which
-/// has no effect on fingerprints. They are read once a call.
+/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup, ignore and numbers,
+/// which has no effect on fingerprints. They are read once a call.
 ///
 /// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct
 /// features; the GIL is released for texts of 4 kB or more. CPython keeps the UTF-8 form of a str that is not ASCII

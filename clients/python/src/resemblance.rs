@@ -81,7 +81,8 @@ pub fn difference<'py>(
     Ok(list)
 }
 
-/// Calls `work` with two texts, which have these names as arguments, and the options: without the GIL, unless the texts are small.
+/// Calls `work` with two texts, which have these names as arguments, and the options: without the GIL, unless the texts
+/// are small.
 pub fn of_both<T: Send>(
     (a, name_of_a): (&Bound<'_, PyAny>, &str),
     (b, name_of_b): (&Bound<'_, PyAny>, &str),

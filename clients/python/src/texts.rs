@@ -32,8 +32,8 @@ pub fn is_bytes(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>()
 }
 
-/// A column as an iterable of Python's objects: a series of pandas, a NumPy array, Arrow data of pyarrow, or an iterable,
-/// which is returned as it is. What is missing is None.
+/// A column as an iterable of Python's objects: a series of pandas, a NumPy array, Arrow data of pyarrow, or an
+/// iterable, which is returned as it is. What is missing is None.
 pub fn iterable<'py>(column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if pandas::is_series(column)? {
         return pandas::to_list(column);

@@ -61,8 +61,8 @@ pub enum Numbers {
     /// Any: a number is a word like others.
     #[default]
     Any,
-    /// The same numbers in the same order: otherwise, the texts have resemblance 0. A number is a token with a digit, or
-    /// several with points, hyphens and the like between them, with its minus sign.
+    /// The same numbers in the same order: otherwise, the texts have resemblance 0. A number is a token with a digit,
+    /// or several with points, hyphens and the like between them, with its minus sign.
     Same,
 }
 
@@ -195,8 +195,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Sets the option of this key, whose value is JSON. Keys come in byte order: the weights are read after what decides
-    /// how features are normalised and hashed.
+    /// Sets the option of this key, whose value is JSON. Keys come in byte order: the weights are read after what
+    /// decides how features are normalised and hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
         let read = match key.as_str() {
             "tokens" => read_name(value)?.map(|tokens| self.tokens = tokens).ok_or(TOKENS),

@@ -51,8 +51,8 @@ pub const WINDOW: usize = 8;
 /// The runs that [`coverage`] compares.
 const COVERING: Lengths = Lengths { words: 3, spaceless: 5 };
 
-/// The passages of a text, in ascending order as signed numbers: two of nine runs. Of fewer than [`WINDOW`] runs, one is
-/// a passage; a text that is shorter than a run has one passage, all of it. Empty if the text has no token.
+/// The passages of a text, in ascending order as signed numbers: two of nine runs. Of fewer than [`WINDOW`] runs, one
+/// is a passage; a text that is shorter than a run has one passage, all of it. Empty if the text has no token.
 ///
 /// Of the options, those count that say how a text is read and normalised.
 pub fn passages(

@@ -64,8 +64,8 @@ pub fn uniform_share(blocks: i32, near: Nearness) -> f64 {
     -missed_by_all.exp_m1()
 }
 
-/// The share of all possible fingerprints that are near, at most: the share within the distance or, if radii leave fewer
-/// candidates, the share of these.
+/// The share of all possible fingerprints that are near, at most: the share within the distance or, if radii leave
+/// fewer candidates, the share of these.
 pub fn share_near(near: Nearness) -> f64 {
     let within = share_within(near.max_distance());
     near.blocks().map_or(within, |blocks| within.min(uniform_share(blocks, near)))

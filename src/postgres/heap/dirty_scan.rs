@@ -103,9 +103,9 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left > 0
     }
 
-    /// The next row version, its state, and the value of the included column in its entry; None if no entry with the keys
-    /// is left, or at the limit of refusals. No row is fetched for an entry that `accepts` refuses. `accepts` must not
-    /// panic.
+    /// The next row version, its state, and the value of the included column in its entry; None if no entry with the
+    /// keys is left, or at the limit of refusals. No row is fetched for an entry that `accepts` refuses. `accepts` must
+    /// not panic.
     pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, VersionState, Option<i64>)> {
         let slot = self.slot.as_ptr();
         let state = loop {

@@ -52,8 +52,8 @@ impl<'a> RowVersion<'a> {
         if tid_numbers(tid).0 >= table.page_count() {
             return None;
         }
-        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists, and the snapshot is
-        // valid.
+        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists, and the snapshot
+        // is valid.
         unsafe {
             let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
             found.then(|| Self::new(slot.row())).flatten()

@@ -43,8 +43,8 @@ impl SemiJoin {
     /// PostgreSQL charges them for one pair of each outer row that they return (final_cost_hashjoin in costsize.c), as
     /// if the other conditions of the join were true for nearly all pairs.
     pub fn charge_hash_joins(&self) {
-        // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these yet.
-        // The conditions are as they were before any other path of this query is planned.
+        // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
+        // yet. The conditions are as they were before any other path of this query is planned.
         unsafe {
             let relation = &mut *self.relation;
             let complete = self.take_hash_paths(&mut relation.pathlist);

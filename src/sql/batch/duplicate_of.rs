@@ -10,8 +10,8 @@ use simhash::pairs::Kept;
 use super::partition::{Alone, key_of_current_row};
 use super::texts::TextArguments;
 
-/// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is no
-/// such row.
+/// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
+/// no such row.
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.

@@ -41,8 +41,8 @@ pub enum Alone {
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
-/// earlier row, or itself. None if all results are NULL. The partition's memory holds 4 bytes for each row, and the keys
-/// of rows that represent others. `result_name` names the result in an error.
+/// earlier row, or itself. None if all results are NULL. The partition's memory holds 4 bytes for each row, and the
+/// keys of rows that represent others. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,

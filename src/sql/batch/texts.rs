@@ -1,4 +1,5 @@
-//! The window functions that find near texts by a criterion, with which they make the fingerprints and compare the texts.
+//! The window functions that find near texts by a criterion, with which they make the fingerprints and compare the
+//! texts.
 
 use std::ffi::c_int;
 

@@ -79,8 +79,8 @@ impl IndexedBlocks {
     }
 
     /// Reads the blocks that are indexed in all members of a family: the partitions of a table, or a table and its
-    /// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made. Locks the members and
-    /// their indexes. None if the table was dropped.
+    /// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made. Locks the members
+    /// and their indexes. None if the table was dropped.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
     pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Self> {

@@ -90,8 +90,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds the column. An error if it cannot be fingerprinted. `in_columns` says whether generated columns are made of
-    /// it, unless it holds fingerprints.
+    /// Finds the column. An error if it cannot be fingerprinted. `in_columns` says whether generated columns are made
+    /// of it, unless it holds fingerprints.
     pub fn read(
         table: &Target,
         column: String,

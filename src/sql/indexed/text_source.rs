@@ -17,9 +17,9 @@ pub struct TextSource {
 }
 
 impl TextSource {
-    /// The source of a fingerprint by the expression that computes it: the argument of `simhash`, which may be in a CASE
-    /// or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not made from
-    /// a text, or from several.
+    /// The source of a fingerprint by the expression that computes it: the argument of `simhash`, which may be in a
+    /// CASE or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not
+    /// made from a text, or from several.
     pub fn of(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| FingerprintCall::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);

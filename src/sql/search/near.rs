@@ -55,8 +55,8 @@ fn simhash_near_texts(
 }
 
 /// The planner support function of `simhash_near` and `hamming`. It estimates how many rows `simhash_near` selects, and
-/// reports constant radii that fit no layout and constant criteria that cannot be read. PostgreSQL calls it before it collects the paths of a table. This loads
-/// the library, whose hook then offers the scan.
+/// reports constant radii that fit no layout and constant criteria that cannot be read. PostgreSQL calls it before it
+/// collects the paths of a table. This loads the library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {

@@ -66,8 +66,8 @@ impl NearTexts {
         sides.flat_map(of_side).collect()
     }
 
-    /// The fingerprints of a text of the table's columns, which are columns or keys of an index, each with the call that
-    /// makes it.
+    /// The fingerprints of a text of the table's columns, which are columns or keys of an index, each with the call
+    /// that makes it.
     fn stored(&self, relation: BaseRelation, text: Expression) -> Vec<(Expression, Expression)> {
         let relid = relation.relid();
         let table = Relation::open_locked(relation.table());

@@ -13,8 +13,8 @@ use super::criterion::GuardCriterion;
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
 
-/// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names. The guard comes
-/// last, so that it sees the row as the other triggers leave it.
+/// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names. The guard
+/// comes last, so that it sees the row as the other triggers leave it.
 pub const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
 pub struct Arguments {

@@ -100,8 +100,8 @@ pub const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 pub const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
 impl SearchedTable {
-    /// Reads the columns and the indexes of a table, or why the indexes do not serve searches by the criterion. An error
-    /// if texts are to be compared, but the fingerprints are not made from texts.
+    /// Reads the columns and the indexes of a table, or why the indexes do not serve searches by the criterion. An
+    /// error if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(
         table: &Relation,
         fingerprint: TableFingerprint,
@@ -141,8 +141,8 @@ impl SearchedTable {
         }))
     }
 
-    /// The expression that computes the fingerprint of a row; None if it is a plain column. It lives in the current memory
-    /// context.
+    /// The expression that computes the fingerprint of a row; None if it is a plain column. It lives in the current
+    /// memory context.
     pub fn computation(&self, table: &Relation) -> Option<Expression> {
         if let Some(column) = self.fingerprint {
             return generation_of(table, column);

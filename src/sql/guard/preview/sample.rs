@@ -90,8 +90,8 @@ impl Preview {
         Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted, excluded }
     }
 
-    /// Looks up about `sample` rows of a table and its partitions, until `max_dismissed` near rows were excluded, or have
-    /// texts that do not resemble them.
+    /// Looks up about `sample` rows of a table and its partitions, until `max_dismissed` near rows were excluded, or
+    /// have texts that do not resemble them.
     pub fn of_sample(
         &self,
         family: &[Target],

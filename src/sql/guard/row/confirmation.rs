@@ -148,8 +148,8 @@ impl<'a> NewText<'a> {
         self.refuted.count()
     }
 
-    /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is compared
-    /// once.
+    /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is
+    /// compared once.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
         if self.refuted.contains(searched.oid, row) {
             return Ok(None);

@@ -16,8 +16,8 @@ use crate::sql::guard::definition::action::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
 
 impl Statement {
-    /// Takes the guard's action for a row with a near-duplicate. `may_have_moved` says whether an UPDATE may have deleted
-    /// the row in another partition.
+    /// Takes the guard's action for a row with a near-duplicate. `may_have_moved` says whether an UPDATE may have
+    /// deleted the row in another partition.
     pub fn act(
         &self,
         event: &RowEvent,

@@ -52,11 +52,11 @@ pub struct NearQuery<'a> {
     pub excluded: Dismissed,
 }
 
-/// Limits the marked rows that a search fetches. Thousands of copies may be marked with one row, and fetching them takes
-/// longer than the rest of the search. That row is mostly older, and so comes before them in the entries of a block. But
-/// it may share other blocks with the new row than the copies do. So each step ends after some marked rows, and only if
-/// the search finds no other row, it is repeated without a limit. A session looks first at the rows that it has marked
-/// others with, which may be younger than their copies after an UPDATE.
+/// Limits the marked rows that a search fetches. Thousands of copies may be marked with one row, and fetching them
+/// takes longer than the rest of the search. That row is mostly older, and so comes before them in the entries of a
+/// block. But it may share other blocks with the new row than the copies do. So each step ends after some marked rows,
+/// and only if the search finds no other row, it is repeated without a limit. A session looks first at the rows that it
+/// has marked others with, which may be younger than their copies after an UPDATE.
 pub struct MarkedRows {
     /// The number of marked rows that the step may still fetch.
     left: Cell<u32>,
@@ -115,7 +115,8 @@ impl NearQuery<'_> {
     }
 
     /// Calls `show` with each version of a near row of a table, until `show` breaks. `show` may get a version more than
-    /// once, may reduce `max_distance`, and may count marked rows, which can end a step early. An error if out of memory.
+    /// once, may reduce `max_distance`, and may count marked rows, which can end a step early. An error if out of
+    /// memory.
     ///
     /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
     /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
@@ -199,8 +200,8 @@ impl NearQuery<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Calls `show` with a row version, unless it is not near or ON CONFLICT will find it. `in_entry` is the fingerprint in
-    /// its entry.
+    /// Calls `show` with a row version, unless it is not near or ON CONFLICT will find it. `in_entry` is the
+    /// fingerprint in its entry.
     fn show<B>(
         &self,
         searched: &SearchedTable,

@@ -25,8 +25,8 @@ pub struct Statement {
     /// The guard's name.
     pub name: Rc<str>,
     pub guard: TriggerGuard,
-    /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and the
-    /// expressions of indexes, only after the trigger.
+    /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and
+    /// the expressions of indexes, only after the trigger.
     pub computation: Option<Computed>,
     /// The condition that a partition's rows fulfil; None if the table is not a partition.
     pub partition: Option<Computed>,

@@ -59,8 +59,8 @@ pub fn on_stored_row<T>(
         .execute())
 }
 
-/// Prepares an expression that [`on_stored_row`] will evaluate. PostgreSQL puts the bodies of functions in SQL in place of
-/// their calls then, so that names in them are looked up at this time.
+/// Prepares an expression that [`on_stored_row`] will evaluate. PostgreSQL puts the bodies of functions in SQL in place
+/// of their calls then, so that names in them are looked up at this time.
 pub fn for_stored_rows<T>(prepare: impl FnOnce() -> T) -> T {
     with_settings(|| {
         set_locally(c"search_path", SEARCH_PATH);
