@@ -6,7 +6,7 @@
 
 use pgrx::prelude::*;
 
-use super::settings::{set_locally, with_settings};
+use super::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 
 /// Whether the current user owns the relation, is a member of the owner's role, or is a superuser.
 pub fn is_owner(relation: pg_sys::Oid) -> bool {
@@ -32,7 +32,7 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
         let result = with_settings(|| {
-            set_locally(c"search_path", c"pg_catalog, pg_temp");
+            set_locally(c"search_path", SAFE_SEARCH_PATH);
             f()
         });
         pg_sys::SetUserIdAndSecContext(user, context);

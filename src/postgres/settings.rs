@@ -4,6 +4,9 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys;
 
+/// A search path in which nobody but a superuser can put objects in the way of PostgreSQL's own.
+pub const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
+
 /// Runs `f`, then restores the settings that it has changed with [`set_locally`].
 pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: a transaction is running, as in every function call.

@@ -8,7 +8,7 @@ use std::any::Any;
 use pyo3::exceptions::{PyImportError, PyModuleNotFoundError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use simhash::ticking::NUMBERS_BETWEEN_TICKS;
 
 use crate::arguments::Fingerprint;
@@ -30,9 +30,19 @@ pub fn require(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
 /// Whether an object is a NumPy array. Without NumPy in the process, none is.
 pub fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
+    is_of_loaded(object, intern!(py, "numpy"), intern!(py, "ndarray"))
+}
+
+/// Whether an object is of a module's class. If the process has not loaded the module, none is.
+pub fn is_of_loaded<'py>(
+    object: &Bound<'py, PyAny>,
+    module: &Bound<'py, PyString>,
+    class: &Bound<'py, PyString>,
+) -> PyResult<bool> {
+    let py = object.py();
     let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    match modules.cast::<PyDict>()?.get_item(intern!(py, "numpy"))? {
-        Some(numpy) => object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?),
+    match modules.cast::<PyDict>()?.get_item(module)? {
+        Some(module) => object.is_instance(&module.getattr(class)?),
         None => Ok(false),
     }
 }

@@ -6,16 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::fingerprint::FingerprintValues;
-use crate::numpy::array;
+use crate::numpy::{array, is_of_loaded};
 
 /// Whether an object is a series of pandas. Without pandas in the process, none is.
 pub fn is_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = object.py();
-    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    match modules.cast::<PyDict>()?.get_item(intern!(py, "pandas"))? {
-        Some(pandas) => object.is_instance(&pandas.getattr(intern!(py, "Series"))?),
-        None => Ok(false),
-    }
+    is_of_loaded(object, intern!(py, "pandas"), intern!(py, "Series"))
 }
 
 /// The elements of a series. A missing one, whatever its dtype stands for it (None, NaN or NA), is None.

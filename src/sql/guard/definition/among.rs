@@ -13,7 +13,7 @@ use postgres::catalog::relation::Relation;
 use postgres::condition::{parse, to_sql};
 use postgres::error::user_error;
 use postgres::expression::Expression;
-use postgres::settings::{set_locally, with_settings};
+use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 use postgres::text::{RawText, from_bytes};
 
 /// The argument's name, for errors.
@@ -24,7 +24,7 @@ const CONTEXT: &CStr = c"argument \"among\" of the guard";
 /// The settings under which a condition is printed and read, so that it means the same whatever a session has set: what
 /// decides how PostgreSQL prints and reads names, literals and operators.
 const SETTINGS: [(&CStr, &CStr); 13] = [
-    (c"search_path", c"pg_catalog, pg_temp"),
+    (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),
     (c"backslash_quote", c"safe_encoding"),
     (c"quote_all_identifiers", c"off"),

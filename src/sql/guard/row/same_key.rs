@@ -48,7 +48,7 @@ type KeyValues = Vec<Option<Datum>>;
 struct UniqueIndex {
     oid: Oid,
     info: *mut pg_sys::IndexInfo,
-    /// The same for keys of stored rows, whose expressions are prepared apart from those of new rows.
+    /// The same for keys of stored rows. Expressions are prepared for them apart from those of new rows.
     info_for_stored: *mut pg_sys::IndexInfo,
     nulls_are_equal: bool,
 }
@@ -82,11 +82,15 @@ impl UniqueIndexes {
                 let columns = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
                 // The attnum 0 stands for an expression.
                 needed.extend(columns.iter().copied().filter(|&column| column != 0));
-                // What PostgreSQL keeps of an index for the session was prepared in the writer's search path.
-                let info_for_stored = pg_sys::BuildIndexInfo(index.as_ptr());
-                (*info_for_stored).ii_Expressions = stored_expressions(&index);
-                (*info_for_stored).ii_Predicate = stored_predicate(&index);
-                indexes.push(UniqueIndex { oid, info, info_for_stored, nulls_are_equal: (*info).ii_NullsNotDistinct });
+                let mut unique =
+                    UniqueIndex { oid, info, info_for_stored: info, nulls_are_equal: (*info).ii_NullsNotDistinct };
+                if !unique.is_plain() {
+                    // What PostgreSQL keeps of an index for the session was prepared in the writer's search path.
+                    unique.info_for_stored = pg_sys::BuildIndexInfo(index.as_ptr());
+                    (*unique.info_for_stored).ii_Expressions = stored_expressions(&index);
+                    (*unique.info_for_stored).ii_Predicate = stored_predicate(&index);
+                }
+                indexes.push(unique);
             }
             // An expression of the whole row depends on column 0.
             let is_needed = |column: &i16| needed.contains(&0) || needed.contains(column);

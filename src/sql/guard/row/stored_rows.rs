@@ -4,7 +4,6 @@
 //! writer does not get hidden values by them, names in functions are not looked up in the writer's search path, and
 //! messages do not reach a writer who may not read the rows.
 
-use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
 use pgrx::pg_sys::Oid;
@@ -13,13 +12,10 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::raise;
 use postgres::raised::raise_without_values;
-use postgres::settings::{set_locally, with_settings};
+use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 
 use super::disclosure::may_select_rows;
 use crate::sql::guard::definition::distribution::user_name_of;
-
-/// Where names in functions are looked up.
-const SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
 /// Reads a value of a stored row, which may be an expression to evaluate. If the current user may not read the rows of
 /// the table, an error keeps its SQLSTATE, and the message says only which guard has failed.
@@ -34,8 +30,7 @@ pub fn on_stored_row<T>(
         if !is_expression {
             return read();
         }
-        with_settings(|| {
-            set_locally(c"search_path", SEARCH_PATH);
+        for_stored_rows(|| {
             if !is_readable {
                 set_locally(c"client_min_messages", c"error");
             }
@@ -59,12 +54,12 @@ pub fn on_stored_row<T>(
         .execute())
 }
 
-/// Prepares an expression that [`on_stored_row`] will evaluate. PostgreSQL puts the bodies of functions in SQL in place
-/// of their calls then, so that names in them are looked up at this time.
-pub fn for_stored_rows<T>(prepare: impl FnOnce() -> T) -> T {
+/// Runs what prepares an expression for [`on_stored_row`], or evaluates it. PostgreSQL puts the bodies of functions in SQL
+/// in place of their calls when it prepares an expression, and looks up the names in them then.
+pub fn for_stored_rows<T>(f: impl FnOnce() -> T) -> T {
     with_settings(|| {
-        set_locally(c"search_path", SEARCH_PATH);
-        prepare()
+        set_locally(c"search_path", SAFE_SEARCH_PATH);
+        f()
     })
 }
 
