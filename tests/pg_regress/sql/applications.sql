@@ -8,8 +8,6 @@ RESET client_min_messages;
 INSERT INTO app_columns VALUES (1, 'one text');
 INSERT INTO app_expressions VALUES (1, 'one text');
 
-\pset format unaligned
-\pset tuples_only on
 -- Whole rows are written back, as Directus does to revert a change.
 SELECT errors($$UPDATE app_columns SET (id, body, simhash, simhash_block0) =
         (SELECT 1, 'other text', simhash, simhash_block0 FROM app_columns)$$,

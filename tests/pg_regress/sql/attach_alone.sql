@@ -3,8 +3,6 @@
 CREATE SCHEMA alone;
 SET search_path = alone, public;
 SET client_min_messages = warning;
-\pset format unaligned
-\pset tuples_only on
 
 CREATE TABLE texts AS
 SELECT n AS id, n % 3 AS tenant, (SELECT string_agg(left(md5((n / 5) || ' ' || w), 3 + n % 5 * (w / 30)), ' ' ORDER BY w)

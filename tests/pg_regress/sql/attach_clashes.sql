@@ -1,6 +1,4 @@
 -- Where simhash_attach refuses: an error with a SQLSTATE, the reason and a hint; nothing is changed.
-\pset format unaligned
-\pset tuples_only on
 CREATE TABLE clash (id integer, body text, title text, number integer, document jsonb,
     bounded varchar(3) GENERATED ALWAYS AS (body) STORED);
 INSERT INTO clash VALUES (1, 'a b', 'a title', 1, '{}');

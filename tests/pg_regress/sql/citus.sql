@@ -30,7 +30,6 @@ INSERT INTO pg_dist_partition VALUES ('everywhere', 'n', NULL, 2, 't'), ('here',
 CREATE TABLE appended (LIKE docs INCLUDING ALL);
 INSERT INTO pg_dist_partition
 SELECT 'appended', 'a', partkey, 4, 's' FROM pg_dist_partition WHERE logicalrelid = 'docs'::regclass;
-\pset format unaligned
 
 -- A guard must see all rows that it compares, and Citus must allow the trigger.
 SELECT errors(

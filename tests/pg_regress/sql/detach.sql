@@ -12,8 +12,6 @@ SELECT simhash_detach('detach_docs');
 SELECT simhash_detach('detach_docs', prefix => 't');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'detach_docs'::regclass;
 TABLE detach_docs;
-\pset format unaligned
-\pset tuples_only on
 SELECT errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
     $$SELECT simhash_detach(NULL)$$, $$SELECT simhash_detach('detach_docs', NULL)$$,
     $$SELECT simhash_detach('detach_docs', '')$$,
@@ -21,8 +19,6 @@ SELECT errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach(
 CREATE VIEW detach_view AS SELECT 1 AS simhash;
 SELECT errors($$SELECT simhash_detach('detach_view')$$);
 DROP VIEW detach_view;
-\pset format aligned
-\pset tuples_only off
 
 -- What existed before stays, and so does what has lost its comment or its expression.
 CREATE TABLE detach_half (body text,
@@ -49,8 +45,6 @@ SELECT simhash_detach('detach_index');
 DROP INDEX detach_index_simhash_block1_idx;
 
 -- Objects that others built on the columns block detaching, whether PostgreSQL would refuse or drop them silently.
-\pset format unaligned
-\pset tuples_only on
 CREATE VIEW detach_view AS SELECT simhash FROM detach_index;
 SELECT errors($$SELECT simhash_detach('detach_index')$$);
 DROP VIEW detach_view;
@@ -77,8 +71,6 @@ SELECT pg_temp.obstacle('CREATE POLICY mine ON detach_index USING (simhash <> 0)
 CREATE TABLE detach_child (PRIMARY KEY (body)) INHERITS (detach_index);
 SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP INDEX mine');
 DROP TABLE detach_child;
-\pset format aligned
-\pset tuples_only off
 -- No obstacle: a not-null constraint, statistics targets, privileges.
 ALTER TABLE detach_index ALTER simhash SET NOT NULL, ALTER simhash SET STATISTICS 1000;
 GRANT SELECT (simhash) ON detach_index TO PUBLIC;

@@ -3,8 +3,6 @@ CREATE FUNCTION pg_temp.errors(VARIADIC expressions text[]) RETURNS SETOF text L
     SELECT regexp_replace(line, '^SELECT ', '')
     FROM errors(VARIADIC ARRAY(SELECT 'SELECT ' || expression FROM unnest(expressions) AS expression)) AS line
 $$;
-\pset format unaligned
-\pset tuples_only on
 
 -- Unknown options, as jsonb and as text, in every function.
 SELECT pg_temp.errors(
@@ -72,19 +70,13 @@ SELECT pg_temp.errors(
     $$simhash_probes(1, 0, 2, 12)$$, $$simhash_probes(1, 1, 2, 2147483647)$$, $$simhash_probes(1, 0, 3, 64)$$);
 
 -- The same errors outside a function.
-\pset format aligned
-\pset tuples_only off
 SELECT simhash('a', '{"ngram": 0}');
 SELECT simhash(ARRAY['a', NULL]);
 -- A wrong block of a column is an error when the query is planned, with or without rows.
 SELECT simhash_block(fingerprint, 4) FROM (SELECT 1::bigint WHERE false) AS none (fingerprint);
 EXPLAIN SELECT simhash_probes(n, 0, 2, 12) FROM generate_series(1::bigint, 2) AS n;
 -- The expression of a generated column is planned when the column is created.
-\pset format unaligned
-\pset tuples_only on
 SELECT errors($$CREATE TEMP TABLE blocks (f bigint, block int GENERATED ALWAYS AS (simhash_block(f, 8, 8)) STORED)$$);
-\pset format aligned
-\pset tuples_only off
 -- A wrong parameter is an error in a custom plan. A generic plan finds out only while it runs, when a leakproof
 -- function must not fail.
 PREPARE block (bigint, int, int) AS SELECT simhash_block($1, $2, $3);

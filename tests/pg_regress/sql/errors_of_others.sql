@@ -1,6 +1,5 @@
 -- Errors of other functions pass unchanged, with all their fields.
 \set VERBOSITY terse
-\pset format unaligned
 CREATE SCHEMA others;
 SET search_path = others, public;
 SET client_min_messages = warning;

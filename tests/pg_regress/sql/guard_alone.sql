@@ -2,8 +2,6 @@
 CREATE SCHEMA guard_alone;
 SET search_path = guard_alone, public;
 SET client_min_messages = warning;
-\pset format unaligned
-\pset tuples_only on
 
 CREATE FUNCTION text_of(n integer, last text DEFAULT 'end') RETURNS text LANGUAGE sql IMMUTABLE RETURN (
     SELECT string_agg(left(md5(n || ' ' || w), 6), ' ' ORDER BY w) || ' ' || last FROM generate_series(1, 60) AS w);

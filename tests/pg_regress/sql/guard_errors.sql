@@ -1,8 +1,6 @@
 -- simhash_guard: what it refuses, and the trigger's errors where it cannot work.
 CREATE SCHEMA guard_errors;
 SET search_path = guard_errors, public;
-\pset format unaligned
-\pset tuples_only on
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, body text, shape point, stamp json, same_as integer, wide bigint,
     tenant text, upper_tenant text GENERATED ALWAYS AS (upper(tenant)) STORED,

@@ -1,7 +1,6 @@
 -- The error of a guard reports the near row in a field of its own, as JSON for programs.
 CREATE SCHEMA guard_fields;
 SET search_path = guard_fields, public;
-\pset tuples_only on
 SET client_min_messages = warning;
 
 -- The field of a statement's error.

@@ -67,7 +67,6 @@ SELECT simhash_attach('keyed', 'f');
 CREATE TABLE texts (id text PRIMARY KEY, body text, same_as text) PARTITION BY HASH (id);
 CREATE TABLE texts_0 PARTITION OF texts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 SELECT simhash_attach('texts', 'body');
-\pset format unaligned
 SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narrow'')',
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''any_width'')',
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''id'')',
@@ -79,7 +78,6 @@ SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narro
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''body'')',
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''id'')',
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''same_as'')');
-\pset format aligned
 -- Nor can a row be stored once the column has become NOT NULL.
 ALTER TABLE nulls ALTER COLUMN same_as DROP NOT NULL;
 SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', fingerprint => 'f');

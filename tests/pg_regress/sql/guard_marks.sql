@@ -131,12 +131,10 @@ CREATE TABLE own_1 PARTITION OF own (PRIMARY KEY (tenant, part, id)) FOR VALUES 
 CREATE TABLE own_2 PARTITION OF own (PRIMARY KEY (id, tenant)) FOR VALUES IN (2);
 CREATE TABLE own_3 PARTITION OF own (PRIMARY KEY (id)) FOR VALUES IN (3);
 SELECT simhash_attach('own', 'f');
-\pset format unaligned
 SELECT errors(
     'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', fingerprint => ''f'')',
     'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', scope => ''{tenant}'', fingerprint => ''f'')',
     'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', scope => ''{part}'', fingerprint => ''f'')');
-\pset format aligned
 SELECT simhash_guard('own', 'mark', mark_column => 'near', scope => '{tenant,part}', fingerprint => 'f');
 INSERT INTO own VALUES (1, 1, 31, 0), (2, 2, 32, 0), (3, 3, 33, 0), (1, 1, 34, 0), (2, 2, 35, 0), (3, 3, 36, 0)
 RETURNING part, id, near;
@@ -162,7 +160,6 @@ CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_ma
 CREATE TABLE keyless (a integer, f bigint, near jsonb);
 CREATE TABLE jsonb_key (a integer, b jsonb, f bigint, near integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('wrong', 'body', prefix => 'f'), simhash_attach('keyless', 'f'), simhash_attach('jsonb_key', 'f');
-\pset format unaligned
 SELECT errors(
     'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''a_mark'', fingerprint => ''body'')',
     'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''a_mark'', scope => ''{a}'', fingerprint => ''body'')',
@@ -176,7 +173,6 @@ SELECT errors(
     'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''whole_key'', scope => ''{whole_key}'', fingerprint => ''body'')',
     'SELECT simhash_guard(''jsonb_key'', ''mark'', mark_column => ''near'', scope => ''{a}'', fingerprint => ''f'')',
     'SELECT simhash_guard(''keyless'', ''mark'', mark_column => ''near'', fingerprint => ''f'')');
-\pset format aligned
 -- A key that changes later.
 ALTER TABLE wrong ALTER strict DROP NOT NULL;
 SELECT simhash_guard('wrong', 'mark', mark_column => 'fit', scope => '{a}', fingerprint => 'body');

@@ -4,8 +4,6 @@
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-\pset format unaligned
-\pset tuples_only on
 
 -- A plan without the differences between versions of PostgreSQL: the names of sub-plans and of their results,
 -- which become parameters here; the marks on disabled and replaced nodes; and the form of conditions that follow from others.

@@ -36,15 +36,11 @@ PREPARE untyped AS SELECT simhash_resemblance($1, $2, $3);
 EXECUTE untyped ('a b c', 'a b d', '{"ngram": 2}');
 
 -- Invalid options.
-\pset format unaligned
-\pset tuples_only on
 SELECT errors(
     $$SELECT simhash_resemblance('a', 'a', '{"ngrams": 2}')$$, $$SELECT simhash_resemblance('', '', '{"ngram": 17}')$$,
     $$SELECT simhash_resemblance('a', 'a', '[]')$$, $$SELECT simhash_resemblance('a', 'a', 'ngram=2')$$,
     $$SELECT simhash_resemblance('a' || repeat(U&'\0301', 600000), '')$$,
     $$SELECT simhash_resemblance('', 'a' || repeat(U&'\0301', 600000))$$);
-\pset format aligned
-\pset tuples_only off
 
 -- It confirms what fingerprints propose. The planner evaluates it last, as it costs the most.
 CREATE TABLE articles (id integer PRIMARY KEY, body text);

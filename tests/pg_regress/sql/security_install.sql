@@ -34,7 +34,6 @@ BEGIN
     DROP OWNED BY regress_security_mallory CASCADE;
     GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 END $$;
-\pset format unaligned
 SELECT * FROM install_beside('CREATE FUNCTION innocent() RETURNS integer LANGUAGE sql RETURN 1');
 SELECT * FROM install_beside('CREATE FUNCTION hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666');
 SELECT * FROM install_beside('CREATE FUNCTION simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666');
@@ -48,7 +47,6 @@ SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer 
 -- A shell operator, left behind by another operator that names it as its commutator.
 SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
     'CREATE OPERATOR <# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f, COMMUTATOR = <~>)');
-\pset format aligned
 
 -- The script does not use other objects with names that it uses: types, and functions that accept its arguments.
 SET ROLE regress_security_mallory;

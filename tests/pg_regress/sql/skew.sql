@@ -198,14 +198,10 @@ RESET client_min_messages;
 -- Errors.
 CREATE VIEW seen AS SELECT simhash FROM skewed;
 ALTER TABLE skewed ADD body text;
-\pset tuples_only on
-\pset format unaligned
 SELECT errors($$SELECT simhash_skew('skewed', 'body')$$, $$SELECT simhash_skew('skewed', 'id')$$,
     $$SELECT simhash_skew('skewed', 'Simhash')$$, $$SELECT simhash_skew('skewed', 'ctid')$$,
     $$SELECT simhash_skew('seen')$$, $$SELECT simhash_skew('pg_class_oid_index', 'oid')$$, $$SELECT simhash_skew(0)$$,
     $$SELECT simhash_skew('skewed', max_distance => -1)$$, $$SELECT simhash_skew('skewed', max_distance => 65)$$);
-\pset tuples_only off
-\pset format aligned
 
 -- It reads as its caller: without SELECT on the column there is no result, and hidden rows never count.
 CREATE ROLE regress_simhash_skew;

@@ -3,8 +3,6 @@ SELECT current_setting('server_version_num')::integer < 180000 AS without_virtua
 \if :without_virtual_columns
 \quit
 \endif
-\pset format unaligned
-\pset tuples_only on
 CREATE TABLE virtual (id integer PRIMARY KEY, a bigint, b bigint, title text, body text, twin bigint,
     f bigint GENERATED ALWAYS AS (a # b),
     number bigint GENERATED ALWAYS AS (1) VIRTUAL,

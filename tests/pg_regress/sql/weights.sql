@@ -29,8 +29,6 @@ SELECT simhash_resemblance('the cat sat', 'the cat lay', '{"weights": {"the": 0.
     1.4 / 5.4 AS expected,
     simhash_resemblance('the cat', 'the', '{"weights": {"the": 0}}') AS nothing_left;
 
-\pset format unaligned
-\pset tuples_only on
 SELECT errors($$SELECT simhash('a', '{"weights": 1}')$$, $$SELECT simhash('a', '{"weights": null}'::jsonb)$$,
     $$SELECT simhash('a', '{"weights": ["a", 0.5]}')$$, $$SELECT simhash('a', '{"weights": {"a": 1.1}}')$$,
     $$SELECT simhash('a', '{"weights": {"a": -0.1}}'::jsonb)$$, $$SELECT simhash('a', '{"weights": {"a": "0.5"}}')$$,
@@ -38,8 +36,6 @@ SELECT errors($$SELECT simhash('a', '{"weights": 1}')$$, $$SELECT simhash('a', '
     $$SELECT simhash('a', '{"weights": {"A": 0.5, "a": 0.5}}')$$,
     $$SELECT simhash('a', '{"weights": {"a": 1e-1000}}')$$, $$SELECT simhash('a', '{"weights": {"a": 0.5}')$$,
     $$SELECT simhash('a', ('{"weights": ' || repeat('[', 60000) || repeat(']', 60000) || '}'))$$);
-\pset format aligned
-\pset tuples_only off
 
 -- A thousand weights are read once for all rows, and are constants of a generated column.
 SELECT jsonb_build_object('weights', jsonb_object_agg('word' || n, 0.2 * (n % 5))) AS thousand
@@ -92,8 +88,6 @@ FROM (SELECT simhash_weights(string, '{}', 10000, 300)
           SELECT n || ' ' || string_agg(repeat('long' || n / 10 || word, 30), ' ') FROM generate_series(1, 150) word
       ) AS texts (string)) AS learnt (weights);
 
-\pset format unaligned
-\pset tuples_only on
 SELECT errors($$SELECT simhash_weights(body, '{}', 0, 300) FROM docs$$,
     $$SELECT simhash_weights(body, '{}', 10001, 300) FROM docs$$,
     $$SELECT simhash_weights(body, '{}', 3, 0) FROM docs$$, $$SELECT simhash_weights(body, '{}', 3, 10001) FROM docs$$,
@@ -101,8 +95,6 @@ SELECT errors($$SELECT simhash_weights(body, '{}', 0, 300) FROM docs$$,
     $$SELECT simhash_weights(body, '{}', n, 3) FROM docs$$, $$SELECT simhash_weights(body, '{}', 3, n) FROM docs$$,
     $$SELECT simhash_weights(body, jsonb_build_object('seed', n)) FROM docs$$,
     $$SELECT simhash_weights(body, '{"ngrams": 2}') FROM docs$$);
-\pset format aligned
-\pset tuples_only off
 -- Only the aggregate can call its functions. The error depends on the minor version of PostgreSQL.
 SELECT count(*) FROM errors($$SELECT simhash_weights_add(NULL, 'a')$$, $$SELECT simhash_weights_final(NULL)$$) AS line
 WHERE line ~ '^  (0A000: cannot accept a value of type internal|42883: function .* does not exist)$';

@@ -25,8 +25,6 @@ FROM texts a, texts b;
 -- Without words there is no distance: arrays without elements are no fingerprints.
 SELECT '{}'::bigint[] <~> '{}' AS empty, NULL::bigint[] <~> '{1}' AS null_left, '{1}'::bigint[] <~> NULL AS null_right;
 
-\pset format unaligned
-\pset tuples_only on
 SELECT errors($$SELECT '{1}'::bigint[] <~> '{1,2}'$$, $$SELECT hamming('{}'::bigint[], ARRAY[1::bigint])$$,
     $$SELECT '{1,NULL}'::bigint[] <~> '{1,2}'$$, $$SELECT '{1,2}'::bigint[] <~> '{NULL,2}'$$,
     $$SELECT '{{1},{2}}'::bigint[] <~> '{1,2}'$$, $$SELECT '{1,2}'::bigint[] <~> '{{1,2}}'$$,
@@ -35,8 +33,6 @@ SELECT errors($$SELECT '{1}'::bigint[] <~> '{1,2}'$$, $$SELECT hamming('{}'::big
     $$SELECT simhash('a', '{"seed": -1}')$$, $$SELECT simhash('a', '{"seed": 0.5}')$$,
     $$SELECT simhash('a', '{"seed": 18446744073709551616}')$$, $$SELECT simhash('a', '{"seed": "1"}')$$,
     $$SELECT simhash('a', '{"seed": null}'::jsonb)$$);
-\pset format aligned
-\pset tuples_only off
 
 -- Fingerprints of two words on a table: the first is attached, the second is a column of its own. What the search for
 -- the first finds is compared by both.
