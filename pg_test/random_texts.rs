@@ -52,7 +52,7 @@ mod tests {
             ("ngram", json!(1 + random.below(16))),
             ("weight", json!(random.one_of(&["set", "log", "tf"]))),
             ("case_fold", json!(random.one_of(&[true, false]))),
-            ("numbers", json!(random.one_of(&["any", "same"]))),
+            ("same", json!([random.one_of(&["numbers", "the", "b 1", "\u{6570}\u{636e}"])])),
             ("top", json!(1 + random.below(20))),
             ("markup", json!("html")),
             ("ignore", json!([random.one_of(&["numbers", "urls", "accents"])])),

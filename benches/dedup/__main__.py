@@ -48,7 +48,7 @@ VERIFIED = {
     "exactly 6": ('{"max_distance": 6, "radii": []}', "hamming(a.simhash, b.simhash) <= 6"),
     "exactly 8": ('{"max_distance": 8, "radii": []}', "hamming(a.simhash, b.simhash) <= 8"),
 }
-RESEMBLE = " AND simhash_resemblance(a.body, b.body) >= 0.89"
+RESEMBLE = " AND simhash_resemblance(a.body, b.body) >= 0.84"
 # Distances of simhash_cluster without texts.
 ALONE = (3, 8)
 

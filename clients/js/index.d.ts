@@ -20,8 +20,8 @@ export interface Options {
   markup?: 'html'
   /** What does not count: tokens with a digit, addresses of the web, marks on Latin, Greek and Cyrillic letters. */
   ignore?: ('numbers' | 'urls' | 'accents')[]
-  /** Which numbers texts may have that resemble each other: "any" by default. Without effect on fingerprints. */
-  numbers?: 'any' | 'same'
+  /** What texts must agree in that resemble each other: "numbers", and words. Without effect on fingerprints. */
+  same?: string[]
 }
 
 /** What a fingerprint is made of. */
@@ -66,13 +66,13 @@ export function similarity(a: bigint, b: bigint): number
 
 /**
  * The Jaccard resemblance of two texts, 0 to 1, by their features and pairs of neighbouring features; null if one of
- * them has no feature. 0 if the option numbers is "same" and their numbers differ.
+ * them has no feature. 0 if they do not agree in what the option same names.
  */
 export function resemblance(a: string, b: string, options?: Options): number | null
 
 /**
  * The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1: 1 for an
- * excerpt. Null if `a` has no feature. The option numbers has no effect.
+ * excerpt. Null if `a` has no feature. The option same has no effect.
  */
 export function containment(a: string, b: string, options?: Options): number | null
 
@@ -93,7 +93,7 @@ export function contains(text: string, clue: string, share?: number, options?: O
 
 /**
  * The features that only one of two texts has, or that weigh more in it: first those of `a`, then those of `b`, each in
- * the order in which they first end in the text. The option numbers has no effect.
+ * the order in which they first end in the text. The option same has no effect.
  */
 export function difference(a: string, b: string, options?: Options): Difference[]
 

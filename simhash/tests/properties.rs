@@ -4,6 +4,7 @@
 
 mod oracle;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -11,11 +12,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::agreement::{Same, Words};
 use simhash::fingerprint::difference::containment;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
-use simhash::fingerprint::options::{Markup, Numbers, Options, Tokens, Weight};
+use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::tally::Tally;
@@ -127,24 +129,33 @@ fn options() -> impl Strategy<Value = Options> {
         prop_oneof![3 => Just(0), 1 => Just(1), 1 => any::<u64>()],
         prop::option::of(weights()),
         select(vec![None, None, Some(Markup::Html)]),
-        select(vec![Numbers::Any, Numbers::Same]),
+        (any::<bool>(), prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(word(), 1..4)]),
         prop_oneof![2 => Just([false; 3]), 1 => any::<[bool; 3]>()],
     )
-        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup, same, ignored)| Options {
-            tokens,
-            ngram,
-            weight,
-            case_fold,
-            top,
-            seed,
-            weights: weights.map(|weights| {
-                let map = WeightMap::new(weights.into_iter(), case_fold, seed).expect("memory suffices");
-                Arc::new(map.expect("no feature twice"))
-            }),
-            markup,
-            ignore: Ignored { numbers: ignored[0], urls: ignored[1], accents: ignored[2] },
-            numbers: same,
+        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup, (numbers, words), ignored)| {
+            let ignore = Ignored { numbers: ignored[0], urls: ignored[1], accents: ignored[2] };
+            let words = Words::new(&words, case_fold, ignore).expect("memory suffices").expect("valid words");
+            Options {
+                tokens,
+                ngram,
+                weight,
+                case_fold,
+                top,
+                seed,
+                weights: weights.map(|weights| {
+                    let map = WeightMap::new(weights.into_iter(), case_fold, seed).expect("memory suffices");
+                    Arc::new(map.expect("no feature twice"))
+                }),
+                markup,
+                ignore,
+                same: Same { numbers, words },
+            }
         })
+}
+
+/// Words that texts have: one token or several.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-cA-C]", "[a-c]{1,2}[ -][a-c]", "[一-三中法]{1,2}", "[é1]", "[a-z]{2}"]
 }
 
 /// Features that texts have, with weights in billionths: round ones and others.
@@ -319,6 +330,13 @@ proptest! {
         let all: u64 = of_a.values().sum();
         let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
         prop_assert_eq!(containment(&mut fingerprinter, &a, &b, &options, &|| ()), Ok(share));
+    }
+
+    #[test]
+    fn words_that_must_agree_are_tokens(words in prop::collection::vec(word(), 0..9), options in options()) {
+        let tokens = words.iter().map(|word| oracle::tokens_of_word(word, &options));
+        let read = Words::new(&words, options.case_fold, options.ignore).expect("memory suffices").expect("valid words");
+        prop_assert_eq!(read.iter().collect::<BTreeSet<_>>(), tokens.collect());
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn texts() {
             for options in [
                 r#"{}"#,
                 r#"{"case_fold": false, "ngram": 1}"#,
-                r#"{"tokens": "chars", "weight": "log", "top": 9, "numbers": "same", "ignore": ["urls", "accents"]}"#,
+                r#"{"tokens": "chars", "weight": "log", "top": 9, "same": ["numbers"], "ignore": ["urls", "accents"]}"#,
                 r#"{"tokens": "dictionary", "weights": {"a": 0.5}, "seed": 3}"#,
             ] {
                 let options = Options::from_json(options).expect("options");

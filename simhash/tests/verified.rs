@@ -12,12 +12,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::criterion::Criterion;
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::agreement::{Same, Words};
 use simhash::fingerprint::feature_set::FeatureSet;
-use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
+use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Component, Confirmed, Kept, Phase, Progress, Rows, Verification};
 use simhash::random::Random;
 use simhash::search::nearness::Nearness;
+use simhash::text::ignore::Ignored;
 
 const AMPLE: usize = 1 << 30;
 
@@ -53,9 +55,13 @@ fn options() -> impl Strategy<Value = Options> {
         select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
         select(vec![Weight::Set, Weight::Set, Weight::Log, Weight::Tf]),
         prop::option::weighted(0.2, (1u32..20).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
-        select(vec![Numbers::Any, Numbers::Same]),
+        any::<bool>(),
+        select(vec![&[][..], &["a"]]),
     )
-        .prop_map(|(tokens, weight, top, numbers)| Options { tokens, weight, top, numbers, ..Options::default() })
+        .prop_map(|(tokens, weight, top, numbers, words)| {
+            let words = Words::new(words, true, Ignored::default()).expect("memory suffices").expect("words");
+            Options { tokens, weight, top, same: Same { numbers, words }, ..Options::default() }
+        })
 }
 
 /// A text of few different words: a template with words replaced, added and repeated, so that texts resemble each other

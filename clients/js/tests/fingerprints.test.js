@@ -60,8 +60,8 @@ test('resemblance', () => {
   assert.equal(resemblance('red green blue', 'blue, green, black'), 0.25)
   assert.equal(resemblance('a b', 'A B', { case_fold: false }), 0)
   assert.equal(resemblance('4,000 tonnes', '5,000 tonnes'), 3 / 7)
-  assert.equal(resemblance('4,000 tonnes', '5,000 tonnes', { numbers: 'same' }), 0)
-  assert.equal(resemblance('4,000 tonnes', '4,000: tonnes!', { numbers: 'same' }), 1)
+  assert.equal(resemblance('4,000 tonnes', '5,000 tonnes', { same: ['numbers'] }), 0)
+  assert.equal(resemblance('4,000 tonnes', '4,000: tonnes!', { same: ['numbers'] }), 1)
 })
 
 test('contains', () => {

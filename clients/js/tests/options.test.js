@@ -94,7 +94,7 @@ test('wrong options', () => {
       { n_gram: 2 },
       'TypeError',
       'unknown simhash option "n_gram". ' +
-        'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "numbers".',
+        'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same".',
     ],
     [{ ngram: () => 2 }, 'TypeError', 'simhash option "ngram" must be a JSON value, not function'],
     [null, 'TypeError', 'options must be an object, not null'],

@@ -16,4 +16,4 @@ class Options(TypedDict, total=False):
     seed: int
     markup: Literal["html"]
     ignore: Sequence[Literal["numbers", "urls", "accents"]]
-    numbers: Literal["any", "same"]
+    same: Sequence[str]

@@ -34,7 +34,7 @@ pub fn resemblance<'py>(
 /// Return the share of the features of the first text that the second one has too, 0 to 1, as SQL's
 /// simhash_containment does.
 ///
-/// 1 for an excerpt. None if the first text has no feature. The option numbers has no effect. Costs as much as the
+/// 1 for an excerpt. None if the first text has no feature. The option same has no effect. Costs as much as the
 /// fingerprints of both, in time and in memory.
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **options))]
@@ -51,7 +51,7 @@ pub fn containment<'py>(
 /// Return the features that only one of two texts has, or that weigh more in it, as SQL's simhash_difference does.
 ///
 /// They are named tuples (side, feature, weight): first those of the text "a", then those of "b", each in the order in
-/// which they first end in the text. The weight is the difference of the two weights. The option numbers has no effect.
+/// which they first end in the text. The weight is the difference of the two weights. The option same has no effect.
 /// Needs about 300 bytes for each feature of the texts.
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **options))]

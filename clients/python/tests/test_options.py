@@ -72,7 +72,7 @@ class Options(unittest.TestCase):
             str(raised.exception),
             'unknown simhash option "n_gram". '
             'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", '
-            '"numbers".',
+            '"same".',
         )
 
     def test_values_without_json(self):

@@ -56,7 +56,7 @@ def random_options(rng, text):
     if rng.random() < 0.3:
         options["case_fold"] = rng.random() < 0.5
     if rng.random() < 0.3:
-        options["numbers"] = rng.choice(["any", "same"])
+        options["same"] = rng.sample(["numbers", "the", "not"], rng.randrange(4))
     if rng.random() < 0.3:
         options["ignore"] = rng.sample(["numbers", "urls", "accents"], rng.randrange(4))
     if rng.random() < 0.2:

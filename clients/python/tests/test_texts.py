@@ -162,8 +162,8 @@ class Resemblance(unittest.TestCase):
         self.assertEqual(resemblance("Same", "same", case_fold=False), 0.0)
         # As b c above: the comma parts 4 from 000, and common are 000, tonnes and their pair.
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 3 / 7)
-        self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
-        self.assertEqual(resemblance("4,000 tonnes", "4,000: tonnes!", numbers="same"), 1.0)
+        self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", same=["numbers"]), 0.0)
+        self.assertEqual(resemblance("4,000 tonnes", "4,000: tonnes!", same=["numbers"]), 1.0)
 
     def test_contains(self):
         text = "The quick brown fox jumps over the lazy dog"
@@ -184,7 +184,7 @@ class Resemblance(unittest.TestCase):
         # The first text weighs 2 by a, and 1 by each of b, a a and a b. The second has 1 of a, b and a b.
         self.assertEqual(containment("a a b", "a b b", weight="tf"), 3 / 5)
         # Of 4, 000, tonnes and their two pairs, the second text has two words: it has them in another pair.
-        self.assertEqual(containment("4,000 tonnes", "4 tonnes", numbers="same"), 2 / 5)
+        self.assertEqual(containment("4,000 tonnes", "4 tonnes", same=["numbers"]), 2 / 5)
 
     def test_difference_of_one_text(self):
         found = difference("Forty thousand tonnes in May", "forty thousand barrels in June, in May")

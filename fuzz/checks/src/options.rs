@@ -2,14 +2,15 @@
 //!
 //! An input is a document.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::options::{InvalidOptions, Markup, Numbers, Options, Tokens, Weight};
+use simhash::fingerprint::agreement::{Same, Words};
+use simhash::fingerprint::options::{InvalidOptions, Markup, Options, Tokens, Weight};
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::text::ignore::Ignored;
 
@@ -64,7 +65,7 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             "seed" => "an integer from 0 to 18446744073709551615",
             "markup" => "\"html\"",
             "ignore" => "an array of \"numbers\", \"urls\", \"accents\"",
-            "numbers" => "one of \"any\", \"same\"",
+            "same" => "an array of \"numbers\" and up to 64 words, each of up to 256 bytes",
             "weights" => "an object of features, each with a number from 0 to 1, and no feature twice",
             _ => return Err(InvalidOptions::UnknownKey(key.clone())),
         };
@@ -86,8 +87,9 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             ("weight", "set") => options.weight = Weight::Set,
             ("weight", "log") => options.weight = Weight::Log,
             ("weight", "tf") => options.weight = Weight::Tf,
-            ("numbers", "any") => options.numbers = Numbers::Any,
-            ("numbers", "same") => options.numbers = Numbers::Same,
+            ("same", _) if same(value, &options)?.is_some() => {
+                options.same = same(value, &options)?.unwrap_or_default()
+            }
             ("case_fold", _) if value == "true" => options.case_fold = true,
             ("case_fold", _) if value == "false" => options.case_fold = false,
             ("top", _) if (1..=u32::MAX.into()).contains(&number) => options.top = NonZeroU32::new(number as u32),
@@ -97,19 +99,42 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
     Ok(options)
 }
 
-/// The classes that an array names; None if it is no array of their names.
-fn ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
+/// The strings of an array; None if the value is nothing else.
+fn strings(value: &str) -> Result<Option<Vec<String>>, InvalidOptions> {
     let unreadable = |error: serde_json::Error| InvalidOptions::Unreadable(error.to_string());
     if !value.starts_with('[') {
         return Ok(None);
     }
     let values: Vec<&RawValue> = serde_json::from_str(value).map_err(unreadable)?;
-    let mut ignored = Ignored::default();
-    for value in values {
-        if !value.get().starts_with('"') {
+    if values.iter().any(|value| !value.get().starts_with('"')) {
+        return Ok(None);
+    }
+    values.iter().map(|value| serde_json::from_str(value.get()).map_err(unreadable)).collect::<Result<_, _>>().map(Some)
+}
+
+/// What texts must agree in; None if the value is no array of words, each of which has a token.
+fn same(value: &str, options: &Options) -> Result<Option<Same>, InvalidOptions> {
+    let Some(named) = strings(value)? else { return Ok(None) };
+    let (numbers, words): (Vec<_>, Vec<_>) = named.into_iter().partition(|word| word == "numbers");
+    let mut distinct = BTreeSet::new();
+    for word in &words {
+        let tokens = oracle::tokens_of_word(word, options);
+        if word.len() > 256 || tokens.is_empty() {
             return Ok(None);
         }
-        match &*serde_json::from_str::<String>(value.get()).map_err(unreadable)? {
+        distinct.insert(tokens);
+    }
+    let words = Words::new(&words, options.case_fold, options.ignore).expect("memory suffices");
+    assert_eq!(words.is_some(), distinct.len() <= 64);
+    Ok(words.map(|words| Same { numbers: !numbers.is_empty(), words }))
+}
+
+/// The classes that an array names; None if it is no array of their names.
+fn ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
+    let Some(named) = strings(value)? else { return Ok(None) };
+    let mut ignored = Ignored::default();
+    for name in named {
+        match &*name {
             "numbers" => ignored.numbers = true,
             "urls" => ignored.urls = true,
             "accents" => ignored.accents = true,
@@ -195,7 +220,8 @@ fn written(options: &Options) -> Value {
         "weight": match options.weight { Weight::Set => "set", Weight::Log => "log", Weight::Tf => "tf" },
         "case_fold": options.case_fold,
         "seed": options.seed,
-        "numbers": match options.numbers { Numbers::Any => "any", Numbers::Same => "same" },
+        "same": options.same.words.iter().map(|word| word.join(" "))
+            .chain(options.same.numbers.then(|| "numbers".to_owned())).collect::<Vec<_>>(),
     });
     if let Some(weights) = &options.weights {
         let decimal = |billionths: u32| serde_json::from_str::<Value>(&format!("0.{billionths:09}")).expect("a number");

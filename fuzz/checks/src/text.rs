@@ -8,7 +8,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
+use simhash::fingerprint::agreement::{Same, Words};
+use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::random::GOLDEN_RATIO;
@@ -40,7 +41,7 @@ pub fn check(input: &[u8]) {
         weights: None,
         markup: None,
         ignore: Ignored { numbers: top & 128 != 0, urls: top & 64 != 0, accents: ngram & 128 != 0 },
-        numbers: if kinds & 128 == 0 { Numbers::Any } else { Numbers::Same },
+        same: Same { numbers: kinds & 128 != 0, words: Words::default() },
     };
     let mut texts = input.0.splitn(2, |byte| *byte == 0).map(|text| {
         let most = LONGEST / text.len().max(1);

@@ -11,7 +11,7 @@ use crate::ticking::ticking;
 /// one of the texts has.
 ///
 /// The lists have no pairs of neighbouring features, which a [`resemblance`](super::resemblance::resemblance) has too:
-/// the difference of two texts with the same words in another order is empty. The option `numbers` has no effect.
+/// the difference of two texts with the same words in another order is empty. The option `same` has no effect.
 pub fn difference(
     fingerprinter: &mut Fingerprinter,
     a: &str,
@@ -33,7 +33,7 @@ pub fn difference(
 /// The share of the weight of a text's features and pairs of neighbouring features that another text has too, 0 to 1:
 /// 1 for an excerpt. None if `a` has no feature.
 ///
-/// Of each, the smaller of its two weights counts. The option `numbers` has no effect. Costs as much as two
+/// Of each, the smaller of its two weights counts. The option `same` has no effect. Costs as much as two
 /// fingerprints, in time and in memory.
 pub fn containment(
     fingerprinter: &mut Fingerprinter,

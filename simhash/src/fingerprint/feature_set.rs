@@ -1,7 +1,7 @@
 //! The features of a text as a sorted list: for many texts that are compared with one another.
 
+use super::agreement::Agreement;
 use super::fingerprinter::Fingerprinter;
-use super::numbers::NumberList;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
@@ -15,8 +15,7 @@ const FEATURES_BETWEEN_CHECKS: usize = 64;
 /// options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
-    /// A hash of the features, their weights, and the numbers that the options compare. The first field, because it
-    /// distinguishes most sets.
+    /// A hash of the other fields. The first field, because it distinguishes most sets.
     digest: u64,
     /// The sum of the weights, more than 0.
     total: u128,
@@ -24,8 +23,7 @@ pub struct FeatureSet {
     hashes: Vec<u64>,
     /// As long as `hashes`; empty if all weights are 1.
     weights: Vec<u64>,
-    /// The same for all texts if the options do not compare numbers.
-    numbers: NumberList,
+    agreement: Agreement,
 }
 
 impl FeatureSet {
@@ -47,11 +45,11 @@ impl FeatureSet {
             _ => ticking(&weights, tick).map(|weight| u128::from(*weight)).sum(),
         };
         let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(GOLDEN_RATIO);
-        let numbers = fingerprinter.numbers(text, options, tick)?;
+        let agreement = fingerprinter.agreement(text, options, tick)?;
         let digest =
-            ticking(&hashes, tick).fold(mix(total as u64, numbers.digest()), |digest, hash| mix(digest, *hash));
+            ticking(&hashes, tick).fold(mix(total as u64, agreement.digest()), |digest, hash| mix(digest, *hash));
         let digest = ticking(&weights, tick).fold(digest, |digest, weight| mix(digest, *weight));
-        Ok((total > 0).then_some(Self { digest, total, hashes, weights, numbers }))
+        Ok((total > 0).then_some(Self { digest, total, hashes, weights, agreement }))
     }
 
     /// Whether the [`resemblance`](super::resemblance::resemblance) of the two texts is at least `least`. Both sets are
@@ -59,7 +57,7 @@ impl FeatureSet {
     ///
     /// One pass over both lists, which ends as soon as the answer is certain.
     pub fn resembles(&self, other: &Self, least: f64, tick: &dyn Fn()) -> bool {
-        if self.numbers != other.numbers {
+        if self.agreement != other.agreement {
             return least <= 0.0;
         }
         let Some(needed) = least_common(least, self.total, other.total) else { return false };
@@ -71,7 +69,7 @@ impl FeatureSet {
         share_at_least(needed, (self, of_self), (other, of_other), tick)
     }
 
-    /// A hash of the features, their weights, and the numbers that the options compare.
+    /// A hash of the features, their weights, and what must agree by the options.
     pub fn digest(&self) -> u64 {
         self.digest
     }

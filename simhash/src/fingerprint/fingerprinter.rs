@@ -1,5 +1,6 @@
 //! Makes the fingerprint of a text, and the lists of the features that it is made of.
 
+use super::agreement::Agreement;
 use super::feature_list::FeatureList;
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
 use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals};
@@ -7,8 +8,7 @@ use super::hash::{FeatureHash, Seeded, Unseeded, length_of};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
 use super::neighbours::{Neighbours, PairFactors};
-use super::numbers::NumberList;
-use super::options::{Markup, Numbers, Options};
+use super::options::{Markup, Options};
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
@@ -96,17 +96,17 @@ impl Fingerprinter {
         self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
     }
 
-    /// The numbers of a text, if the options compare them; otherwise none.
-    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<NumberList, Error> {
-        if options.numbers == Numbers::Any {
-            return Ok(NumberList::default());
+    /// What of a text must agree with another one, by the option `same`.
+    pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement, Error> {
+        if options.same.is_nothing() {
+            return Ok(Agreement::default());
         }
         self.read(text, options, tick, |this, text| {
             // The numbers of addresses may be left out, but not all.
             let ignored = Ignored { numbers: false, ..options.ignore };
             this.collector.normalise(text, options.case_fold, ignored, tick)?;
             normalise_separators(&mut this.collector.normal, tick)?;
-            NumberList::of(&this.collector.normal, tick)
+            options.same.of(&this.collector.normal, tick)
         })
     }
 

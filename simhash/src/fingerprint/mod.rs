@@ -3,9 +3,11 @@
 //! [`heaviest`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
 //! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, with
-//! their [`numbers`] if the options ask for it; [`difference`] lists what differs. [`learn`] finds weights.
+//! and what their
+//! [`agreement`] must be on, such as [`numbers`]; [`difference`] lists what differs. [`learn`] finds weights.
 //! [`passages`] are made of the same tokens, to find texts within others.
 
+pub mod agreement;
 pub mod difference;
 pub mod feature_list;
 pub mod feature_set;

@@ -1,4 +1,4 @@
-//! The numbers of a text, for the option `numbers`.
+//! The numbers of a text, for the option `same`.
 
 use std::ops::Range;
 

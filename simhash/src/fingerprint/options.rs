@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::agreement::{Same, Words};
 use super::weight_map::WeightMap;
 use super::weights::{UNITS, log};
 use crate::criterion::CriterionDocument;
@@ -54,18 +55,6 @@ pub enum Markup {
     Html,
 }
 
-/// Whether two texts that resemble each other must have the same numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Numbers {
-    /// Any: a number is a word like others.
-    #[default]
-    Any,
-    /// The same numbers in the same order: otherwise, the texts have resemblance 0. A number is a token with a digit,
-    /// or several with points, hyphens and the like between them, with its minus sign.
-    Same,
-}
-
 /// How a fingerprint is made, and how texts are compared. The default makes the fingerprints of `simhash(text)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -87,8 +76,8 @@ pub struct Options {
     pub markup: Option<Markup>,
     /// What does not count, in fingerprints and in comparing.
     pub ignore: Ignored,
-    /// Whether two texts that resemble each other must have the same numbers. Without effect on fingerprints.
-    pub numbers: Numbers,
+    /// What two texts must agree in, or else they have resemblance 0. Without effect on fingerprints.
+    pub same: Same,
 }
 
 impl Default for Options {
@@ -103,7 +92,7 @@ impl Default for Options {
             weights: None,
             markup: None,
             ignore: Ignored::default(),
-            numbers: Numbers::Any,
+            same: Same::default(),
         }
     }
 }
@@ -111,11 +100,11 @@ impl Default for Options {
 impl Options {
     /// The keys of an options document.
     pub const KEYS: [&str; 10] =
-        ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "numbers"];
+        ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same"];
 
     /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
     pub fn makes_same_fingerprints(&self, other: &Self) -> bool {
-        Self { numbers: other.numbers, ..self.clone() } == *other
+        Self { same: other.same.clone(), ..self.clone() } == *other
     }
 
     /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have order in them,
@@ -214,7 +203,7 @@ impl Options {
             "seed" => whole(value).map(|seed| self.seed = seed).ok_or("an integer from 0 to 18446744073709551615"),
             "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\""),
             "ignore" => read_ignored(value)?.map(|ignored| self.ignore = ignored).ok_or(IGNORED),
-            "numbers" => read_name(value)?.map(|numbers| self.numbers = numbers).ok_or("one of \"any\", \"same\""),
+            "same" => read_same(value, self)?.map(|same| self.same = same).ok_or(SAME),
             // Keys come in byte order: what else decides how features are normalised and hashed has been read.
             "weights" => {
                 self.weights = read_weights(key, value, self)?.map(Arc::new);
@@ -239,6 +228,8 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
 const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
 /// What the option `ignore` may be.
 const IGNORED: &str = "an array of \"numbers\", \"urls\", \"accents\"";
+/// What the option `same` may be.
+const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
 /// What the option `weights` may be.
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
@@ -276,11 +267,8 @@ fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<We
 /// The value of the option `ignore`; None if it is not an array of the names of classes.
 fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
     let mut ignored = Ignored::default();
-    if !value.starts_with('[') {
-        return Ok(None);
-    }
-    for name in read_json::<Vec<&RawValue>>(value)? {
-        let name = if name.get().starts_with('"') { read_json::<String>(name.get())? } else { String::new() };
+    let Some(names) = read_strings(value)? else { return Ok(None) };
+    for name in names {
         match &*name {
             "numbers" => ignored.numbers = true,
             "urls" => ignored.urls = true,
@@ -289,6 +277,28 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
         }
     }
     Ok(Some(ignored))
+}
+
+/// The value of the option `same`; None if it is not an array of words.
+fn read_same(value: &str, options: &Options) -> Result<Option<Same>, InvalidOptions> {
+    let Some(mut words) = read_strings(value)? else { return Ok(None) };
+    let listed = words.len();
+    words.retain(|word| word != "numbers");
+    let numbers = words.len() < listed;
+    let words = Words::new(&words, options.case_fold, options.ignore)?;
+    Ok(words.map(|words| Same { numbers, words }))
+}
+
+/// The strings of an array; None if the value is not an array of strings.
+fn read_strings(value: &str) -> Result<Option<Vec<String>>, InvalidOptions> {
+    if !value.starts_with('[') {
+        return Ok(None);
+    }
+    let values = read_json::<Vec<&RawValue>>(value)?;
+    if !values.iter().all(|value| value.get().starts_with('"')) {
+        return Ok(None);
+    }
+    values.into_iter().map(|value| read_json(value.get())).collect::<Result<_, _>>().map(Some)
 }
 
 fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {

@@ -1,8 +1,8 @@
 //! Resemblance: how many features two texts have in common. It confirms near-duplicates that fingerprints propose.
 
+use super::agreement::Agreement;
 use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
-use super::numbers::NumberList;
 use super::options::Options;
 use super::weighted::WeightedFeatures;
 use crate::error::Error;
@@ -15,7 +15,7 @@ pub const COPY: f64 = 0.84;
 /// The Jaccard resemblance of two texts, 0 to 1, over the features that their fingerprints are made of and the pairs of
 /// neighbouring features, as one set: the sum of the smaller of the two weights of each, divided by the sum of the
 /// larger ones; an absent one has weight 0. If all weights are 1, this is the share of common features and pairs. None
-/// if a text has no feature. 0 if the options compare numbers and those of the texts differ.
+/// if a text has no feature. 0 if the texts do not agree in what the option `same` names.
 ///
 /// A pair weighs by its number of occurrences as a feature does, and by the option `weights` as the lighter of its two
 /// features. With the option `top`, the features that it keeps are compared alone; with `"tokens": "chars"` too, since
@@ -38,7 +38,7 @@ pub fn resemblance(
 #[derive(Debug)]
 pub struct Prepared {
     options: Options,
-    numbers: NumberList,
+    agreement: Agreement,
     features: Features,
 }
 
@@ -62,8 +62,8 @@ impl Prepared {
         } else {
             Features::Weighted(fingerprinter.weighted_and_compared(text, options, tick)?)
         };
-        let numbers = fingerprinter.numbers(text, options, tick)?;
-        Ok(Self { options: options.clone(), numbers, features })
+        let agreement = fingerprinter.agreement(text, options, tick)?;
+        Ok(Self { options: options.clone(), agreement, features })
     }
 
     /// The [`resemblance`] of the text and another one, with the same options for both. Costs as much as the other
@@ -86,8 +86,8 @@ impl Prepared {
         other: &str,
         tick: &dyn Fn(),
     ) -> Result<Option<f64>, Error> {
-        let has_same_numbers = fingerprinter.numbers(other, &self.options, tick)? == self.numbers;
-        if !has_same_numbers && least > 0.0 {
+        let agrees = fingerprinter.agreement(other, &self.options, tick)? == self.agreement;
+        if !agrees && least > 0.0 {
             return Ok(None);
         }
         let found = match &self.features {
@@ -97,7 +97,7 @@ impl Prepared {
                 of_weighted(features, &other, tick)
             }
         };
-        Ok(found.map(|found| if has_same_numbers { found } else { 0.0 }).filter(|found| *found >= least))
+        Ok(found.map(|found| if agrees { found } else { 0.0 }).filter(|found| *found >= least))
     }
 
     /// The options with which both texts are read.

@@ -357,7 +357,7 @@ def signed(number, bits):
 
 
 DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None,
-            "seed": 0, "weights": None, "markup": None, "ignore": (), "numbers": "any"}
+            "seed": 0, "weights": None, "markup": None, "ignore": (), "same": ()}
 
 
 def complete_options(given):
@@ -372,7 +372,7 @@ def complete_options(given):
             "seed": lambda: type(value) is int and 0 <= value < 2**64,
             "markup": lambda: value == "html",
             "ignore": lambda: type(value) is list and set(value) <= {"numbers", "urls", "accents"},
-            "numbers": lambda: value in ("any", "same"),
+            "same": lambda: type(value) is list and all(type(word) is str for word in value),
             "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
         }
         if key not in allowed or not allowed[key]():
@@ -521,11 +521,22 @@ DASHES = "-\u2010\u2012\u2013\u2212"
 JOINERS = DASHES + ".,:/_'\u2019"
 
 
-def numbers_of(text, options):
+def agreement_of(text, options):
+    """What of a text must be the same in another: its numbers, and which words it has."""
+    options = {**options, "ignore": set(options["ignore"]) - {"numbers"}}
+    normal = text_that_counts(text, options)
+    has = []
+    for word in set(options["same"]) - {"numbers"}:
+        words = text_that_counts(word, {**options, "markup": None})
+        wanted, tokens = ([token for _, token, _ in tokenize(text)] for text in (words, normal))
+        has.append(any(tokens[start:start + len(wanted)] == wanted for start in range(len(tokens))))
+    return has, numbers_of(normal) if "numbers" in options["same"] else []
+
+
+def numbers_of(normal):
     """The numbers of a text in their order, each in one form: a sign, and tokens with a digit and what joins them."""
-    ignored = set(options["ignore"]) - {"numbers"}
     # Words and numbers have odd positions.
-    pieces = pieces_of(text_that_counts(text, {**options, "ignore": ignored})) + [""]
+    pieces = pieces_of(normal) + [""]
     numbers, before = [], ""
     while len(pieces) > 1:
         between, token, *pieces = pieces
@@ -556,12 +567,12 @@ def one_form(number):
 def resemblance_of(a, b, options):
     """The weight of the features and pairs that two texts have in common, divided by that of all they have.
 
-    None if a text has no feature; 0 if the texts must have the same numbers, and have not.
+    None if a text has no feature; 0 if the texts do not agree in what the option `same` names.
     """
     of_a, of_b = compared_features(a, options), compared_features(b, options)
     if not of_a or not of_b:
         return None
-    if options["numbers"] == "same" and numbers_of(a, options) != numbers_of(b, options):
+    if agreement_of(a, options) != agreement_of(b, options):
         return 0.0
     both = of_a.keys() | of_b.keys()
     smaller = sum(min(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
@@ -572,7 +583,7 @@ def resemblance_of(a, b, options):
 def containment_of(a, b, options):
     """The weight of the features and pairs of a text that another text has too, as a share of all of its weight.
 
-    None if the text has no feature. The option `numbers` has no effect.
+    None if the text has no feature. The option `same` has no effect.
     """
     of_a, of_b = compared_features(a, options), compared_features(b, options)
     if not of_a:

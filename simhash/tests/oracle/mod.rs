@@ -10,7 +10,7 @@ use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed};
 use icu_segmenter::WordSegmenter;
 use icu_segmenter::options::WordBreakInvariantOptions;
-use simhash::fingerprint::options::{Markup, Numbers, Options, Tokens, Weight};
+use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::text::ignore::Ignored;
 
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
@@ -309,13 +309,32 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
     fingerprint_of(&weighted_features(text, options))
 }
 
-/// The numbers of a text in their order, each in one form.
-fn numbers(text: &str, options: &Options) -> Vec<String> {
-    let text = match options.markup {
-        None => text.to_owned(),
-        Some(Markup::Html) => text_of_html(text),
+/// The tokens of a word of the option `same`.
+pub fn tokens_of_word(word: &str, options: &Options) -> Vec<String> {
+    let normal = counting(word, options.case_fold, Ignored { numbers: false, ..options.ignore });
+    tokens(&normal).into_iter().map(|token| token.text).collect()
+}
+
+/// Whether two texts agree in what the options name.
+fn agree(a: &str, b: &str, options: &Options) -> bool {
+    let [a, b] = [a, b].map(|text| {
+        let text = match options.markup {
+            None => text.to_owned(),
+            Some(Markup::Html) => text_of_html(text),
+        };
+        counting(&text, options.case_fold, Ignored { numbers: false, ..options.ignore })
+    });
+    let has = |text: &str, word: &Vec<String>| {
+        let tokens: Vec<String> = tokens(text).into_iter().map(|token| token.text).collect();
+        tokens.windows(word.len()).any(|tokens| tokens == word)
     };
-    let pieces = pieces(&counting(&text, options.case_fold, Ignored { numbers: false, ..options.ignore }));
+    options.same.words.iter().all(|word| has(&a, &word) == has(&b, &word))
+        && (!options.same.numbers || numbers(&a) == numbers(&b))
+}
+
+/// The numbers of a text in normal form in their order, each in one form.
+fn numbers(normal: &str) -> Vec<String> {
+    let pieces = pieces(normal);
     let is_dash = |c| "-\u{2010}\u{2012}\u{2013}\u{2212}".contains(c);
     let is_joiner = |c| is_dash(c) || ".,:/_'\u{2019}".contains(c);
     let mut numbers: Vec<String> = Vec::new();
@@ -409,11 +428,10 @@ pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
 }
 
 /// The resemblance of two texts: the sum of the smaller weights of what is compared divided by the sum of the larger; 0
-/// if they must have the same numbers and do not.
+/// if they do not agree.
 pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
     let [of_a, of_b] = [a, b].map(|text| compared(text, options));
-    let has_wrong_numbers = options.numbers == Numbers::Same && numbers(a, options) != numbers(b, options);
-    of_features(&of_a, &of_b).map(|found| if has_wrong_numbers { 0.0 } else { found })
+    of_features(&of_a, &of_b).map(|found| if agree(a, b, options) { found } else { 0.0 })
 }
 
 fn of_features(a: &BTreeMap<[String; 2], u64>, b: &BTreeMap<[String; 2], u64>) -> Option<f64> {

@@ -140,7 +140,7 @@ OPTIONS = {
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
-    "numbers": ("any", "same", "none", "", None, 1),
+    "same": ([], ["numbers"], ["not", "gpg-agent"], [""], ["a" * 257], [chr(n) for n in range(97, 200)], "no", None, [1]),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
     "ignore": ([], ["numbers"], ["urls", "accents"], ["words"], "numbers", None, 1, [["urls"]], {"urls": True}),
     "markup": ("html", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),

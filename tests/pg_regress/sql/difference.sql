@@ -1,4 +1,4 @@
--- What two texts have in common: simhash_containment, and simhash_difference; and the option "numbers".
+-- What two texts have in common: simhash_containment, and simhash_difference; and the option "same".
 SELECT * FROM simhash_difference('Forty thousand tonnes in May', 'forty thousand barrels in June, in May');
 -- In order of the text, with a's features first; nothing for equal sets of features.
 SELECT count(*) FROM simhash_difference('to be or not to be', 'NOT to be, or?');
@@ -24,8 +24,9 @@ SELECT count(*) FROM simhash_difference('a b c', 'c b a');
 SELECT side, feature FROM simhash_difference(repeat('a b ', 10), (SELECT string_agg(n::text, ' ')
     FROM generate_series(1, 100000) AS n)) LIMIT 3;
 
--- With the option "numbers", texts whose numbers differ do not resemble each other. No fingerprint changes.
-\set same '{"numbers": "same"}'
+-- By the option "same", texts whose numbers differ, or of which one has a word, do not resemble each other. No
+-- fingerprint changes.
+\set same '{"same": ["numbers"]}'
 SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes') AS any, simhash_resemblance('4,000 tonnes', '5,000 tonnes', :'same') AS same,
     simhash_resemblance('4,000 tonnes', '4,000: tonnes!', :'same') AS equal,
     simhash_resemblance('1 1 2', '1 2 2', :'same') AS how_often,
@@ -37,10 +38,14 @@ SELECT simhash('4,000 tonnes', :'same') = simhash('4,000 tonnes') AS fingerprint
     simhash_wide('4,000 tonnes', 2, :'same') = simhash_wide('4,000 tonnes') AS wide,
     simhash_containment('4,000 tonnes', '5,000 tonnes', :'same') = 0.6 AS containment,
     (SELECT count(*) FROM simhash_features('4,000 tonnes', :'same')) AS features;
-SELECT simhash('a', '{"numbers": "any"}') = simhash('a') AS any;
-SELECT simhash('a', '{"numbers": "none"}');
+SELECT simhash('a', '{"same": ["a"]}') = simhash('a') AS same;
+SELECT simhash_resemblance(a, b) >= .84 AS copy, simhash_resemblance(a, b, '{"same": ["not", "numbers"]}') AS same
+FROM (VALUES ('Visitors are allowed to take photographs and short films in all rooms of the old castle and in its garden',
+    'Visitors are not allowed to take photographs and short films in all rooms of the old castle and in its garden'))
+    AS rules (a, b);
+SELECT simhash('a', '{"same": "numbers"}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT simhash('a', '{"numbers": true}');
+SELECT simhash('a', '{"same": ["no", "?!"]}');
 -- The features of a text that is compared with many are remembered, with its numbers.
 SELECT body, simhash_resemblance('invoice 17 is overdue', body, :'same')
 FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('Invoice: 17 is overdue'), ('invoice'))

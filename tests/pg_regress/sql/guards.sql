@@ -10,11 +10,11 @@ $$;
 
 \echo what simhash_guard was called with
 SELECT simhash_guard('docs', 'mark', max_distance => 8, scope => '{tenant}', mark_column => 'mark', resemblance => .7,
-    radii => '{1,1,1,0}', options => '{"numbers": "same", "weights": {"\\u0000": 0.5}}', among => 'id > 0');
+    radii => '{1,1,1,0}', options => '{"same": ["numbers"], "weights": {"\\u0000": 0.5}}', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
 SELECT of_docs() = '{"action": "mark", "criterion": {"max_distance": 8, "radii": [1, 1, 1, 0], "resemblance": 0.7,
-    "options": {"numbers": "same", "weights": {"\\u0000": 0.5}}}, "fingerprint": "simhash", "scope": ["tenant"],
+    "options": {"same": ["numbers"], "weights": {"\\u0000": 0.5}}}, "fingerprint": "simhash", "scope": ["tenant"],
     "mark_column": "mark", "among": "(id > 0)", "enabled": "O", "error": null}' AS is_all;
 \echo without what does not apply
 SELECT simhash_guard('docs', 'skip', 3, resemblance => NULL);
@@ -53,7 +53,7 @@ SELECT arguments, error_of(arguments) FROM (VALUES
     ('{skip,3 resemblance nan,simhash}'),
     ('{skip,"3 radii 1,1,1,1,1,1,1,1,1",simhash}'),
     ('{skip,"3 resemblance .5 options {",simhash}'),
-    ('{skip,"3 resemblance .5 options {\"numbers\": 1}",simhash}'),
+    ('{skip,"3 resemblance .5 options {\"same\": 1}",simhash}'),
     ('{skip,"3 resemblance .5 options {\"weights\": {\"\\u0000\": 1}}",simhash}'),
     ('{mark,3,simhash}'),
     ('{skip,3,no_such_column}')

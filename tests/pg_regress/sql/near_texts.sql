@@ -21,7 +21,7 @@ INSERT INTO criteria VALUES
     ('{"resemblance": null}', '{}', 3, '{}', 0),
     ('{"resemblance": null, "radii": [0, 0], "max_distance": 12}', '{}', 12, '{0,0}', 0),
     ('{"tokens": "chars", "resemblance": 0.7}', '{"tokens": "chars"}', 10, '{1,1,1,1}', .7),
-    ('{"tokens": "words", "numbers": "any"}', '{}', 10, '{1,1,1,1}', .84);
+    ('{"tokens": "words", "same": []}', '{}', 10, '{1,1,1,1}', .84);
 CREATE FUNCTION as_defined(a text, b text, criteria) RETURNS boolean LANGUAGE sql AS $$
     SELECT simhash_near(simhash(a, $3.options), simhash(b, $3.options), $3.distance, $3.radii)
         AND simhash_resemblance(a, b, $3.options) >= $3.resemblance

@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_options,
         default=unset,
         metavar="JSON",
-        help='compare texts with these options, such as \'{"numbers": "same"}\' (default: those of the fingerprint)',
+        help='compare texts with these options, such as \'{"same": ["numbers"]}\' (default: those of the fingerprint)',
     )
     limits.add_argument(
         "--among",

@@ -11,7 +11,7 @@ use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::radii::wrong_radii;
 
 /// The criterion by which two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance
-/// 0.84 options {"numbers": "same"}`.
+/// 0.84 options {"same": ["numbers"]}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardCriterion {
     /// Which fingerprints are near.

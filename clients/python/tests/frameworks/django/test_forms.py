@@ -117,7 +117,7 @@ class Constraint(TestCase):
         """With the arguments of a guard, what it rejects is near, and nothing else."""
         arguments = {
             "resemblance": 0.8,
-            "options": {"tokens": "chars", "numbers": "same"},
+            "options": {"tokens": "chars", "same": ["numbers"]},
             "among": "views < 9",
         }
         guard = Guard("FreeStory", fingerprint="fingerprint", **arguments)
@@ -153,7 +153,7 @@ class Constraint(TestCase):
         self.assertEqual(outcomes, {True, False})
 
     def test_migration(self):
-        more = {"radii": [1, 1, 1], "among": "views < 9", "options": {"numbers": "same"}}
+        more = {"radii": [1, 1, 1], "among": "views < 9", "options": {"same": ["numbers"]}}
         for name, value in more.items():
             self.assertNotEqual(NoNearDuplicate("body", name="n"), NoNearDuplicate("body", name="n", **{name: value}))
         constraint = NoNearDuplicate("body", name="n", scope=["tenant"], violation_error_message="Again?", **more)

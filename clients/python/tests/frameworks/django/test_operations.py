@@ -390,10 +390,10 @@ class TestGuard(Laboratory):
             self.backwards(done)
 
     def test_options_and_condition(self):
-        options = {"numbers": "same", "ngram": 2}
+        options = {"same": ["numbers"], "ngram": 2}
         self.forwards(Guard("Text", fingerprint="fingerprint", options=options, among='"The tenant" > 0'))
         ((_, arguments),) = self.triggers()
-        criterion = '10 radii 1,1,1,1 resemblance 0.84 options {"ngram": 2, "numbers": "same"}'
+        criterion = '10 radii 1,1,1,1 resemblance 0.84 options {"same": ["numbers"], "ngram": 2}'
         self.assertEqual(
             arguments.split("\\000"),
             ["reject", criterion, "fingerprint", "", "", '("The tenant" > 0)', ""],

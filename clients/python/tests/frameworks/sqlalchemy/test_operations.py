@@ -271,9 +271,9 @@ class Guard(OperationsTest):
 
     def test_options_and_condition(self):
         self.check(
-            """SELECT simhash_guard('notes', fingerprint => 'fp', options => '{"numbers": "same"}',"""
+            """SELECT simhash_guard('notes', fingerprint => 'fp', options => '{"same": ["numbers"]}',"""
             """ among => 'near IS NULL')""",
-            lambda op: op.simhash_guard("notes", fingerprint="fp", options={"numbers": "same"}, among="near IS NULL"),
+            lambda op: op.simhash_guard("notes", fingerprint="fp", options={"same": ["numbers"]}, among="near IS NULL"),
         )
 
 

@@ -1,0 +1,121 @@
+//! What two texts must agree in to resemble each other, by the option `same`: their numbers, and whether words occur.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::numbers::NumberList;
+use crate::error::Error;
+use crate::text::ignore::Ignored;
+use crate::text::normalise::{normalise, normalise_separators};
+use crate::text::tokens::{TokenSink, tokenize};
+
+/// Most words of the option `same`.
+pub const MAX_SAME_WORDS: usize = 64;
+/// Most bytes of one of these words.
+pub const MAX_SAME_WORD_BYTES: usize = 256;
+
+/// What two texts must agree in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Same {
+    /// The same numbers in the same order. A number is a token with a digit, or several with points, hyphens and the
+    /// like between them, with its minus sign.
+    pub numbers: bool,
+    /// Each word is in both texts or in neither.
+    pub words: Words,
+}
+
+/// Distinct words, each as its tokens in normal form, of which the last comes first; in the order of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words(Arc<[Box<[String]>]>);
+
+impl Same {
+    /// Whether any two texts agree.
+    pub fn is_nothing(&self) -> bool {
+        !self.numbers && self.words.0.is_empty()
+    }
+
+    /// Reads a text in normal form.
+    pub(super) fn of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement, Error> {
+        let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
+        Ok(Agreement { numbers, words: self.words.found(normal, tick)? })
+    }
+}
+
+impl Words {
+    /// Words that are normalised as texts are. None if one has no token or more than [`MAX_SAME_WORD_BYTES`], or if
+    /// there are more than [`MAX_SAME_WORDS`].
+    pub fn new<S: AsRef<str>>(words: &[S], case_fold: bool, ignored: Ignored) -> Result<Option<Self>, Error> {
+        let ignored = Ignored { numbers: false, ..ignored };
+        let mut read = Vec::new();
+        for word in words.iter().map(AsRef::as_ref) {
+            if word.len() > MAX_SAME_WORD_BYTES {
+                return Ok(None);
+            }
+            let mut normal = String::new();
+            normalise(word, case_fold, &mut normal, &|| ())?;
+            ignored.remove(&mut normal, &|| ())?;
+            normalise_separators(&mut normal, &|| ())?;
+            let mut tokens = Vec::new();
+            tokenize(&normal, &mut |token: Range<usize>| tokens.push(normal[token].to_owned()), &|| ())?;
+            tokens.reverse();
+            read.push(tokens.into_boxed_slice());
+        }
+        read.sort_unstable();
+        read.dedup();
+        let is_valid = read.len() <= MAX_SAME_WORDS && read.iter().all(|tokens| !tokens.is_empty());
+        Ok(is_valid.then(|| Self(read.into())))
+    }
+
+    /// The tokens of each word.
+    pub fn iter(&self) -> impl Iterator<Item = Vec<String>> {
+        self.0.iter().map(|tokens| tokens.iter().rev().cloned().collect())
+    }
+
+    /// A bit for each word: 1 if the text in normal form has it.
+    fn found(&self, normal: &str, tick: &dyn Fn()) -> Result<u64, Error> {
+        let mut found = 0;
+        let Some(longest) = self.0.iter().map(|tokens| tokens.len()).max() else { return Ok(found) };
+        // The latest token comes first.
+        let mut latest = VecDeque::with_capacity(longest);
+        let mut find = |token: Range<usize>| {
+            latest.truncate(longest - 1);
+            latest.push_front(&normal[token]);
+            let first = self.0.partition_point(|tokens| *tokens[0] < *latest[0]);
+            for (word, tokens) in self.0.iter().enumerate().skip(first).take_while(|(_, tokens)| tokens[0] == latest[0])
+            {
+                let is_found = tokens.len() <= latest.len() && tokens.iter().zip(&latest).all(|(a, b)| a == b);
+                found |= u64::from(is_found) << word;
+            }
+        };
+        tokenize(normal, &mut find, tick)?;
+        Ok(found)
+    }
+}
+
+/// Any token, whatever its script.
+impl<F: FnMut(Range<usize>)> TokenSink for F {
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self(token);
+        Ok(())
+    }
+
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self(token);
+        Ok(())
+    }
+}
+
+/// What of a text must agree with another one; the same for all texts if the options ask for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Agreement {
+    numbers: NumberList,
+    words: u64,
+}
+
+impl Agreement {
+    /// A hash.
+    pub fn digest(self) -> u64 {
+        self.numbers.digest() ^ self.words
+    }
+}
