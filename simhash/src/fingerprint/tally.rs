@@ -6,6 +6,12 @@
 //! bit set. Charikar's sum of +weight and -weight is twice the counter minus the total of all weights, so the bit is 1
 //! where the counter exceeds half of the total.
 //!
+//! Votes are added in batches of 16, so that most additions go to the lowest planes only. An adder takes
+//! three words of votes that count the same, and returns their sum's lowest bit, and a carry that counts twice as much.
+//! For example, for one counter it turns the votes 1, 1 and 0 into 0 and a carry of 1, which is one vote for plane 1.
+//! So eight adders reduce a batch of 16 and plane 0 to plane 0 and eight carries, four reduce these, and so on: fifteen
+//! adders for sixteen features, where adding each by itself would ripple through all planes.
+//!
 //! All arithmetic is on integers, so the order of adding does not matter.
 
 use crate::error::Error;

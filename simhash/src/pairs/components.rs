@@ -2,6 +2,10 @@
 //!
 //! A table that is too large for one search, or is spread over several servers, is searched in groups of its rows. Each
 //! group gives pairs of ids; the components of all pairs are the clusters of the table.
+//!
+//! For example, one group has the pairs (1, 2) and (3, 4), another one has (2, 3). No group has all rows of the cluster
+//! {1, 2, 3, 4}, whose component is 1, its smallest id. What is known of a component is itself a list of pairs: of each
+//! id with the smallest one. So the components of parts of the pairs can be joined again, in any order.
 
 use std::cmp::Ordering;
 

@@ -10,6 +10,11 @@
 //! until it is cheaper to compare all pairs. With equal blocks and r levels, the buckets are the same as in Manku's
 //! C(k + r, r) tables, but only the first level reads all fingerprints: the other levels stay in the cache.
 //!
+//! For example, k is 3, with four blocks of 16 bits. A pair that differs in two bits of block 0 and in one of block 2
+//! agrees on blocks 1 and 3. It is found in a bucket of block 1. In its bucket of block 3 it is ignored, because it
+//! agrees on the earlier block 1. Among ten million uniform fingerprints, a bucket has 150, and comparing all pairs
+//! within them takes 2^-14 of comparing all pairs.
+//!
 //! This is best for uniform fingerprints. In skewed data, many fingerprints may agree on a block. For a bucket that is
 //! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
 //! bits, or from all bits with the whole distance, whichever is cheaper. And before a slice is partitioned, the sizes

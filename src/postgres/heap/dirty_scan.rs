@@ -1,5 +1,11 @@
 //! An index scan under a dirty snapshot: it finds the row versions of all transactions, committed or not. PostgreSQL
 //! checks unique and exclusion constraints in the same way (`check_exclusion_or_unique_constraint` in execIndexing.c).
+//!
+//! A query's snapshot shows no row that is uncommitted, and at REPEATABLE READ none that was committed after the
+//! transaction began. So by queries, two transactions that store the same text at the same time miss each other. For
+//! example, A has stored a row and not committed. B's query finds nothing; B's dirty scan finds the version, whose
+//! state depends on A. B waits for A to end and scans again: if A has committed, the version is present, whatever the
+//! isolation level of B; if A has rolled back, it is gone.
 
 use std::mem::ManuallyDrop;
 

@@ -1,7 +1,12 @@
 //! Confirms near rows by their texts.
 //!
-//! Texts with little in common sometimes have near fingerprints. So a guard may also compare the text of each near row
-//! with the new text ([`simhash::fingerprint::resemblance`]).
+//! A fingerprint is 64 votes, so texts with little in common sometimes have near fingerprints. A guard that drops a row
+//! because of votes alone loses somebody's text. So a guard may also compare the text of each near row with the new
+//! text ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may differ in 5 bits
+//! and have a resemblance of 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
+//!
+//! Reading texts is what costs: the features of the new text are computed once, when the first row is near, and a row
+//! that was refuted is not read again ([`super::dismissed`]).
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;

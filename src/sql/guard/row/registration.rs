@@ -14,6 +14,10 @@
 //! while it waits only if its number is smaller than the numbers of all sessions that it waits for. So no two sessions
 //! wait for each other. `tests/registry` checks this for all interleavings.
 //!
+//! For example, sessions 1 and 2 store near rows. If 2 looks keys up before 1 has registered, 1 finds 2, waits until
+//! the row of 2 is in the indexes, and then finds it there. If both have registered before either looks keys up, they
+//! find each other: 2 ends its registration and waits for 1, and 1 goes on when 2 is no longer registered.
+//!
 //! The locks are advisory locks in classes of their own, which no SQL function can take. In pg_locks, `objsubid` is 3
 //! for a key, with the table's OID as `classid`, and greater for a row.
 //!

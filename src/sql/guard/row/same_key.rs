@@ -1,6 +1,9 @@
 //! The row with the same key: it has the same values in a unique index as the new row, so INSERT .. ON CONFLICT finds
 //! it.
 //!
+//! For example, row 42 is edited by `INSERT INTO docs VALUES (42, 'its text, edited') ON CONFLICT (id) DO UPDATE ..`.
+//! The new row is near row 42. If that row counted, `skip` would drop every edit.
+//!
 //! PostgreSQL does not store the new row while the row with the same key exists, so that row does not count as a
 //! near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
 //! CONFLICT, the INSERT fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in
