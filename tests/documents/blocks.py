@@ -1,10 +1,9 @@
-"""Writes the code of a section of a Markdown file into files, so that tests run what the page shows.
+"""Writes the code of Markdown files into files, so that tests run what the pages show.
 
-    python3 tests/documents/blocks.py DOCUMENT SECTION DIRECTORY
+    python3 tests/documents/blocks.py DIRECTORY DOCUMENT...
 
-SECTION is a heading of the second level. A block whose first line is a comment with a path (`// pg/search.js`,
-`# models/doc.rb`) becomes the file of this path in DIRECTORY. A path that occurs twice is an error, and so is a section
-without such a block.
+A block whose first line is a comment with a path (`// pg/search.js`, `# models/doc.rb`) becomes the file of this path
+in DIRECTORY. A path that occurs twice is an error, and so is a document without such a block.
 """
 
 import pathlib
@@ -14,13 +13,13 @@ import sys
 NAME = re.compile(r"(?://|#|--) (\S+\.\w+)$")
 
 
-def blocks(text, section):
-    """The language and the lines of each block of the section."""
-    inside = False
+def blocks(text, section=None):
+    """The language and the lines of each block of the section, a heading of the second level, or of the whole text."""
+    inside = section is None
     language = None
     for line in text.splitlines():
         if language is None:
-            if line.startswith("## "):
+            if section and line.startswith("## "):
                 inside = line == f"## {section}"
             elif inside and line.startswith("```"):
                 language, block = line.removeprefix("```"), []
@@ -31,26 +30,22 @@ def blocks(text, section):
             block.append(line)
 
 
-def named_blocks(text, section):
-    """The path and the lines of each block of the section that has a path."""
-    for _, block in blocks(text, section):
-        found = NAME.match(block[0]) if block else None
-        if found:
-            yield found[1], block
-
-
 def main():
-    document, section, directory = sys.argv[1:]
+    directory, *documents = sys.argv[1:]
     written = set()
-    for path, lines in named_blocks(pathlib.Path(document).read_text(encoding="utf-8"), section):
-        if path in written:
-            sys.exit(f"{document} has {path} twice in the section {section}")
-        written.add(path)
-        file = pathlib.Path(directory, path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if not written:
-        sys.exit(f"{document} has no named code in a section {section}")
+    for document in documents:
+        for _, lines in blocks(pathlib.Path(document).read_text(encoding="utf-8")):
+            found = NAME.match(lines[0]) if lines else None
+            if not found:
+                continue
+            if found[1] in written:
+                sys.exit(f"{document} has {found[1]}, which is there already")
+            written.add(found[1])
+            file = pathlib.Path(directory, found[1])
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if not written:
+            sys.exit(f"{document} has no code with a path")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ The first server is the one that the others work for. The first line of each ```
 `-- on the NAME` for the first server, `-- on server NAME`, or `-- on each server` (each but the first). Each block is
 run by a psql of its own, in the database app: on the first server as postgres, elsewhere as app, if no user is given.
 With `, in the database postgres` at the end of the line, it is run there as postgres. Any error fails. A ```text block
-must be what psql prints for the block before it (trailing spaces aside); without such a block, it is an error. Where
-the page has `host 'NAME.example.com'` or `'NAME.example.com', 5432`, the server NAME is meant.
+must be what psql prints for the block before it (trailing spaces and counts of rows aside); without such a block, it is
+an error. Where the page has `host 'NAME.example.com'` or `'NAME.example.com', 5432`, the server NAME is meant.
 """
 
 import difflib
@@ -52,8 +52,9 @@ def run(name, sql, addresses, outside):
 
 
 def trimmed(lines):
-    """The lines without trailing spaces, and without empty lines at the end."""
-    return "\n".join(line.rstrip() for line in lines).rstrip("\n").splitlines()
+    """The lines without trailing spaces, psql's counts of rows, and empty lines at the end."""
+    kept = [line.rstrip() for line in lines if not re.fullmatch(r"\(\d+ rows?\)", line)]
+    return "\n".join(kept).rstrip("\n").splitlines()
 
 
 def main():

@@ -9,7 +9,7 @@ import java.util.Properties;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** The JDBC section of docs/frameworks.md: its class Docs on the server of psql's environment. */
+/** docs/frameworks/jdbc.md: its class Docs on the server of psql's environment. */
 class DocsTest {
     private static final List<String> WORDS =
             IntStream.range(0, 600).mapToObj(number -> "word" + number).collect(Collectors.toList());

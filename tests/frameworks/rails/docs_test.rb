@@ -1,4 +1,4 @@
-# The Rails section of docs/frameworks.md: its migration and model on the server of psql's environment. The first
+# docs/frameworks/rails.md: its migration and model on the server of psql's environment. The first
 # argument is the directory of the page's code.
 require "active_record"
 require "json"

@@ -15,7 +15,7 @@ export function isNearDuplicateOf(id, found) {
   assert.equal(found.resemblance, 0.997)
 }
 
-// How many rows of fill(500) are found by their own fingerprint as a Number: a figure of docs/frameworks.md.
+// How many rows of fill(500) are found by their own fingerprint as a Number: a figure of docs/frameworks/node.md.
 export const NUMBERS_FOUND = 114
 
 // Makes the database and lets later connections use it.

@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: drizzle-kit push, which makes a database like a model. The page's code is in page/.
+// docs/frameworks/node_orms.md: drizzle-kit push, which makes a database like a model. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: Drizzle. The page's code is in page/.
+// docs/frameworks/node_orms.md: Drizzle. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { after, before, beforeEach, test } from 'node:test'

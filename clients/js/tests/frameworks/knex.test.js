@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: knex. The page's code is in page/.
+// docs/frameworks/node.md: knex. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { createDatabase, fill, isNearDuplicateOf, NEAR, OTHER, plan, TEXT } from './database.js'

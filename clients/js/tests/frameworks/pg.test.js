@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: pg. The page's code is in page/.
+// docs/frameworks/node.md: pg. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import pg from 'pg'

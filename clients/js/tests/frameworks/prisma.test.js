@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: Prisma. The page's model is in page/.
+// docs/frameworks/node_orms.md: Prisma. The page's model is in page/.
 //
 // Prisma's schema engine compares a model with a database, as `prisma db push` and `prisma migrate dev` do. Its npm
 // package runs on the driver of an application.

@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: Sequelize. The page's code is in page/.
+// docs/frameworks/node_orms.md: Sequelize. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createDatabase, createDocs, fill, isNearDuplicateOf, NEAR, objects, plan, TEXT } from './database.js'

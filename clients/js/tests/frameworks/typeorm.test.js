@@ -1,4 +1,4 @@
-// docs/frameworks.md, Node: TypeORM. The page's code is in page/.
+// docs/frameworks/node_orms.md: TypeORM. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { DataSource, EntitySchema } from 'typeorm'

@@ -4,7 +4,7 @@ There is nothing to add to INSTALLED_APPS. Models, queries and migrations import
 
     from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
 
-The page docs/frameworks.md shows how the parts work together.
+The page docs/frameworks/django.md shows how the parts work together.
 """
 
 from pg_simhash.psycopg import near_duplicate

@@ -1,4 +1,4 @@
-"""pg_simhash.django with real Django: first the page docs/frameworks.md, then the tests beside this file.
+"""pg_simhash.django with real Django: first the page docs/frameworks/django.md, then the tests beside this file.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of requirements.txt.
 Arguments are names of tests (test_guards, test_guards.Skip) and options of `manage.py test`.

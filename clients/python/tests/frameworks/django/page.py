@@ -1,4 +1,4 @@
-"""The section "Django" of docs/frameworks.md as a program.
+"""docs/frameworks/django.md as a program.
 
 A `python` block is a file, whose name is the comment on its first line. A `sh` block has commands of manage.py. A
 `pycon` block is a session, which must print what the page says. There is no block that is not run.
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).parents[5] / "docs" / "frameworks.md"
+PAGE = Path(__file__).parents[5] / "docs/frameworks/django.md"
 
 
 class Block(NamedTuple):
@@ -33,13 +33,11 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path = PAGE) -> list[Block]:
-    """The code blocks of the section."""
+    """The code blocks of the page."""
     found = []
-    inside, kind, start, lines = False, None, 0, []
+    kind, start, lines = None, 0, []
     for number, line in enumerate(page.read_text().splitlines(), 1):
-        if kind is None and re.match(r"## ", line):
-            inside = line == "## Django"
-        elif inside and line.startswith("```"):
+        if line.startswith("```"):
             if kind is None:
                 kind, start, lines = line[3:], number + 1, []
                 continue

@@ -134,7 +134,7 @@ class Reject(Guarded, TestCase):
 
 class Skip(Guarded, TestCase):
     """Django expects a row back for each row that it inserts. Under `skip`, most ways to insert fail, and some leave
-    wrong keys. docs/frameworks.md has a table of what happens."""
+    wrong keys. docs/frameworks/django.md has a table of what happens."""
 
     model = SkippedStory
 

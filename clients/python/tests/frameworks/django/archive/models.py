@@ -1,4 +1,4 @@
-"""A table that exists before it gets fingerprints: the page replaces this file."""
+"""A table that exists before it gets fingerprints: the page has its second migration."""
 
 from django.db import models
 
