@@ -14,9 +14,7 @@ SELECT simhash_attach('hub', 'f');
 SELECT id FROM hub_1 WHERE simhash_near(f, hashint8extended(42, 0));
 SELECT simhash_index_commands('hub', 'f', blocks => 2);
 SET client_min_messages = warning;
-\set ECHO errors
 SELECT simhash_index_commands('hub', 'f', blocks => 2) \gexec
-\set ECHO all
 RESET client_min_messages;
 -- The index of the partitioned table stays invalid. Nothing is left to be done, and its parts are used.
 SELECT indexrelid::regclass AS index, indisvalid FROM pg_index
