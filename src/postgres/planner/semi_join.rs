@@ -1,9 +1,51 @@
 //! A semi-join or anti-join (EXISTS, NOT EXISTS), while the planner collects its paths.
 
+use std::cell::Cell;
+
 use pgrx::pg_sys::{self, NodeTag};
+use pgrx::prelude::*;
 
 use super::base_relation::{Condition, conditions};
 use crate::list::nodes;
+use crate::raised::forward_errors;
+
+thread_local! {
+    static PREVIOUS_HOOK: Cell<pg_sys::set_join_pathlist_hook_type> = const { Cell::new(None) };
+    static CONSIDER: Cell<fn(&SemiJoin)> = const { Cell::new(|_| ()) };
+}
+
+/// Calls `consider` for each semi-join or anti-join that the planner looks for paths of, after the hooks of other
+/// libraries. Called once, when the library is loaded.
+pub fn on_semi_joins(consider: fn(&SemiJoin)) {
+    CONSIDER.set(consider);
+    // SAFETY: the library is loaded by one thread, and is never unloaded.
+    unsafe {
+        PREVIOUS_HOOK.set(pg_sys::set_join_pathlist_hook);
+        pg_sys::set_join_pathlist_hook = Some(consider_join);
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn consider_join(
+    root: *mut pg_sys::PlannerInfo,
+    relation: *mut pg_sys::RelOptInfo,
+    outer: *mut pg_sys::RelOptInfo,
+    inner: *mut pg_sys::RelOptInfo,
+    kind: pg_sys::JoinType::Type,
+    extra: *mut pg_sys::JoinPathExtraData,
+) {
+    // SAFETY: the planner passes what the hook is documented to get.
+    unsafe {
+        forward_errors(|| {
+            if let Some(previous) = PREVIOUS_HOOK.get() {
+                pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
+            }
+            if [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind) {
+                CONSIDER.get()(&SemiJoin { root, relation, outer, inner, kind, extra });
+            }
+        });
+    }
+}
 
 /// A semi-join or anti-join of two relations, each of which may be a join itself.
 pub struct SemiJoin {
@@ -16,22 +58,6 @@ pub struct SemiJoin {
 }
 
 impl SemiJoin {
-    /// The join for which the planner calls the hook; None if it is of another kind.
-    ///
-    /// # Safety
-    /// The arguments are those of the planner's `set_join_pathlist_hook`, while it runs.
-    pub unsafe fn new(
-        root: *mut pg_sys::PlannerInfo,
-        relation: *mut pg_sys::RelOptInfo,
-        outer: *mut pg_sys::RelOptInfo,
-        inner: *mut pg_sys::RelOptInfo,
-        kind: pg_sys::JoinType::Type,
-        extra: *mut pg_sys::JoinPathExtraData,
-    ) -> Option<Self> {
-        let kinds = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
-        kinds.contains(&kind).then_some(Self { root, relation, outer, inner, kind, extra })
-    }
-
     /// The conditions of the join.
     pub fn conditions(&self) -> Vec<Condition> {
         // SAFETY: the planner's list has RestrictInfo nodes.

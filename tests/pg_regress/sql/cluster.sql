@@ -51,20 +51,7 @@ CREATE TEMP TABLE cluster_found AS SELECT id, fp, simhash_cluster(id, fp) OVER (
 CREATE TEMP TABLE cluster_pairs AS
 SELECT p.* FROM (SELECT array_agg(id) AS ids, array_agg(fp) AS fps FROM cluster_many) AS docs, simhash_pairs(ids, fps) AS p;
 CREATE TEMP TABLE cluster_true AS SELECT id, id AS cluster FROM cluster_many WHERE fp IS NOT NULL;
-DO $$
-DECLARE
-    changed bigint;
-BEGIN
-    LOOP -- each row takes the lowest name among its near rows, until none changes
-        UPDATE cluster_true AS t SET cluster = least FROM
-            (SELECT t.id, min(other.cluster) AS least FROM cluster_true AS t
-                JOIN (SELECT a, b FROM cluster_pairs UNION ALL SELECT b, a FROM cluster_pairs) AS p ON p.a = t.id
-                JOIN cluster_true AS other ON other.id = p.b GROUP BY t.id) AS near
-        WHERE near.id = t.id AND least < cluster;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        EXIT WHEN changed = 0;
-    END LOOP;
-END $$;
+CALL connect('cluster_true', 'cluster_pairs');
 SELECT count(*) AS rows, count(cluster) AS fingerprints, count(DISTINCT cluster) AS clusters FROM cluster_found;
 SELECT hamming(a.fp, b.fp) AS distance, count(*) AS in_one_cluster
 FROM cluster_found AS a JOIN cluster_found AS b ON a.cluster = b.cluster AND a.id < b.id GROUP BY 1 ORDER BY 1;

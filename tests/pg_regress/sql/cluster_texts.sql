@@ -75,22 +75,13 @@ CREATE TABLE expected (id integer, cluster integer, duplicate_of integer);
 CREATE FUNCTION differences(criterion jsonb, near integer, OUT clusters bigint, OUT duplicates bigint, OUT wrong bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
-    changed bigint;
     this record;
 BEGIN
     EXECUTE format('CREATE TABLE pairs AS SELECT a.id AS a, b.id AS b, a.fp <~> b.fp AS distance
         FROM docs AS a JOIN docs AS b ON a.id < b.id AND a.fp <~> b.fp <= %s AND simhash_near(a.body, b.body, %L)', near, criterion);
     TRUNCATE expected;
     INSERT INTO expected SELECT id, id FROM docs WHERE fp IS NOT NULL;
-    LOOP -- each row takes the lowest name among its near-duplicates, until none changes
-        UPDATE expected AS t SET cluster = least FROM
-            (SELECT t.id, min(other.cluster) AS least FROM expected AS t
-                JOIN (SELECT a, b FROM pairs UNION ALL SELECT b, a FROM pairs) AS p ON p.a = t.id
-                JOIN expected AS other ON other.id = p.b GROUP BY t.id) AS near
-        WHERE near.id = t.id AND least < cluster;
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        EXIT WHEN changed = 0;
-    END LOOP;
+    CALL connect('expected', 'pairs');
     CREATE INDEX ON pairs (b);
     FOR this IN SELECT id FROM expected ORDER BY id LOOP -- row by row, as a guard
         UPDATE expected AS t SET duplicate_of = (SELECT a FROM pairs JOIN expected AS kept

@@ -57,3 +57,21 @@ BEGIN
     RETURN false;
 END
 $$;
+
+-- The clusters that pairs (a, b) of rows make: each row (id, cluster) takes the lowest name among its near rows, until
+-- none changes.
+CREATE PROCEDURE connect(clusters regclass, pairs regclass) LANGUAGE plpgsql AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    LOOP
+        EXECUTE format('UPDATE %1$s AS t SET cluster = least FROM
+            (SELECT t.id, min(other.cluster) AS least FROM %1$s AS t
+                JOIN (SELECT a, b FROM %2$s UNION ALL SELECT b, a FROM %2$s) AS p ON p.a = t.id
+                JOIN %1$s AS other ON other.id = p.b GROUP BY t.id) AS near
+            WHERE near.id = t.id AND least < cluster', clusters, pairs);
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        EXIT WHEN changed = 0;
+    END LOOP;
+END
+$$;
