@@ -8,7 +8,7 @@
 #   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks valgrind deny all \
-	install package deb sbom wheel js bench clean
+	install package deb wheel js bench clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -27,7 +27,6 @@ help:
 	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
 	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
 	@echo 'make deb      makes a Debian package for that PostgreSQL'
-	@echo 'make sbom     lists the crates in the extension and those that build it, as CycloneDX'
 	@echo 'make wheel    makes the Python package'
 	@echo 'make js       makes the JavaScript package (as root)'
 	@echo 'make bench    runs the benchmarks'
@@ -67,7 +66,7 @@ hostile:
 	@tools/hostile
 
 leaks:
-	@tools/leaks
+	@tools/hostile leaks
 
 valgrind:
 	@tools/valgrind
@@ -80,9 +79,6 @@ package:
 
 deb:
 	@tools/deb
-
-sbom:
-	@tools/sbom
 
 wheel:
 	@tools/wheel
