@@ -352,18 +352,15 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, condition';
+    'trigger that lets no near-duplicate in; arguments: action, criterion, fingerprint, mark, scope, condition';
 
 CREATE FUNCTION simhash_guard(
-    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
-    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
-    radii integer[] DEFAULT NULL, options jsonb DEFAULT NULL, among text DEFAULT NULL
+    target regclass, action text DEFAULT 'reject', criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}',
+    among text DEFAULT NULL, mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash'
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard(
-    regclass, text, integer, text[], name, name, double precision, integer[], jsonb, text
-) IS
+COMMENT ON FUNCTION simhash_guard(regclass, text, jsonb, text[], text, name, name) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 
 -- The catalogs of triggers and their arguments are public, as pg_get_triggerdef is. The trigger of a partition that is a
@@ -393,17 +390,14 @@ COMMENT ON FUNCTION simhash_guards() IS
     'the guards of the database: what each does, and by which criterion; or why its trigger''s arguments cannot be read';
 
 CREATE FUNCTION simhash_preview(
-    target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
-    scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
-    radii integer[] DEFAULT NULL, options jsonb DEFAULT NULL, among text DEFAULT NULL,
+    target regclass, criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}', among text DEFAULT NULL,
+    fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
     OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
     OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_preview_radii_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_preview_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION simhash_preview(
-    regclass, integer, double precision, text[], name, integer, integer[], jsonb, text
-) IS
+COMMENT ON FUNCTION simhash_preview(regclass, jsonb, text[], text, name, integer) IS
     'what a guard would find among a sample of a table''s rows, by distance, with examples';
 
 CREATE FUNCTION simhash_unguard(target regclass) RETURNS void

@@ -32,14 +32,14 @@ GUARD_BARS = {
 }
 CLUSTER_BARS = {"default": {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)}}
 GUARDS = {
-    "default": "",
-    "radii 1 1 0 0": ", radii => '{1,1,0,0}'",
-    "radii 0 0 0 0": ", radii => '{0,0,0,0}'",
-    "exactly 6": ", radii => '{}'",
-    "exactly 8": ", max_distance => 8, radii => '{}'",
-    "3 alone": ", resemblance => NULL",
-    "6 alone": ", max_distance => 6, resemblance => NULL",
-    "8 alone": ", max_distance => 8, resemblance => NULL",
+    "default": "{}",
+    "radii 1 1 0 0": '{"radii": [1, 1, 0, 0]}',
+    "radii 0 0 0 0": '{"radii": [0, 0, 0, 0]}',
+    "exactly 6": '{"radii": []}',
+    "exactly 8": '{"max_distance": 8, "radii": []}',
+    "3 alone": '{"resemblance": null}',
+    "6 alone": '{"max_distance": 6, "resemblance": null}',
+    "8 alone": '{"max_distance": 8, "resemblance": null}',
 }
 # Criteria of simhash_duplicate_of and simhash_cluster, and the pairs that they propose.
 VERIFIED = {
@@ -60,8 +60,8 @@ def main():
         load(documents, documents.with_name(f"{name}.pairs.tsv.gz"))
         print(f"\n{name}: {value('SELECT count(*) FROM docs')} documents")
         print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
-        for guard, arguments in GUARDS.items():
-            missed += report(name, guard, guarded(arguments), GUARD_BARS)
+        for guard, criterion in GUARDS.items():
+            missed += report(name, guard, guarded(criterion), GUARD_BARS)
         print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
         for what, (criterion, near) in VERIFIED.items():
             report(name, what, duplicates(criterion, near), {})
@@ -89,10 +89,10 @@ def load(documents, pairs):
     psql("SELECT simhash_attach('docs', 'body')", "VACUUM ANALYZE docs", "ANALYZE true_pairs")
 
 
-def guarded(arguments):
+def guarded(criterion):
     psql("DROP TABLE IF EXISTS marked", "CREATE TABLE marked (id integer PRIMARY KEY, body text, same_as integer)",
          "SELECT simhash_attach('marked', 'body')",
-         f"SELECT simhash_guard('marked', 'mark', mark_column => 'same_as'{arguments})",
+         f"SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'same_as')",
          # One statement for each row, as applications insert them.
          """DO $$
             DECLARE doc record;

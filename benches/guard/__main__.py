@@ -22,8 +22,8 @@ from server import insert_rate
 from statements import copy_in, psql, seconds, value
 
 # The guards, as arguments of simhash_guard after the table: for all layouts, and with radii of four blocks.
-WAYS = {"none": None, "reject": "'reject'", "skip": "'skip'", "by distance": "'reject', resemblance => NULL"}
-BY_RADII = {"1 1 0 0": "'reject', radii => '{1,1,0,0}'", "0 0 0 0": "'reject', radii => '{0,0,0,0}'"}
+WAYS = {"none": None, "reject": "'reject'", "skip": "'skip'", "by distance": """'reject', '{"resemblance": null}'"""}
+BY_RADII = {radii: f"""'reject', '{{"radii": [{radii.replace(" ", ", ")}]}}'""" for radii in ("1 1 0 0", "0 0 0 0")}
 CLIENTS = (1, 4)
 # The least share of the unguarded rate, by the number of rows, the blocks and the number of clients, for covering
 # indexes.

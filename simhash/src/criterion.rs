@@ -3,6 +3,9 @@
 //! One document says what a copy is, in the same words for a search, a guard and a cluster. `{}` is the default: the
 //! fingerprints are [near by radii](crate::search::nearness), and the texts confirm it.
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
 use crate::fingerprint::resemblance::COPY;
@@ -20,6 +23,14 @@ pub struct Criterion {
 }
 
 impl Criterion {
+    /// The criterion as a document without options: nothing in it is left to a default.
+    pub fn to_json(&self) -> String {
+        let radii: Vec<_> = self.near.radii().map(|radius| radius.to_string()).collect();
+        let resemblance = self.resemblance.map_or("null".to_owned(), |least| least.to_string());
+        let (max_distance, radii) = (self.near.max_distance(), radii.join(", "));
+        format!(r#"{{"max_distance": {max_distance}, "radii": [{radii}], "resemblance": {resemblance}}}"#)
+    }
+
     /// Whether a row with these features may be a near-duplicate of any other: a text without a feature resembles none.
     pub fn applies(&self, features: Option<&FeatureSet>) -> bool {
         self.resemblance.is_none() || features.is_some()
@@ -35,8 +46,12 @@ impl Criterion {
     }
 }
 
-/// The default radii if texts are compared: one in each of four blocks.
-pub const DEFAULT_RADII: [i32; 4] = [1; 4];
+/// The default radii if texts are compared, in order of preference: a table is searched by the first whose layout it has
+/// indexed. More blocks find more copies, and read more index entries; four find nearly all of them.
+const DEFAULT_RADII: [&[i32]; 14] = [
+    &[1; 4], &[1; 3], &[1; 5], &[1; 6], &[1; 2], &[1; 7], &[1; 8], //
+    &[0; 4], &[0; 3], &[0; 5], &[0; 6], &[0; 2], &[0; 7], &[0; 8],
+];
 /// The default distances: of candidates with radii and without, and of fingerprints alone (Manku, Jain and Das Sarma,
 /// WWW 2007).
 const DEFAULT_DISTANCE_WITH_RADII: i32 = 10;
@@ -76,7 +91,7 @@ impl CriterionDocument {
     /// Reads a document, as [`Options::from_json`] reads options.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let mut read = Self::default();
-        for (key, value) in members(document)? {
+        for (key, value) in members(document).map_err(InvalidOptions::in_criterion)? {
             let value = value.get();
             let own = match key.as_str() {
                 "max_distance" => distance(value).map(|distance| read.max_distance = Some(distance)),
@@ -92,28 +107,60 @@ impl CriterionDocument {
         Ok(read)
     }
 
-    /// The criterion for rows that have a text. Without radii in the document, texts are compared if their fingerprints
-    /// are near by [`DEFAULT_RADII`], and fingerprints alone by the distance.
+    /// The criterion for two texts.
     pub fn of_texts(&self) -> Criterion {
-        self.with(match self.resemblance {
-            Asked::Default => Some(COPY),
-            Asked::Least(least) => Some(least),
-            Asked::Off => None,
-        })
+        self.of_rows(true)
     }
 
-    fn with(&self, resemblance: Option<f64>) -> Criterion {
-        let default: &[i32] = if resemblance.is_some() { &DEFAULT_RADII } else { &[] };
-        let radii = self.radii.as_deref().unwrap_or(default);
+    /// The criterion for the rows of a table. `has_text` says whether they have texts: otherwise, the default is to
+    /// compare fingerprints alone.
+    pub fn of_rows(&self, has_text: bool) -> Criterion {
+        let resemblance = self.least_resemblance(has_text);
+        self.with(resemblance, self.only_radii(resemblance).unwrap_or(DEFAULT_RADII[0]))
+    }
+
+    /// The criteria that replace [`Self::of_rows`] if a table has not indexed its layout, in order of preference: if the
+    /// document has no radii and texts are compared, the other default radii.
+    pub fn of_rows_by_other_layouts(&self, has_text: bool) -> impl Iterator<Item = Criterion> {
+        let resemblance = self.least_resemblance(has_text);
+        let others = DEFAULT_RADII[1..].iter().filter(move |_| self.only_radii(resemblance).is_none());
+        others.map(move |radii| self.with(resemblance, radii))
+    }
+
+    fn least_resemblance(&self, has_text: bool) -> Option<f64> {
+        match self.resemblance {
+            Asked::Default => has_text.then_some(COPY),
+            Asked::Least(least) => Some(least),
+            Asked::Off => None,
+        }
+    }
+
+    /// The radii that do not depend on the layout; None for the default of comparing texts.
+    fn only_radii(&self, resemblance: Option<f64>) -> Option<&[i32]> {
+        self.radii.as_deref().or(resemblance.is_none().then_some(&[]))
+    }
+
+    /// The criterion with this resemblance and these radii.
+    fn with(&self, resemblance: Option<f64>, radii: &[i32]) -> Criterion {
         let max_distance = self.max_distance.unwrap_or(match (resemblance, radii) {
             (None, _) => DEFAULT_DISTANCE,
             (Some(_), []) => DEFAULT_DISTANCE_WITH_TEXTS,
             (Some(_), _) => DEFAULT_DISTANCE_WITH_RADII,
         });
-        // The radii of a document fit a layout.
-        let near = Nearness::by_radii(max_distance, radii).unwrap_or(Nearness::within(max_distance));
-        Criterion { near, resemblance }
+        let near = Nearness::by_radii(max_distance, radii);
+        // If the default radii exclude no fingerprint within the distance, they only make the search longer.
+        let near = near.filter(|near| self.radii.is_some() || !near.is_exact());
+        Criterion { near: near.unwrap_or(Nearness::within(max_distance)), resemblance }
     }
+}
+
+/// A document or its options laid over others: the members of both and, of two with the same key, that of `document`.
+pub fn laid_over(document: &str, others: &str) -> Result<String, InvalidOptions> {
+    let mut all = members(others)?;
+    all.extend(members(document).map_err(InvalidOptions::in_criterion)?);
+    let member = |(key, value): (String, &RawValue)| format!("{}: {}", Value::from(key), value.get());
+    let all: Vec<_> = all.into_iter().map(member).collect();
+    Ok(format!("{{{}}}", all.join(", ")))
 }
 
 fn distance(value: &str) -> Result<i32, &'static str> {
@@ -137,7 +184,10 @@ fn resemblance(value: &str) -> Result<Asked, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+    use crate::search::blocks::BLOCK_COUNTS;
 
     fn criterion(document: &str) -> Criterion {
         CriterionDocument::from_json(document).unwrap().of_texts()
@@ -153,12 +203,49 @@ mod tests {
         assert_eq!(criterion("{}"), default);
         assert_eq!(criterion(r#"{"radii": []}"#), Criterion { near: Nearness::within(6), ..default });
         assert_eq!(criterion(r#"{"radii": [0, 2, -1]}"#), Criterion { near: near(10, &[0, 2, -1]), ..default });
-        assert_eq!(criterion(r#"{"max_distance": 4}"#), Criterion { near: near(4, &[1; 4]), ..default });
+        assert_eq!(criterion(r#"{"max_distance": 8}"#), Criterion { near: near(8, &[1; 4]), ..default });
+        // The default radii would exclude nothing.
+        assert_eq!(criterion(r#"{"max_distance": 4}"#), Criterion { near: Nearness::within(4), ..default });
         assert_eq!(criterion(r#"{"resemblance": 1}"#), Criterion { resemblance: Some(1.0), ..default });
         let fingerprints = Criterion { near: Nearness::within(3), resemblance: None };
         assert_eq!(criterion(r#"{"resemblance": null}"#), fingerprints);
         let by_radii = Criterion { near: near(3, &[0; 4]), ..fingerprints };
         assert_eq!(criterion(r#"{"resemblance": null, "radii": [0, 0, 0, 0]}"#), by_radii);
+    }
+
+    #[test]
+    fn default_radii_of_rows_depend_on_the_layout() {
+        let others = |document: &str, has_text| {
+            CriterionDocument::from_json(document).unwrap().of_rows_by_other_layouts(has_text).collect::<Vec<_>>()
+        };
+        let default = others("{}", true);
+        let blocks: HashSet<_> = default.iter().filter_map(|criterion| criterion.near.blocks()).collect();
+        assert_eq!(blocks.len(), BLOCK_COUNTS.count());
+        assert!(default.iter().all(|criterion| criterion.resemblance == Some(COPY)), "{default:?}");
+        for document in [r#"{"radii": []}"#, r#"{"radii": [2, 2, 2]}"#, r#"{"resemblance": null}"#] {
+            assert_eq!(others(document, true), [], "{document}");
+        }
+    }
+
+    #[test]
+    fn rows_without_text_are_compared_by_fingerprints() {
+        let document = CriterionDocument::from_json("{}").unwrap();
+        assert_eq!(document.of_rows(false), criterion(r#"{"resemblance": null}"#));
+        assert_eq!(document.of_rows_by_other_layouts(false).count(), 0);
+        let asked = CriterionDocument::from_json(r#"{"resemblance": 0.5}"#).unwrap();
+        assert_eq!(asked.of_rows(false), asked.of_texts());
+    }
+
+    #[test]
+    fn written_criteria_are_read_again() {
+        for document in ["{}", r#"{"resemblance": null, "max_distance": 0}"#, r#"{"radii": [0, 2, -1]}"#] {
+            assert_eq!(criterion(&criterion(document).to_json()), criterion(document), "{document}");
+        }
+        let laid_over = |document, others| laid_over(document, others).unwrap();
+        let (document, options) = (r#"{"ngram": 2, "radii": []}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
+        let all = r#"{"ngram": 2, "radii": [], "weights": {"\u0022": 0.50}}"#;
+        assert_eq!(laid_over(document, options), all);
+        assert_eq!(laid_over(r#"{"a\"": 1}"#, "{}"), r#"{"a\"": 1}"#);
     }
 
     #[test]

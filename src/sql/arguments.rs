@@ -30,13 +30,3 @@ pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
     Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
         .set_detail("Two fingerprints differ in 0 to 64 bits."))
 }
-
-/// A least resemblance; an error unless it is from 0 to 1.
-pub fn check_resemblance(resemblance: f64) -> Result<f64, ErrorReport> {
-    if (0.0..=1.0).contains(&resemblance) {
-        return Ok(resemblance);
-    }
-    let message = format!("resemblance {resemblance} is out of range");
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .set_hint("Give the least resemblance of two texts, from 0 to 1."))
-}

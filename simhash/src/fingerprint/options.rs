@@ -479,6 +479,8 @@ pub enum InvalidOptions {
     Unreadable(String),
     /// The document is JSON, but not an object.
     NotAnObject,
+    /// The document should be a criterion, and is no object.
+    NotACriterion,
     /// The object has this key, which is no option.
     UnknownKey(String),
     /// The object is a criterion, and has this key, which belongs to none.
@@ -514,6 +516,7 @@ impl InvalidOptions {
     pub(crate) fn in_criterion(self) -> Self {
         match self {
             Self::UnknownKey(key) => Self::UnknownInCriterion(key),
+            Self::NotAnObject => Self::NotACriterion,
             other => other,
         }
     }
@@ -531,11 +534,12 @@ impl InvalidOptions {
         match self {
             Self::Failed(_) | Self::Unreadable(_) => None,
             Self::NotAnObject => Some(format!("Its keys may be {}.", quoted(&Options::KEYS))),
-            Self::UnknownKey(key) if CriterionDocument::OWN_KEYS.contains(&key.as_str()) => {
-                Some("It is a key of a criterion, such as the third argument of simhash_near(text, text).".to_owned())
-            }
+            Self::UnknownKey(key) if CriterionDocument::OWN_KEYS.contains(&key.as_str()) => Some(
+                "It is a key of a criterion, such as that of simhash_near(text, text, criterion) and simhash_guard."
+                    .to_owned(),
+            ),
             Self::UnknownKey(_) => Some(format!("The options are {}.", quoted(&Options::KEYS))),
-            Self::UnknownInCriterion(_) => {
+            Self::UnknownInCriterion(_) | Self::NotACriterion => {
                 Some(format!("The keys of a criterion are {}.", quoted(&CriterionDocument::keys())))
             }
             Self::Value { allowed, .. } => Some(format!("It must be {allowed}.")),
@@ -550,6 +554,7 @@ impl fmt::Display for InvalidOptions {
             Self::Failed(error) => write!(f, "{error}"),
             Self::Unreadable(_) => write!(f, "simhash options cannot be read"),
             Self::NotAnObject => write!(f, "simhash options must be a JSON object"),
+            Self::NotACriterion => write!(f, "a criterion must be a JSON object"),
             Self::UnknownKey(key) => write!(f, "unknown simhash option \"{}\"", shorten(key)),
             Self::UnknownInCriterion(key) => write!(f, "unknown key \"{}\" of a criterion", shorten(key)),
             Self::Value { key, value, .. } => {

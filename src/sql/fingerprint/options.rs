@@ -6,8 +6,8 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::error::{algorithm_error, out_of_memory, user_error};
 use postgres::json::{RawJsonb, to_json};
-use postgres::text::{RawText, decode};
-use simhash::criterion::CriterionDocument;
+use postgres::text::{RawText, decode, to_server};
+use simhash::criterion::{self, CriterionDocument};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
@@ -48,7 +48,22 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorRepor
 
 /// The criterion in a document; an error if it is invalid or the document is too long.
 pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
-    CRITERIA.with(|cache| cache.read(OptionsDocument::Jsonb(document), CriterionDocument::from_json))
+    read_criterion_document(OptionsDocument::Jsonb(document))
+}
+
+/// The criterion in a document that is not `jsonb`, as [`read_criterion`].
+pub fn read_criterion_text(document: &str) -> Result<CriterionDocument, ErrorReport> {
+    read_criterion_document(OptionsDocument::Text(to_server(document)?.to_bytes()))
+}
+
+fn read_criterion_document(document: OptionsDocument<'_>) -> Result<CriterionDocument, ErrorReport> {
+    CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
+}
+
+/// A criterion laid over others; an error if one of them cannot be read.
+pub fn laid_over(document: &str, others: &str) -> Result<String, ErrorReport> {
+    criterion::laid_over(document, others)
+        .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
 impl<T: Clone> DocumentCache<T> {

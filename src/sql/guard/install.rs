@@ -25,8 +25,7 @@ use postgres::trigger::{arguments, is_before_each_row, triggers};
 use super::definition::action::Action;
 use super::definition::among::AskedCondition;
 use super::definition::arguments::{Arguments, TRIGGER_NAME};
-use super::definition::asked_criterion::AskedCriterion;
-use super::definition::criterion::GuardCriterion;
+use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::mark_column::{self, MarkColumn};
 use super::definition::members::{Members, check_is_whole};
@@ -45,19 +44,16 @@ const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 fn simhash_guard(
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'_>>,
-    max_distance: Option<i32>,
+    criterion: Option<RawJsonb<'_>>,
     scope: Option<AnyArray>,
+    among: Option<RawText<'_>>,
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
-    resemblance: Option<f64>,
-    radii: Option<AnyArray>,
-    options: Option<RawJsonb<'_>>,
-    among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let criterion = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    let criterion = AskedCriterion::read(required(criterion, "criterion")?)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let target = required(target, "target")?;
     let scope = required(scope, "scope")?;
@@ -119,7 +115,7 @@ impl AskedGuard {
         let (criterion, searched) = self.check(table, &relation)?;
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
         drop(relation);
-        let arguments = self.arguments(criterion.clone(), among.clone()).to_texts();
+        let arguments = self.arguments(criterion.clone(), among.clone()).to_texts()?;
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
@@ -177,8 +173,8 @@ impl AskedGuard {
         members.all.iter().try_for_each(can_guard)?;
         let fingerprint = named_fingerprint(relation, &self.fingerprint)?;
         GuardScope::new(relation, &self.scope)?;
-        let has_text = || Ok(TextSource::of(fingerprint.computation(relation), self.schema).is_some());
-        let criteria = self.criterion.with_defaults(has_text)?;
+        let source = TextSource::of(fingerprint.computation(relation), self.schema);
+        let criteria = self.criterion.of_rows(source.as_ref())?;
         let (criterion, searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
         self.check_mark(relation, &searched)?;

@@ -4,10 +4,11 @@
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
 use pgrx::FromDatum;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use postgres::expression::Expression;
-use postgres::json::RawJsonb;
-use postgres::text::RawText;
+use postgres::json::{RawJsonb, to_json_text};
+use postgres::text::{RawText, from_bytes};
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
@@ -43,6 +44,8 @@ pub struct FingerprintCall {
     pub source: Expression,
     /// The options, whether they are written as `jsonb`, as text, or not at all.
     pub options: Options,
+    /// The constant that has the options; None if they are not written.
+    pub document: Option<Expression>,
 }
 
 impl FingerprintCall {
@@ -55,10 +58,11 @@ impl FingerprintCall {
         };
         match arguments[..] {
             [source] if is_any_of(&[&[TEXTOID], &[TEXTARRAYOID], &[TSVECTOROID]]) => {
-                Some(Self { source, options: Options::default() })
+                Some(Self { source, options: Options::default(), document: None })
             }
             [source, options] if is_any_of(&[&[TEXTOID, JSONBOID], &[TEXTOID, TEXTOID]]) => {
-                Some(Self { source, options: constant_options(options)? })
+                let document = constant_document(options)?;
+                Some(Self { source, options: read_options(document).ok()?, document: Some(options) })
             }
             _ => None,
         }
@@ -80,16 +84,25 @@ impl FingerprintCall {
     }
 }
 
-/// The options in a constant. None if the constant is of another type, or the options are invalid.
-fn constant_options(constant: Expression) -> Option<Options> {
+/// The document in a constant as JSON; an empty one if there is none.
+pub fn document_json(constant: Option<Expression>) -> Result<String, ErrorReport> {
+    match constant.and_then(constant_document) {
+        // SAFETY: a constant of type jsonb.
+        Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
+        Some(OptionsDocument::Text(text)) => from_bytes(text),
+        None => Ok("{}".to_owned()),
+    }
+}
+
+/// The document in a constant; None if the constant is of another type. It lives as long as the expression.
+fn constant_document<'a>(constant: Expression) -> Option<OptionsDocument<'a>> {
     let (of_type, value) = constant.constant()?;
     // SAFETY: the value is of type `of_type`; both types are varlenas, and the value lives as long as the expression.
     unsafe {
-        let document = match of_type {
-            pg_sys::JSONBOID => OptionsDocument::Jsonb(RawJsonb::from_datum(value, false)?),
-            pg_sys::TEXTOID => OptionsDocument::Text(RawText::from_datum(value, false)?),
-            _ => return None,
-        };
-        read_options(document).ok()
+        match of_type {
+            pg_sys::JSONBOID => Some(OptionsDocument::Jsonb(RawJsonb::from_datum(value, false)?)),
+            pg_sys::TEXTOID => Some(OptionsDocument::Text(RawText::from_datum(value, false)?)),
+            _ => None,
+        }
     }
 }

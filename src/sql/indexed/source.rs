@@ -217,7 +217,8 @@ impl Source {
                     SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
                     SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
                     SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
-                        let expected = FingerprintCall { source: argument, options: self.options.clone() };
+                        let expected =
+                            FingerprintCall { source: argument, options: self.options.clone(), document: None };
                         return FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&expected));
                     }
                 };

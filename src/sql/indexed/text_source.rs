@@ -1,12 +1,13 @@
 //! The text that fingerprints are made from.
 
 use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
-use super::recognise::FingerprintCall;
+use super::recognise::{FingerprintCall, document_json};
 use crate::sql::functions::ExtensionSchema;
 
 /// The text that a table's fingerprints are made from, and the options that they are made with.
@@ -14,6 +15,8 @@ pub struct TextSource {
     /// An expression of type `text` over the table's columns, in the current memory context.
     pub expression: Expression,
     pub options: Options,
+    /// The constant that has the options; None if they are not written.
+    document: Option<Expression>,
 }
 
 impl TextSource {
@@ -24,7 +27,13 @@ impl TextSource {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| FingerprintCall::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
         let call = calls.next()?;
-        calls.all(|other| other.equals(&call)).then_some(Self { expression: call.source, options: call.options })
+        let FingerprintCall { source: expression, options, document } = call.clone();
+        calls.all(|other| other.equals(&call)).then_some(Self { expression, options, document })
+    }
+
+    /// The options as JSON.
+    pub fn options_json(&self) -> Result<String, ErrorReport> {
+        document_json(self.document)
     }
 
     /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.

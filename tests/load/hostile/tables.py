@@ -163,7 +163,8 @@ class Table:
         mark = "'mark'" if action == "mark" else "NULL"
         distance = rng.choice((0, 1, 3, 3, 6))
         column = rng.choice(("f", self.prefix()))
-        resemblance = rng.choice(("NULL", "NULL", "-1", "0.84", "0", "1"))
+        resemblance = rng.choice(("null", "null", None, "0.84", "0", "1"))
+        criterion = f'{{"max_distance": {distance}' + (f', "resemblance": {resemblance}}}' if resemblance else "}")
         if rng.random() < 0.5:
             self.run(f"TRUNCATE {self.name}")
         # Nothing is promised of the rows that are there.
@@ -171,13 +172,13 @@ class Table:
         self.guard = None
         if (
             self.run(
-                f"SELECT simhash_guard('{self.name}', '{action}', {distance}, '{scope}', {mark}, {quote(column)},"
-                f" {resemblance})"
+                f"SELECT simhash_guard('{self.name}', '{action}', '{criterion}', '{scope}', mark_column => {mark},"
+                f" fingerprint => {quote(column)})"
             )
             and empty
         ):
             # Of what a column is made, and so how its texts resemble each other, is not known here.
-            if action != "mark" and scope == "{}" and (resemblance == "NULL" or column == "f"):
+            if action != "mark" and scope == "{}" and (resemblance == "null" or column == "f"):
                 self.guard = (column, distance)
 
     def unguard(self):

@@ -69,7 +69,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM bare WHERE bit_count(phash # 1::bigint::bit(6
 SELECT id FROM bare WHERE bit_count(phash # (hashint8extended(7, 0) # 5)::bit(64)) <= 3;
 
 -- Guards compare the distances.
-SELECT simhash_guard('pictures', max_distance => 2, fingerprint => 'bits');
+SELECT simhash_guard('pictures', criterion => '{"max_distance": 2}', fingerprint => 'bits');
 INSERT INTO pictures (id, bits) SELECT 4001, bits # 3::bigint::bit(64) FROM pictures WHERE id = 7;
 SELECT simhash_unguard('pictures');
 

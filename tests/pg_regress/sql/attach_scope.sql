@@ -112,17 +112,17 @@ SELECT blocks, indexed FROM simhash_skew('scoped', scope => '{lang}') WHERE bloc
 
 -- Guards. Indexes within the scope of the guard, or a part of it, serve it.
 DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
-SELECT error FROM scope_error('SELECT simhash_guard(''scoped'', max_distance => 3)') WHERE error IS NOT NULL;
-SELECT error FROM scope_error('SELECT simhash_guard(''scoped'', max_distance => 3, scope => ''{lang}'')') WHERE error IS NOT NULL;
+SELECT error FROM scope_error('SELECT simhash_guard(''scoped'', criterion => ''{"max_distance": 3}'')') WHERE error IS NOT NULL;
+SELECT error FROM scope_error('SELECT simhash_guard(''scoped'', criterion => ''{"max_distance": 3}'', scope => ''{lang}'')') WHERE error IS NOT NULL;
 CREATE FUNCTION inserted(new_id integer, tenant integer, language text, text text) RETURNS boolean LANGUAGE sql AS $$
     WITH new AS (INSERT INTO scoped (id, tenant_id, lang, body) VALUES (new_id, tenant, language, text) RETURNING id)
     SELECT EXISTS (SELECT FROM new)
 $$;
-SELECT simhash_guard('scoped', 'skip', 3, '{tenant_id}', resemblance => NULL);
+SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{tenant_id}');
 SELECT body FROM scoped WHERE id = 283 \gset
 SELECT inserted(20001, 3, 'fr', :'body') AS same_tenant, inserted(20002, 21, 'fr', :'body') AS other_tenant,
     inserted(20003, NULL, 'fr', 'a text of its own'), inserted(20004, NULL, 'de', 'a text of its own') AS null_again;
-SELECT simhash_guard('scoped', 'skip', 3, '{lang,tenant_id}', resemblance => NULL);
+SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{lang,tenant_id}');
 SELECT inserted(20005, 3, 'xx', :'body') AS other_language, inserted(20006, 3, 'xx', :'body') AS again,
     inserted(20007, NULL, NULL, 'a second text of its own'), inserted(20008, NULL, NULL, 'a second text of its own') AS again;
 UPDATE scoped SET tenant_id = 3 WHERE id = 20002;
@@ -134,12 +134,12 @@ INSERT INTO fetched (tenant, fp)
 SELECT n % 100, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 40000) AS n;
 SELECT index_plainly('fetched', 'fp', 7);
 RESET client_min_messages;
-SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp');
-SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
+SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp');
+SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp', scope => '{tenant}');
 SET client_min_messages = warning;
 SELECT index_plainly('fetched', 'fp', 7, 'tenant, ');
 RESET client_min_messages;
-SELECT simhash_guard('fetched', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
+SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp', scope => '{tenant}');
 -- A partitioned table.
 CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RANGE (id);
 CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);
@@ -148,7 +148,7 @@ ALTER TABLE scope_parts ATTACH PARTITION scope_parts_2 FOR VALUES FROM (10) TO (
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
 SELECT blocks, indexed FROM simhash_skew('scope_parts', scope => '{tenant}') WHERE blocks < 4;
-SELECT simhash_guard('scope_parts', max_distance => 3, scope => '{tenant}', resemblance => NULL);
+SELECT simhash_guard('scope_parts', criterion => '{"max_distance": 3, "resemblance": null}', scope => '{tenant}');
 INSERT INTO scope_parts VALUES (1, 1, 'a text');
 INSERT INTO scope_parts VALUES (11, 2, 'a text');
 INSERT INTO scope_parts VALUES (12, 1, 'a text');

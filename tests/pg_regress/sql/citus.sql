@@ -60,7 +60,7 @@ SELECT errors(
 CREATE TABLE docs_102008 (LIKE docs INCLUDING ALL);
 INSERT INTO pg_dist_shard VALUES ('docs', 102008);
 CREATE TRIGGER guard_102008 BEFORE INSERT OR UPDATE ON docs_102008
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'tenant');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'tenant');
 INSERT INTO docs_102008 VALUES (1, 1, 0);
 SELECT errors($$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
 DO $$
@@ -75,13 +75,13 @@ END $$;
 ALTER TRIGGER guard_102008 ON docs_102008 RENAME TO guard;
 CREATE TABLE docs_102009 (LIKE docs INCLUDING ALL);
 CREATE TRIGGER guard_102009 BEFORE INSERT ON docs_102009
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f');
 INSERT INTO docs_102009 VALUES (1, 1, 0);
 CREATE TABLE a_table_with_a_name_that_is_nearly_as_long_as_a_name_can_be_here (LIKE docs INCLUDING ALL);
 CREATE TABLE a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 (LIKE docs INCLUDING ALL);
 INSERT INTO pg_dist_shard VALUES ('a_table_with_a_name_that_is_nearly_as_long_as_a_name_can_be_here', 102010);
 CREATE TRIGGER guard_102010 BEFORE INSERT ON a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f');
 INSERT INTO a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 VALUES (1, 1, 0);
 SELECT errors(
     $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$,
@@ -89,9 +89,9 @@ SELECT errors(
     $$INSERT INTO a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 VALUES (1, 2, 0)$$);
 
 -- A table that was guarded before it was distributed: its shards have the trigger.
-CREATE TRIGGER guard BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'id');
+CREATE TRIGGER guard BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'id');
 CREATE OR REPLACE TRIGGER guard BEFORE INSERT ON docs_102008
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'id');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'id');
 SELECT errors(
     $$INSERT INTO docs VALUES (1, 1, 0)$$,
     $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);

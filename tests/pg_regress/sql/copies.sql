@@ -74,7 +74,7 @@ INSERT INTO numbers VALUES
     ('pay 1.500.000,25', 'pay 1,500,000.25', true);
 SELECT * FROM numbers WHERE (simhash_resemblance(a, b, '{"same": ["numbers"]}') > 0) <> same;
 -- A guard that compares numbers stores all of a few texts that differ in them alone.
-SELECT simhash_guard('texts', 'skip', options => '{"same": ["numbers"]}');
+SELECT simhash_guard('texts', 'skip', '{"same": ["numbers"]}');
 INSERT INTO texts (body) SELECT repeat('Dear customer, this is your monthly account. ', 3) || a FROM numbers WHERE NOT same
 UNION ALL SELECT repeat('Dear customer, this is your monthly account. ', 3) || b FROM numbers WHERE NOT same;
 SELECT count(*) FROM texts WHERE kind IS NULL HAVING count(*) <> 10;

@@ -105,7 +105,7 @@ CREATE EXTENSION IF NOT EXISTS pg_simhash;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'a text'), (2, 'another');
 SELECT simhash_attach('docs', 'body', blocks => 2, columns => false);
-SELECT simhash_guard('docs', max_distance => 1);
+SELECT simhash_guard('docs', criterion => '{"max_distance": 1}');
 CREATE VIEW near AS SELECT id FROM docs WHERE simhash_near(simhash(body), 1);
 RESET client_min_messages;
 DROP EXTENSION pg_simhash;

@@ -223,12 +223,12 @@ SET enable_indexscan = off;
 SET enable_bitmapscan = off;
 SET enable_indexonlyscan = off;
 INSERT INTO prints SELECT 400000, f # 3 FROM prints WHERE id = 1;
-SELECT simhash_guard('prints', max_distance => 0, fingerprint => 'f');
+SELECT simhash_guard('prints', criterion => '{"max_distance": 0}', fingerprint => 'f');
 INSERT INTO prints SELECT 400000, f # 1 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400001, f FROM prints WHERE id = 1;
 RESET ALL;
 SET search_path = guard, public;
-SELECT simhash_guard('prints', max_distance => 8, fingerprint => 'f');
+SELECT simhash_guard('prints', criterion => '{"max_distance": 8}', fingerprint => 'f');
 INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400002, f # 255 FROM prints WHERE id = 2;
 INSERT INTO prints SELECT 400002, f # 511 FROM prints WHERE id = 2;
@@ -267,8 +267,8 @@ UPDATE collated SET tenant = :'equal' WHERE id = 1;
 -- Guarding again.
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', 'skip');
-SELECT simhash_guard('docs', 'skip', 10, '{}');
-SELECT simhash_guard('docs', 'skip', 2);
+SELECT simhash_guard('docs', 'skip', '{"max_distance": 10}', '{}');
+SELECT simhash_guard('docs', 'skip', '{"max_distance": 2}');
 SELECT simhash_unguard('docs');
 SELECT simhash_unguard('docs');
 \echo :LAST_ERROR_SQLSTATE

@@ -54,7 +54,7 @@ ALTER TABLE docs ADD duplicate_of integer;
 SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'duplicate_of');
 INSERT INTO docs VALUES (4001, 0, text_of(11, 'marked')), (4002, 1, text_of(11, 'marked')) RETURNING id, duplicate_of;
 SELECT simhash_unguard('docs');
-SELECT simhash_guard('docs', resemblance => NULL, max_distance => 3);
+SELECT simhash_guard('docs', criterion => '{"max_distance": 3, "resemblance": null}');
 SELECT errors($$INSERT INTO docs VALUES (1001, 1, text_of(12))$$);
 SELECT simhash_unguard('docs');
 

@@ -137,11 +137,11 @@ INSERT INTO docs VALUES (301, 0);
 -- The trigger by hand.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', 'state = ''active''::guard_among.status');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', '', 'state = ''active''::guard_among.status');
 INSERT INTO docs VALUES (302, 0);
 DROP TRIGGER by_hand ON docs;
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', 'true', '');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', '', 'true', '');
 INSERT INTO docs VALUES (303, 0);
 \echo :LAST_ERROR_SQLSTATE
 DROP TRIGGER by_hand ON docs;

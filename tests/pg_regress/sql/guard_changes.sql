@@ -59,9 +59,9 @@ ROLLBACK;
 -- A guard that is replaced within a statement: that statement continues with the old guard, and the next one, even in
 -- the same transaction, uses the new guard.
 CREATE TABLE replaced (id integer PRIMARY KEY, f bigint, note text);
-SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', 0, fingerprint => 'f');
+SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', '{"max_distance": 0}', fingerprint => 'f');
 CREATE FUNCTION replace_guard() RETURNS text LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM simhash_guard('replaced', 'reject', 3, fingerprint => 'f'); RETURN 'replaced'; END $$;
+    $$ BEGIN PERFORM simhash_guard('replaced', 'reject', '{"max_distance": 3}', fingerprint => 'f'); RETURN 'replaced'; END $$;
 BEGIN;
 INSERT INTO replaced SELECT n, 1 << n, CASE WHEN n = 2 THEN replace_guard() END FROM generate_series(1, 4) AS n;
 SELECT state_of('INSERT INTO replaced VALUES (100, 3)');

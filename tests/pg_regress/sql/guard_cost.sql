@@ -89,7 +89,7 @@ SET client_min_messages = notice;
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'fp');
 -- There are no texts to compare, or too few to report.
-SELECT simhash_guard('others', 'skip', fingerprint => 'fp', resemblance => NULL);
+SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"resemblance": null}');
 DELETE FROM others WHERE id > 100;
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'fp');
@@ -106,8 +106,8 @@ SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT within, radii, probes, round(candidates) AS candidates, found
 FROM simhash_skew('others', 'fp', NULL) WHERE radii IN ('{1,1,1}', '{1,1,1,1}');
 -- Not if it costs less, if the texts do not matter, or if the share that the guard finds is not known.
-SELECT simhash_guard('others', 'skip', fingerprint => 'fp', radii => '{1,1,1}');
-SELECT simhash_guard('others', 'skip', fingerprint => 'fp', resemblance => NULL);
-SELECT simhash_guard('others', 'skip', 9, fingerprint => 'fp');
+SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"radii": [1, 1, 1]}');
+SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"resemblance": null}');
+SELECT simhash_guard('others', 'skip', '{"max_distance": 9}', fingerprint => 'fp');
 SET client_min_messages = warning;
 DROP SCHEMA guard_cost CASCADE;

@@ -42,7 +42,7 @@ INSERT INTO docs VALUES (7, 50, 1);
 CREATE TABLE last (id text COLLATE "C", tenant integer, f bigint, near text, PRIMARY KEY (id, tenant));
 SELECT simhash_attach('last', 'f');
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON last
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('mark', '3', 'f', 'near', 'tenant');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('mark', '{"resemblance": null}', 'f', 'near', 'tenant');
 INSERT INTO last VALUES ('a', 1, 0), ('a', 2, 0), ('b', 1, 1), ('b', 2, 3) RETURNING id, tenant, near;
 
 -- The whole key as jsonb, with and without a scope. Values that JSON has no type for are strings.

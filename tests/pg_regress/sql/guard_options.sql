@@ -17,29 +17,29 @@ SELECT simhash_guard('mails');
 INSERT INTO mails VALUES (1, mail(17));
 INSERT INTO mails VALUES (2, mail(18));
 -- With the same numbers, it is not; a copy is.
-SELECT simhash_guard('mails', options => '{"same": ["numbers"]}');
+SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}');
 SELECT definition('mails');
 INSERT INTO mails VALUES (2, mail(18));
 INSERT INTO mails VALUES (3, upper(mail(18)));
 -- Texts that are compared by other features; the old value of an UPDATE does not matter.
-SELECT simhash_guard('mails', resemblance => .5, options => '{"ngram": 2, "same": ["numbers"]}');
+SELECT simhash_guard('mails', criterion => '{"resemblance": 0.5, "ngram": 2, "same": ["numbers"]}');
 SELECT definition('mails');
 UPDATE mails SET body = mail(18) || ' of London' WHERE id = 2;
 INSERT INTO mails VALUES (3, mail(18));
--- The same guard again, and the default options of simhash(text) in place of the fingerprint's.
+-- The same guard again, and with the options of the fingerprint.
 SET client_min_messages = notice;
-SELECT simhash_guard('mails', resemblance => .5, options => '{"same": ["numbers"], "ngram": 2.0}');
-SELECT simhash_guard('mails', options => '{}');
+SELECT simhash_guard('mails', criterion => '{"resemblance": 0.5, "same": ["numbers"], "ngram": 2.0}');
+SELECT simhash_guard('mails');
 SET client_min_messages = warning;
 SELECT definition('mails');
 
 -- A preview takes them too.
 SELECT simhash_unguard('mails');
 SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails');
-SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails', options => '{"same": ["numbers"]}');
-SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails', resemblance => .8, options => '{"ngram": 2}');
+SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails', '{"same": ["numbers"]}');
+SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails', '{"resemblance": 0.8, "ngram": 2}');
 -- A preview without a limit shows the resemblance with the options of the fingerprints.
-SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails', resemblance => NULL);
+SELECT distance, duplicate, rows, resemblance FROM simhash_preview('mails', '{"resemblance": null}');
 
 -- Options of the fingerprints are the default. "same" changes no bit of them.
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
@@ -50,7 +50,7 @@ INSERT INTO letters SELECT id, body FROM mails WHERE id = 1;
 INSERT INTO letters VALUES (2, mail(18));
 INSERT INTO letters VALUES (3, mail(18) || '!');
 SELECT bool_and(simhash = simhash(body)) AS same_bits FROM letters;
-SELECT simhash_guard('letters', 'skip', options => '{"same": []}');
+SELECT simhash_guard('letters', 'skip', '{"same": []}');
 INSERT INTO letters VALUES (3, mail(19));
 SELECT count(*) FROM letters;
 
@@ -58,20 +58,20 @@ SELECT count(*) FROM letters;
 CREATE TABLE notes (id integer PRIMARY KEY, tenant integer, body text, near integer);
 SELECT simhash_attach('notes', 'body');
 SELECT simhash_guard('notes', 'mark', scope => '{tenant}', mark_column => 'near',
-    options => '{"same": ["numbers"]}');
+    criterion => '{"same": ["numbers"]}');
 SELECT definition('notes');
 INSERT INTO notes VALUES (1, 1, mail(1)), (2, 1, mail(2)), (3, 1, mail(1) || '.'), (4, 2, mail(1));
 SELECT id, near FROM notes ORDER BY id;
 
 -- What is refused.
-SELECT simhash_guard('mails', options => '{"numbers": "same"}');
+SELECT simhash_guard('mails', criterion => '{"numbers": "same"}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT simhash_guard('mails', options => '{"same": "numbers"}');
-SELECT simhash_guard('mails', resemblance => NULL, options => '{}');
+SELECT simhash_guard('mails', criterion => '{"same": "numbers"}');
+SELECT simhash_guard('mails', criterion => '{"resemblance": null, "ngram": 2}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM simhash_preview('mails', resemblance => NULL, options => '{}');
+SELECT * FROM simhash_preview('mails', '{"resemblance": null, "same": ["numbers"]}');
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON mails FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '6 resemblance 0.84 options {"same"', 'simhash');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 6, "resemblance": 0.84, "same"', 'simhash');
 INSERT INTO mails VALUES (9, 'a text');
 \echo :LAST_ERROR_SQLSTATE
 DROP SCHEMA guard_options CASCADE;

@@ -16,14 +16,14 @@ INSERT INTO docs VALUES
     (7, x'00ff00ff00ff00ff'::bigint, 'alone', 1), (8, NULL, '', 1);
 SELECT * FROM simhash_preview('docs', fingerprint => 'fp');
 SELECT distance, duplicate, rows, resemblance, example, earlier
-FROM simhash_preview('docs', fingerprint => 'fp', resemblance => 0.8);
+FROM simhash_preview('docs', fingerprint => 'fp', criterion => '{"resemblance": 0.8}');
 SELECT distance, duplicate, rows, resemblance, example, earlier
-FROM simhash_preview('docs', 2, 0.95, fingerprint => 'fp');
+FROM simhash_preview('docs', '{"max_distance": 2, "resemblance": 0.95}', fingerprint => 'fp');
 -- By the distance alone, and within a scope.
 SELECT distance, duplicate, rows, resemblance, example, earlier
-FROM simhash_preview('docs', fingerprint => 'fp', resemblance => NULL);
+FROM simhash_preview('docs', fingerprint => 'fp', criterion => '{"resemblance": null}');
 SELECT distance, duplicate, rows, resemblance, example, earlier
-FROM simhash_preview('docs', 6, 0.5, '{tenant}', 'fp');
+FROM simhash_preview('docs', '{"max_distance": 6, "resemblance": 0.5}', '{tenant}', fingerprint => 'fp');
 -- A guard that sees the rows in this order keeps row 3: the row that it resembles was skipped.
 CREATE TABLE guarded (LIKE docs INCLUDING ALL);
 SELECT simhash_guard('guarded', 'skip', fingerprint => 'fp');
@@ -53,12 +53,12 @@ CREATE ROLE regress_guard_preview;
 GRANT USAGE ON SCHEMA guard_preview TO regress_guard_preview;
 GRANT SELECT ON docs TO regress_guard_preview;
 SELECT errors(
-    'SELECT simhash_preview(''prints'', fingerprint => ''f'', resemblance => 0.84)',
+    'SELECT simhash_preview(''prints'', fingerprint => ''f'', criterion => ''{"resemblance": 0.84}'')',
     'SELECT simhash_preview(''docs'')',
     'SELECT simhash_preview(''docs'', fingerprint => ''body'')',
     'SELECT simhash_preview(''bare'')',
-    'SELECT simhash_preview(''docs'', 65)',
-    'SELECT simhash_preview(''docs'', fingerprint => ''f'', resemblance => 2)',
+    'SELECT simhash_preview(''docs'', ''{"max_distance": 65}'')',
+    'SELECT simhash_preview(''docs'', fingerprint => ''f'', criterion => ''{"resemblance": 2}'')',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', scope => ''{nothing}'')',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', scope => NULL)',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', sample => 0)',

@@ -2,30 +2,31 @@
 
 -- The radii are written into the trigger: those that are given or, by default, 1 in each block of the table's layout,
 -- and 0 where that would read a tenth of the rows.
-CREATE FUNCTION criterion(radii integer[], layout integer, max_distance integer, resemblance double precision)
-RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION criterion(layout integer, criterion jsonb DEFAULT '{}') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     definition text;
 BEGIN
     CREATE TABLE docs (id integer PRIMARY KEY, body text);
     PERFORM simhash_attach('docs', 'body', blocks => layout);
-    PERFORM simhash_guard('docs', radii => radii, max_distance => max_distance, resemblance => resemblance);
+    PERFORM simhash_guard('docs', criterion => criterion);
     SELECT pg_get_triggerdef(oid) INTO definition FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
     DROP TABLE docs;
     RETURN substring(definition FROM $re$'reject', '([^']*)'$re$);
 END $$;
 SET client_min_messages = warning;
-SELECT layout, criterion(NULL, layout, NULL, -1) FROM generate_series(2, 8) AS layout;
+SELECT layout, criterion(layout) FROM generate_series(2, 8) AS layout;
 -- At a distance where radii 1 in four blocks leave nothing out, there are none.
-SELECT max_distance, layout, criterion(NULL, layout, max_distance, -1)
+SELECT max_distance, layout, criterion(layout, jsonb_build_object('max_distance', max_distance))
 FROM unnest(ARRAY[3, 7, 8]) AS max_distance, unnest(ARRAY[3, 4]) AS layout ORDER BY 1, 2;
-SELECT criterion('{}', 4, NULL, -1) AS by_distance, criterion('{0,0,0,0}', 4, NULL, -1) AS equal_block,
-    criterion('{1,1,-1,0}', 4, 8, .5) AS given, criterion('{1,1,1}', 4, 5, .9) AS other_layout;
-SELECT criterion(NULL, 4, NULL, NULL) AS no_texts, criterion('{1,0,0,0}', 4, NULL, NULL) AS radii_without_texts;
-SELECT criterion('{1}', 4, NULL, -1);
-SELECT criterion('{1,-2}', 4, NULL, -1);
+SELECT criterion(4, asked) FROM unnest(ARRAY[
+    '{"radii": []}', '{"radii": [0, 0, 0, 0]}', '{"radii": [1, 1, -1, 0], "max_distance": 8, "resemblance": 0.5}',
+    '{"radii": [1, 1, 1], "max_distance": 5, "resemblance": 0.9}',
+    '{"resemblance": null}', '{"resemblance": null, "radii": [1, 0, 0, 0]}'
+]::jsonb[]) AS asked;
+SELECT criterion(4, '{"radii": [1]}');
+SELECT criterion(4, '{"radii": [1, -2]}');
 -- No layout of this table serves three blocks, nor a search within 30 bits.
-SELECT criterion('{1,1,1}', 4, 30, -1);
+SELECT criterion(4, '{"radii": [1, 1, 1], "max_distance": 30}');
 \echo :LAST_ERROR_SQLSTATE
 
 -- What the layouts serve does not depend on the number of rows: the same criteria are refused for the same reason, and
@@ -49,8 +50,8 @@ BEGIN
                 (VALUES ('{}'::integer[]), (array_fill(0, ARRAY[layout])), (array_fill(1, ARRAY[layout]))) AS v (radii)
             LOOP
                 BEGIN
-                    PERFORM simhash_guard('sized', 'skip', criterion.distance, fingerprint => 'f', resemblance => NULL,
-                        radii => criterion.radii);
+                    PERFORM simhash_guard('sized', 'skip', fingerprint => 'f', criterion => jsonb_build_object(
+                        'max_distance', criterion.distance, 'resemblance', NULL, 'radii', criterion.radii));
                     TRUNCATE sized;
                     INSERT INTO sized VALUES (-1, 0), (-2, 1);
                     ASSERT (SELECT count(*) = 1 FROM sized);
@@ -83,7 +84,7 @@ CREATE FUNCTION differences(radii integer[], max_distance integer) RETURNS TABLE
 LANGUAGE plpgsql AS $$
 BEGIN
     TRUNCATE docs;
-    PERFORM simhash_guard('docs', 'skip', max_distance, radii => radii);
+    PERFORM simhash_guard('docs', 'skip', jsonb_build_object('max_distance', max_distance, 'radii', radii));
     INSERT INTO docs SELECT * FROM texts ORDER BY id;
     RETURN QUERY EXECUTE format('
         SELECT count(d.id), count(*) FILTER (WHERE (d.id IS NULL) = (t.duplicate_of IS NULL))
@@ -103,11 +104,11 @@ FROM simhash_preview('docs');
 
 -- The trigger by hand.
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.84', 'simhash');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": 0.84}', 'simhash');
 INSERT INTO docs SELECT 2000, body || ' and' FROM docs WHERE id = 77;
 DROP TRIGGER by_hand ON docs;
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,one,1,1 resemblance 0.84', 'simhash');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 10, "radii": [1, "one"]}', 'simhash');
 INSERT INTO docs VALUES (2000, 'a text');
 \echo :LAST_ERROR_SQLSTATE
 DROP TRIGGER by_hand ON docs;

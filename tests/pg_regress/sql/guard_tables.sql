@@ -140,7 +140,7 @@ INSERT INTO own_keys VALUES (1, 2, 0);
 CREATE TABLE by_expression (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "chars", "ngram": 3}')) STORED);
 SELECT replace(command, 'CONCURRENTLY ', '') FROM simhash_index_commands('by_expression', 'simhash', blocks => 2) AS command \gexec
-SELECT simhash_guard('by_expression', 'skip', 5);
+SELECT simhash_guard('by_expression', 'skip', '{"max_distance": 5}');
 INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter differs.'),
     (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
 RETURNING id;
@@ -316,7 +316,7 @@ TRUNCATE template;
 INSERT INTO template SELECT n, f FROM (SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint AS f
     FROM generate_series(1, 100) AS n) AS t;
 ANALYZE template;
-SELECT simhash_guard('template', max_distance => 12, fingerprint => 'f');
+SELECT simhash_guard('template', criterion => '{"max_distance": 12}', fingerprint => 'f');
 INSERT INTO template SELECT 20001, f # 4095 FROM template WHERE id = 17;
 -- Halves, most of whose probes are looked up as one range: correct even if the range holds too many rows to read.
 CREATE TABLE halves (id integer PRIMARY KEY, f bigint);

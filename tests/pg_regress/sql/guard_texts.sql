@@ -15,10 +15,10 @@ SELECT simhash_attach('defaults', 'print', prefix => 'print');
 SELECT simhash_attach('defaults', 'words', prefix => 'words_simhash');
 SELECT simhash_attach('defaults', 'vector', prefix => 'vector_simhash');
 SELECT simhash_guard('defaults'), guard_of('defaults');
-SELECT simhash_guard('defaults', max_distance => 3), guard_of('defaults');
-SELECT simhash_guard('defaults', resemblance => NULL), guard_of('defaults');
-SELECT simhash_guard('defaults', resemblance => NULL, max_distance => 5), guard_of('defaults');
-SELECT simhash_guard('defaults', 'mark', 8, '{id}', 'same_as', 'simhash', 0.5), guard_of('defaults');
+SELECT simhash_guard('defaults', criterion => '{"max_distance": 3}'), guard_of('defaults');
+SELECT simhash_guard('defaults', criterion => '{"resemblance": null}'), guard_of('defaults');
+SELECT simhash_guard('defaults', criterion => '{"max_distance": 5, "resemblance": null}'), guard_of('defaults');
+SELECT simhash_guard('defaults', 'mark', '{"max_distance": 8, "resemblance": 0.5}', '{id}', mark_column => 'same_as'), guard_of('defaults');
 -- Sources without a text: the distance decides, and to ask for a resemblance is an error.
 SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'print'), guard_of('defaults');
@@ -27,9 +27,9 @@ SELECT simhash_guard('defaults', fingerprint => 'words_simhash'), guard_of('defa
 SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'vector_simhash'), guard_of('defaults');
 SELECT errors(
-    'SELECT simhash_guard(''defaults'', fingerprint => ''print'', resemblance => 0.84)',
-    'SELECT simhash_guard(''defaults'', fingerprint => ''words_simhash'', resemblance => 0.84)',
-    'SELECT simhash_guard(''defaults'', fingerprint => ''vector_simhash'', resemblance => 0.84)',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''print'', criterion => ''{"resemblance": 0.84}'')',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''words_simhash'', criterion => ''{"resemblance": 0.84}'')',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''vector_simhash'', criterion => ''{"resemblance": 0.84}'')',
     'SELECT simhash_guard(''defaults'', ''mark'', mark_column => ''body'')');
 
 -- Fingerprints stored directly make the distances plain: the generated column has their value, and says from
@@ -37,7 +37,7 @@ SELECT errors(
 CREATE TABLE texts (id integer PRIMARY KEY, f bigint, body text, same_as integer, tenant integer);
 ALTER TABLE texts ADD fp bigint GENERATED ALWAYS AS (CASE WHEN true THEN f ELSE simhash(body) END) STORED;
 SELECT simhash_attach('texts', 'fp');
-SELECT simhash_guard('texts', fingerprint => 'fp', resemblance => 0.55), guard_of('texts');
+SELECT simhash_guard('texts', fingerprint => 'fp', criterion => '{"resemblance": 0.55}'), guard_of('texts');
 INSERT INTO texts VALUES (1, 0, 'one two three four'), (2, 1, 'five six seven eight');
 -- The nearest row is not confirmed, the other one is: five of nine words and pairs.
 INSERT INTO texts VALUES (3, 3, 'one two three five');
@@ -56,11 +56,11 @@ SELECT id, f, body FROM texts ORDER BY id;
 INSERT INTO texts VALUES (1, 0, 'one two three four six') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
 INSERT INTO texts VALUES (2, 0, 'One TWO five six!') ON CONFLICT (id) DO UPDATE SET body = excluded.body, f = excluded.f;
 -- skip, and what one statement stores.
-SELECT simhash_guard('texts', 'skip', fingerprint => 'fp', resemblance => 0.55);
+SELECT simhash_guard('texts', 'skip', fingerprint => 'fp', criterion => '{"resemblance": 0.55}');
 INSERT INTO texts VALUES (8, 0, 'one two three four six'), (9, 0, 'red green blue'), (10, 0, 'Red, green: blue'), (11, 0, 'red')
 RETURNING id, body;
 -- mark: of several confirmed rows, one that is not marked itself, however far; then the nearest.
-SELECT simhash_guard('texts', 'mark', 6, '{tenant}', 'same_as', 'fp', 0.55);
+SELECT simhash_guard('texts', 'mark', '{"max_distance": 6, "resemblance": 0.55}', '{tenant}', mark_column => 'same_as', fingerprint => 'fp');
 TRUNCATE texts;
 INSERT INTO texts (id, f, body) VALUES (1, 0, 'one two three four'), (2, 7, 'one two three four'),
     (3, 7, 'one two three five'), (4, 0, 'one two seven eight'), (5, 3, 'one two eight seven') RETURNING id, same_as;
@@ -68,11 +68,11 @@ INSERT INTO texts VALUES (6, 7, 'one two three four', NULL, 1) RETURNING id, sam
 INSERT INTO texts VALUES (7, x'3f'::bigint, 'one two three four six') RETURNING id, same_as;
 
 -- A resemblance of 1 asks for the same features, and of 0 for nothing but a text with a feature.
-SELECT simhash_guard('texts', fingerprint => 'fp', resemblance => 1);
+SELECT simhash_guard('texts', fingerprint => 'fp', criterion => '{"resemblance": 1}');
 TRUNCATE texts;
 INSERT INTO texts VALUES (1, 0, 'one two'), (2, 0, 'one two three'), (3, 0, '');
 INSERT INTO texts VALUES (4, 0, 'One: two!');
-SELECT simhash_guard('texts', fingerprint => 'fp', resemblance => 0);
+SELECT simhash_guard('texts', fingerprint => 'fp', criterion => '{"resemblance": 0}');
 INSERT INTO texts VALUES (4, 0, 'four');
 INSERT INTO texts VALUES (4, 0, '');
 
@@ -100,7 +100,7 @@ INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
 -- A trigger by hand.
 SELECT simhash_unguard('pages');
 CREATE TRIGGER hand BEFORE INSERT OR UPDATE ON pages
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '6 resemblance 0.84', 'print');
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '{"max_distance": 6, "resemblance": 0.84}', 'print');
 INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
 SELECT count(*) FROM pages;
 
@@ -181,7 +181,7 @@ INSERT INTO long_only VALUES (1, 'a text'), (2, 'a text'), (3, 'a text that is l
 SELECT errors('INSERT INTO long_only VALUES (4, ''A text that is long'')');
 -- A column that is no longer made from a text.
 ALTER TABLE long_only ALTER simhash DROP EXPRESSION;
-SELECT errors('INSERT INTO long_only VALUES (4, ''a text'')', 'SELECT simhash_guard(''long_only'', resemblance => 0.84)');
+SELECT errors('INSERT INTO long_only VALUES (4, ''a text'')', 'SELECT simhash_guard(''long_only'', criterion => ''{"resemblance": 0.84}'')');
 
 -- What the error shows: the resemblance to users who may read both the fingerprint and the text.
 CREATE ROLE regress_guard_texts;
@@ -221,7 +221,7 @@ RESET ROLE;
 SET client_min_messages = notice;
 CREATE TABLE halves (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('halves', 'body', blocks => 2);
-SELECT simhash_guard('halves', radii => '{}');
+SELECT simhash_guard('halves', criterion => '{"radii": []}');
 SET client_min_messages = warning;
 DROP SCHEMA guard_texts CASCADE;
 DROP ROLE regress_guard_texts;

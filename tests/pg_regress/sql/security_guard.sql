@@ -16,18 +16,18 @@ SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
 GRANT INSERT, TRIGGER ON docs TO regress_security_writer;
 SET ROLE regress_security_writer;
-CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '7', 'f');
+CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 7, "resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 31);
 -- Neither other tables are searched nor system columns.
 SET ROLE regress_security_owner;
 DROP TRIGGER spy ON docs;
-CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'pg_class.oid');
+CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'pg_class.oid');
 INSERT INTO docs VALUES (2, 31);
-CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'tableoid');
+CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'tableoid');
 INSERT INTO docs VALUES (2, 31);
-CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'xmin');
+CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'xmin');
 INSERT INTO docs VALUES (2, 31);
-CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('mark', '3', 'f', 'ctid');
+CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('mark', '{"resemblance": null}', 'f', 'ctid');
 INSERT INTO docs VALUES (2, 31);
 DROP TRIGGER spy ON docs;
 
@@ -56,19 +56,19 @@ SELECT simhash_unguard('docs');
 \echo :LAST_ERROR_SQLSTATE
 DROP TRIGGER zzz_simhash_guard ON docs;
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (false)
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 1) RETURNING id;
 DELETE FROM docs WHERE id = 2;
 SELECT simhash_guard('docs', fingerprint => 'f');
 INSERT INTO docs VALUES (2, 1);
 CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE OF id ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 65535);
 UPDATE docs SET f = 1 WHERE id = 2;
 SELECT simhash_guard('docs', fingerprint => 'f');
 UPDATE docs SET f = 2 WHERE id = 2;
 CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT ON docs FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f');
 SELECT simhash_guard('docs', fingerprint => 'f');
 SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 

@@ -154,7 +154,7 @@ ALTER TABLE tenant_2 OWNER TO regress_security_mallory;
 ALTER TABLE tenant_2_2 OWNER TO regress_security_mallory;
 ALTER TABLE tenants DISABLE TRIGGER zzz_simhash_guard;
 SET ROLE regress_security_mallory;
-CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '6', 'f');
+CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 6, "resemblance": null}', 'f');
 INSERT INTO tenant_2 VALUES (1, 2, 7);
 -- A partition's owner can neither replace nor drop its guard.
 \set VERBOSITY sqlstate

@@ -103,7 +103,7 @@ SELECT simhash_index_commands('docs', 'f', blocks => 2, prefix => 'f') \gexec
 SET search_path = hostile, public;
 SET client_min_messages = warning;
 ALTER TABLE child NO INHERIT docs;
-SELECT simhash_guard('docs', 'mark', 3, '{tag, body_words}', 'same_as', 'f');
+SELECT simhash_guard('docs', 'mark', '{"max_distance": 3}', '{tag, body_words}', mark_column => 'same_as', fingerprint => 'f');
 \c -
 SET search_path = hostile, public;
 SET client_min_messages = warning;
@@ -192,7 +192,7 @@ BEGIN
         EXECUTE replace(command, ' CONCURRENTLY', '');
         commands = commands + 1;
     END LOOP;
-    PERFORM simhash_guard(target, 'mark', 0, ARRAY[source]::text[], 'same_as', prefix);
+    PERFORM simhash_guard(target, 'mark', '{"max_distance": 0}', ARRAY[source]::text[], mark_column => 'same_as', fingerprint => prefix);
     EXECUTE format('INSERT INTO %s (id, %I) VALUES (10, ''2 text'')', target, source);
     EXECUTE format('SELECT same_as FROM %s WHERE id = 10', target) INTO mark;
     PERFORM simhash_skew(target, prefix);

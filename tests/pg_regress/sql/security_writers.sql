@@ -232,7 +232,7 @@ INSERT INTO app.typed VALUES (1, 'new', 'one text of several words');
 GRANT INSERT, TRIGGER ON app.typed TO security_trigger;
 SET ROLE security_trigger;
 SELECT condition, split_part(app.error(format($$CREATE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('skip', '3', 'simhash', '', '', %L);
+    EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
     INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1) AS error
 FROM unnest(ARRAY['other.spy(body)', 'CASE WHEN id > 0 THEN OPERATOR(other.~~~) body END', 'body::other.spying IS NULL',
     'ARRAY[body]::other.spying[] IS NULL', 'body::app.row IS NULL', 'body::app.row[] IS NULL', 'body::app.rows IS NULL',

@@ -49,9 +49,9 @@ SELECT count(*) AS pairs FROM virtual a JOIN virtual b ON simhash_near(a.f, b.f,
 SELECT count(*) - count(DISTINCT cluster) AS clustered
 FROM (SELECT simhash_cluster(f, f, 1) OVER () AS cluster FROM virtual) AS clusters;
 -- A guard would read NULL for near rows.
-SELECT errors($$SELECT simhash_guard('virtual', max_distance => 1, fingerprint => 'f')$$);
+SELECT errors($$SELECT simhash_guard('virtual', criterion => '{"max_distance": 1}', fingerprint => 'f')$$);
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON virtual FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('reject', '1', 'f');
+    EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 1, "resemblance": null}', 'f');
 SELECT errors($$INSERT INTO virtual (id, a, b) SELECT 2000, a, b FROM virtual WHERE id = 10$$,
     $$UPDATE virtual SET a = 0 WHERE id = 10$$);
 DROP TRIGGER guard ON virtual;

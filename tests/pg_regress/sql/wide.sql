@@ -50,7 +50,7 @@ WHERE a.id < b.id;
 -- Options of an attached column: its guard, trigger and searches use them.
 CREATE TABLE seeded (id integer PRIMARY KEY, body text NOT NULL);
 SELECT simhash_attach('seeded', 'body', options => '{"seed": 7, "tokens": "dictionary", "weights": {"the": 0.2}}');
-SELECT simhash_guard('seeded', max_distance => 0);
+SELECT simhash_guard('seeded', criterion => '{"max_distance": 0}');
 INSERT INTO seeded VALUES (1, 'the 中华人民共和国 the law');
 \set VERBOSITY sqlstate
 INSERT INTO seeded VALUES (2, 'The law? 中华人民共和国');

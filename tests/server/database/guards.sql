@@ -45,8 +45,8 @@ SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options =>
 SELECT extensions.simhash_attach('app.online', 'body', columns => false);
 SELECT count(*) FROM extensions.simhash_index_commands('app.online', 'body');
 SELECT extensions.simhash_attach('app.parts', 'body');
-SELECT extensions.simhash_guard('app.rejected', resemblance => NULL);
-SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', resemblance => NULL);
+SELECT extensions.simhash_guard('app.rejected', criterion => '{"resemblance": null}');
+SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', criterion => '{"resemblance": null}');
 SET LOCAL client_min_messages = warning; -- The NOTICEs of what is dropped come in the order that it was made in.
 SELECT extensions.simhash_unguard('app.rejected');
 SELECT extensions.simhash_detach('app.rejected');

@@ -108,18 +108,18 @@ INSERT INTO app.expressions SELECT id, extensions.simhash(body) FROM app.texts;
 CREATE TABLE app.rejected (id bigint PRIMARY KEY, body text);
 INSERT INTO app.rejected SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.rejected', 'body');
-SELECT extensions.simhash_guard('app.rejected', resemblance => NULL);
+SELECT extensions.simhash_guard('app.rejected', criterion => '{"resemblance": null}');
 ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 
 CREATE TABLE app.skipped (id bigint PRIMARY KEY, plain_id bigint REFERENCES app.plain ON UPDATE CASCADE, body text);
 INSERT INTO app.skipped SELECT id, id, body FROM app.texts;
 SELECT extensions.simhash_index_commands('app.skipped', 'body', prefix => 'fp') \gexec
-SELECT extensions.simhash_guard('app.skipped', 'skip', max_distance => 2, resemblance => NULL);
+SELECT extensions.simhash_guard('app.skipped', 'skip', '{"max_distance": 2, "resemblance": null}');
 
 CREATE TABLE app.marked (id bigint PRIMARY KEY, "Tenant" text, lang text, body text, "like" bigint);
 INSERT INTO app.marked SELECT id, 'tenant', CASE WHEN id > 400 THEN 'en' END, body FROM app.texts;
 SELECT extensions.simhash_attach('app.marked', 'body', blocks => 2);
-SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', resemblance => NULL);
+SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', criterion => '{"resemblance": null}');
 -- A guard marks what comes, also by UPDATE: of each pair, the first.
 UPDATE app.marked SET body = body || ' ' WHERE id % 10 = 9;
 
@@ -128,13 +128,13 @@ CREATE TABLE app.guarded_parts_0 PARTITION OF app.guarded_parts FOR VALUES WITH 
 CREATE TABLE app.guarded_parts_1 PARTITION OF app.guarded_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO app.guarded_parts SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.guarded_parts', 'body');
-SELECT extensions.simhash_guard('app.guarded_parts', 'reject', resemblance => NULL);
+SELECT extensions.simhash_guard('app.guarded_parts', 'reject', '{"resemblance": null}');
 
 -- a guard that does not fire now
 CREATE TABLE app.disabled (id bigint PRIMARY KEY, body text);
 INSERT INTO app.disabled SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.disabled', 'body');
-SELECT extensions.simhash_guard('app.disabled', resemblance => NULL);
+SELECT extensions.simhash_guard('app.disabled', criterion => '{"resemblance": null}');
 ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 
 -- Seen by some ------------------------------------------------------------------
@@ -142,7 +142,7 @@ ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 CREATE TABLE app.secured (id bigint PRIMARY KEY, body text);
 INSERT INTO app.secured SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.secured', 'body');
-SELECT extensions.simhash_guard('app.secured', resemblance => NULL);
+SELECT extensions.simhash_guard('app.secured', criterion => '{"resemblance": null}');
 ALTER TABLE app.secured ENABLE ROW LEVEL SECURITY;
 CREATE POLICY low ON app.secured TO reader
     USING (id <= 250 AND extensions.simhash_near(simhash, simhash)) WITH CHECK (true);

@@ -44,7 +44,7 @@ SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
 \echo skew, preview
 SELECT count(*) FROM simhash_skew(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
 SELECT distance IS NOT NULL, rows, example IS NULL
-FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two'], radii => '{}') ORDER BY 1, 2;
+FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two'], criterion => '{"radii": []}') ORDER BY 1, 2;
 \echo guard
 SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark');
 INSERT INTO :"one".:"one" VALUES (21, 'some other words of text here', 'same'),

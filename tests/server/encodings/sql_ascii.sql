@@ -27,7 +27,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE canary ();
 SET client_min_messages = error;
 SELECT simhash_attach('docs', 'body') \g /dev/null
-SELECT simhash_guard('docs', options => E'{"weights": {"x\xf3\xb0\x80\xa7 ); DROP TABLE canary; --": 0.5}}') \g /dev/null
+SELECT simhash_guard('docs', criterion => E'{"weights": {"x\xf3\xb0\x80\xa7 ); DROP TABLE canary; --": 0.5}}') \g /dev/null
 SELECT to_regclass('canary') IS NOT NULL AS is_there,
     position(decode('f3b080a7', 'hex') IN tgargs) > 0 AS has_options FROM pg_trigger WHERE tgname = 'zzz_simhash_guard';
 SELECT simhash_attach('docs', 'body', prefix => 'weighted',

@@ -63,7 +63,7 @@ SELECT simhash_guard('docs');
 \set VERBOSITY terse
 INSERT INTO docs (id, body) VALUES (2002, 'The quick brown fox jumps over the lazy dog');
 \set VERBOSITY default
-SELECT simhash_guard('docs', 'skip', 2);
+SELECT simhash_guard('docs', 'skip', '{"max_distance": 2}');
 INSERT INTO docs (id, body) VALUES (2002, 'The quick brown fox jumps over the lazy dog') RETURNING id;
 SELECT simhash_unguard('docs');
 INSERT INTO docs (id, body) VALUES (2002, 'The quick brown fox jumps over the lazy dog') RETURNING id, simhash;
@@ -80,7 +80,7 @@ SELECT simhash_attach('docs', 'body');
 
 \echo guard
 SELECT distance, duplicate, rows FROM simhash_preview('docs');
-SELECT simhash_guard('docs', resemblance => 0.9);
+SELECT simhash_guard('docs', criterion => '{"resemblance": 0.9}');
 INSERT INTO docs VALUES (4, 'the first text');
 DROP TABLE docs;
 

@@ -32,9 +32,6 @@ __all__ = [
 # this style of parameters they are not doubled twice.
 _PREPARER = PGDialect(paramstyle="named").identifier_preparer  # type: ignore[no-untyped-call]
 
-DEFAULT_RESEMBLANCE = -1.0
-"""The resemblance that stands for the default of ``simhash_guard``: 0.84 if fingerprints are made from a text."""
-
 
 class SimhashOp(MigrateOperation):
     """An operation that a migration script calls by its name, with the fields of the dataclass as arguments."""
@@ -220,14 +217,11 @@ class SimhashGuardOp(SimhashOp):
 
     table_name: str
     action: str = "reject"
-    max_distance: int | None = None
+    criterion: Mapping[str, Any] | None = None
     scope: Sequence[str] = ()
+    among: str | None = None
     mark_column: str | None = None
     fingerprint: str = "simhash"
-    resemblance: float | None = DEFAULT_RESEMBLANCE
-    radii: Sequence[int] | None = None
-    options: Mapping[str, Any] | None = None
-    among: str | None = None
     schema: str | None = None
 
     @classmethod
@@ -237,41 +231,21 @@ class SimhashGuardOp(SimhashOp):
         table_name: str,
         action: str = "reject",
         *,
-        max_distance: int | None = None,
+        criterion: Mapping[str, Any] | None = None,
         scope: Sequence[str] = (),
+        among: str | None = None,
         mark_column: str | None = None,
         fingerprint: str = "simhash",
-        resemblance: float | None = DEFAULT_RESEMBLANCE,
-        radii: Sequence[int] | None = None,
-        options: Mapping[str, Any] | None = None,
-        among: str | None = None,
         schema: str | None = None,
     ) -> None:
         """Rejects, skips or marks near-duplicates from now on. A guard that the table has is replaced.
 
         ``op.simhash_unguard`` is the inverse.
         """
-        operations.invoke(
-            cls(
-                table_name,
-                action,
-                max_distance,
-                scope,
-                mark_column,
-                fingerprint,
-                resemblance,
-                radii,
-                options,
-                among,
-                schema,
-            )
-        )
+        operations.invoke(cls(table_name, action, criterion, scope, among, mark_column, fingerprint, schema))
 
     def run(self, operations: Operations) -> None:
-        arguments = _named(self, "max_distance", "scope", "mark_column", "fingerprint", "resemblance")
-        if self.radii is not None:
-            arguments.append(f"radii => {_literal('{' + ','.join(map(str, self.radii)) + '}')}")
-        arguments += _named(self, "options", "among")
+        arguments = _named(self, "criterion", "scope", "among", "mark_column", "fingerprint")
         _call(operations, self.operation, _table(self), _literal(self.action), *arguments)
 
     def reverse(self) -> SimhashUnguardOp:

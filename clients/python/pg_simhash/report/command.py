@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
-from collections.abc import Callable
 from typing import Any
-
-from .criterion import parse_radii
 
 
 def main(arguments: list[str]) -> int:
@@ -55,15 +51,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
     unset: Any = argparse.SUPPRESS
-    limits.add_argument("--max-distance", type=_distance, default=unset, metavar="BITS")
-    limits.add_argument("--resemblance", type=_resemblance, default=unset, metavar="0..1", help="or none")
-    limits.add_argument("--radii", type=_radii, default=unset, metavar="1,1,1,1", help="or none")
     limits.add_argument(
-        "--options",
-        type=_options,
+        "--criterion",
+        type=_criterion,
         default=unset,
         metavar="JSON",
-        help='compare texts with these options, such as \'{"same": ["numbers"]}\' (default: those of the fingerprint)',
+        help="what a near-duplicate is, as in SQL, such as '{\"resemblance\": 0.9}'; other keys keep their defaults",
     )
     limits.add_argument(
         "--among",
@@ -76,43 +69,21 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    return int(_number(text, int, 1, 1_000_000))
+    count = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= count <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 1000000")
+    return count
 
 
-def _distance(text: str) -> int:
-    return int(_number(text, int, 0, 64))
-
-
-def _resemblance(text: str) -> float | None:
-    return None if text == "none" else _number(text, float, 0, 1)
-
-
-def _number(text: str, read: Callable[[str], float], least: int, most: int) -> float:
+def _criterion(text: str) -> dict[str, Any]:
     try:
-        number = read(text)
+        criterion = json.loads(text)
     except ValueError:
-        number = math.nan
-    if not least <= number <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
-    return number
-
-
-def _options(text: str) -> str:
-    try:
-        options = json.loads(text)
-    except ValueError:
-        options = None
-    if not isinstance(options, dict):
+        criterion = None
+    if not isinstance(criterion, dict):
         raise argparse.ArgumentTypeError(f"{text!r} is not a JSON object")
-    return json.dumps(options)
+    return criterion
 
 
 def _among(text: str) -> str | None:
     return None if text == "none" else text
-
-
-def _radii(text: str) -> tuple[int, ...]:
-    try:
-        return () if text == "none" else parse_radii(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of radii, such as 1,1,1,1") from None

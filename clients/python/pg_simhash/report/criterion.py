@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,29 +23,31 @@ class Criterion:
     """None if the texts do not matter."""
     radii: tuple[int, ...] = ()
     """Empty if all rows within the distance are near."""
-    options: str | None = None
-    """The options with which texts are compared, as JSON; None if they are those of the fingerprint."""
+    options: str = "{}"
+    """The options with which texts are compared, as JSON."""
     among: str | None = None
     """A condition on the earlier row, in SQL that the user of the command has written; None if all rows count."""
 
     @classmethod
-    def of_guard(cls, document: dict[str, Any]) -> Criterion:
-        """Reads the criterion of a guard, as simhash_guards() lists it."""
-        options = document.get("options")
-        return cls(
-            max_distance=document["max_distance"],
-            resemblance=document.get("resemblance"),
-            radii=tuple(document.get("radii", ())),
-            options=None if options is None else json.dumps(options, ensure_ascii=False),
-        )
+    def read(
+        cls, document: dict[str, Any], default_radii: Callable[[], tuple[int, ...]], among: str | None
+    ) -> Criterion:
+        """Reads a valid document, as a guard reads it."""
+        options = dict(document)
+        resemblance = options.pop("resemblance", RESEMBLANCE)
+        radii = options.pop("radii", None)
+        if radii is None:
+            radii = () if resemblance is None else default_radii()
+        distance = DISTANCE_ALONE if resemblance is None else DISTANCE_BY_RADII if radii else DISTANCE
+        max_distance = options.pop("max_distance", distance)
+        return cls(max_distance, resemblance, tuple(radii), json.dumps(options, ensure_ascii=False), among)
 
-
-def parse_radii(text: str) -> tuple[int, ...]:
-    return tuple(int(radius) for radius in text.split(",")) if text else ()
+    def json(self) -> str:
+        """The criterion as a document for simhash_guard and simhash_near."""
+        limits = {"max_distance": self.max_distance, "radii": self.radii, "resemblance": self.resemblance}
+        return json.dumps({**limits, **json.loads(self.options)}, ensure_ascii=False)
 
 
 def default_radii(blocks: int) -> tuple[int, ...]:
-    """The radii of a guard that is given none: 1, or 0 if that would read a tenth of the rows."""
-    widths = [64 // blocks + (block < 64 % blocks) for block in range(blocks)]
-    share = sum((width + 1) / 2**width for width in widths)
-    return (1 if share < 0.1 else 0,) * blocks
+    """The radii of a guard that is given none: 1, or 0 in eight blocks, where 1 would read a tenth of the rows."""
+    return (0 if blocks == 8 else 1,) * blocks

@@ -87,7 +87,7 @@ def render(table: Table, summary: Summary, examples: int) -> str:
 
 
 def _reading(table: Table) -> Reading:
-    options: Any = json.loads(table.options)
+    options: Any = json.loads(table.criterion.options)
     return Reading(
         keeps_case=options.get("case_fold") is False,
         by_characters=options.get("tokens") == "chars",
@@ -114,18 +114,11 @@ def _group(table: Table, size: int, row_ids: list[RowId]) -> ShownGroup:
 
 def _clean_up(table: Table) -> str:
     """Deletes the rows that a guard with these limits would have skipped, one by one in the order of the key."""
-    criterion = table.criterion
     key = table.key or ("tableoid", "ctid")
     columns = table.quoted(*key)
     compared = columns if len(key) == 1 else f"({columns})"
-    document = {
-        **json.loads(table.options),
-        "max_distance": criterion.max_distance,
-        "radii": criterion.radii,
-        "resemblance": criterion.resemblance,
-    }
     content = table.made_from or table.quoted(table.column)
-    duplicate_of = f"{table.quoted(key[0])}, {content}, {_literal(json.dumps(document, ensure_ascii=False))}"
+    duplicate_of = f"{table.quoted(key[0])}, {content}, {_literal(table.criterion.json())}"
     scope = f"PARTITION BY {table.quoted(*table.scope)} " if table.scope else ""
     return (
         f"DELETE FROM {table.name} WHERE {compared} IN (\n    SELECT {columns}\n"
@@ -137,11 +130,13 @@ def _clean_up(table: Table) -> str:
 
 def _guard(table: Table) -> str:
     """Keeps near-duplicates out by these limits."""
-    guard = [_literal(table.name), "'reject'", *table.limits()]
-    if table.fingerprint != "simhash":
-        guard.append(f"fingerprint => {_literal(table.fingerprint)}")
+    guard = [_literal(table.name), "'reject'", _literal(table.criterion.json())]
     if table.scope:
         guard.append(f"scope => ARRAY[{', '.join(map(_literal, table.scope))}]")
+    if among := table.criterion.among or table.condition:
+        guard.append(f"among => {_literal(among)}")
+    if table.fingerprint != "simhash":
+        guard.append(f"fingerprint => {_literal(table.fingerprint)}")
     return f"SELECT simhash_guard({', '.join(guard)});"
 
 

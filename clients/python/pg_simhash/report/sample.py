@@ -208,7 +208,7 @@ def _query(table: Table, size: int) -> Composed:
         resemblance=table.function("simhash_resemblance"),
         own_text=table.text("own"),
         near_text=table.text("near"),
-        options=table.options,
+        options=table.criterion.options,
         columns=SQL(", ").join(map(Identifier, columns)),
         among=among,
         counts=Identifier(COUNTS_COLUMN),
@@ -229,7 +229,7 @@ def texts(table: Table, a: RowId, b: RowId) -> tuple[Text, Text]:
 
 def _text(table: Table, row_id: RowId, other: RowId) -> Text:
     of_own, of_other = (
-        SQL("{}({}, {}::jsonb)").format(table.function("simhash_features"), table.text(row), table.options)
+        SQL("{}({}, {}::jsonb)").format(table.function("simhash_features"), table.text(row), table.criterion.options)
         for row in ("own", "other")
     )
     query = SQL(

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
-from .criterion import (
-    DISTANCE,
-    DISTANCE_ALONE,
-    DISTANCE_BY_RADII,
-    PREFERRED_BLOCKS,
-    RESEMBLANCE,
-    Criterion,
-    default_radii,
-)
+from .criterion import PREFERRED_BLOCKS, Criterion, default_radii
 
 
 class ReportError(Exception):
@@ -41,8 +34,6 @@ class Table:
     extension: str
     """The extension's schema."""
     version: str
-    options: str
-    """The options with which texts are compared, as JSON: those of the fingerprint, unless the criterion has others."""
     made_from: str | None
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
@@ -102,26 +93,6 @@ class Table:
         found = self.connection.execute("SELECT quote_ident(name) FROM unnest(%s::text[]) AS name", [list(names)])
         return ", ".join(quoted for (quoted,) in found)
 
-    def limits(self) -> list[str]:
-        """The arguments of simhash_guard that say these limits."""
-        criterion = self.criterion
-        resemblance = "NULL" if criterion.resemblance is None else f"{criterion.resemblance:g}"
-        limits = [f"max_distance => {criterion.max_distance}", f"resemblance => {resemblance}"]
-        limits.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
-        if criterion.options is not None and criterion.resemblance is not None:
-            limits.append(f"options => {_literal(criterion.options)}")
-        if among := criterion.among or self.condition:
-            limits.append(f"among => {_literal(among)}")
-        return limits
-
-    def indexed_blocks(self) -> set[int]:
-        """The numbers of blocks by which the fingerprints are indexed."""
-        query = SQL("SELECT blocks FROM {}(%s::regclass, %s::name, 3, %s::text[]) WHERE indexed").format(
-            self.function("simhash_skew")
-        )
-        rows = self.connection.execute(query, [self.oid, self.fingerprint, list(self.scope)])
-        return {blocks for (blocks,) in rows}
-
 
 def find(
     connection: Connection[Any],
@@ -130,10 +101,14 @@ def find(
     fingerprint: str,
     scope: Sequence[str] | None,
     labels: Sequence[str],
-    criterion: dict[str, Any],
+    limits: dict[str, Any],
 ) -> Table:
-    """Reads the catalogue. ``criterion`` has those of the limits that the user gives, by their names."""
+    """Reads the catalogue. ``limits`` has the criterion and the condition, if the user gives them, by their names."""
     extension, version = _extension(connection)
+    given = limits.get("criterion", {})
+    # The server says what is wrong with the document.
+    near = SQL("SELECT {}('', '', %s::jsonb)").format(Identifier(extension, "simhash_near"))
+    connection.execute(near, [json.dumps(given)])
     found = connection.execute(
         "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), n.nspname,"
         " c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
@@ -170,11 +145,17 @@ def find(
         made_from = source
     guarded, guarded_scope, condition = _guard(connection, oid, fingerprint, extension)
     scope = guarded_scope if scope is None else tuple(scope)
-    if "among" in criterion:
+    if "among" in limits:
         condition = None
+    default = guarded if guarded is not None else json.loads(options)
+    criterion = Criterion.read(
+        {**default, **given},
+        lambda: _default_radii(connection, extension, oid, fingerprint, scope),
+        limits.get("among"),
+    )
     rows, is_estimate = _rows(connection, oid, Identifier(*qualified), fingerprint)
     key = _key(connection, oid)
-    table = Table(
+    return Table(
         connection=connection,
         oid=oid,
         name=shown,
@@ -183,18 +164,16 @@ def find(
         fingerprint=fingerprint,
         extension=extension,
         version=version,
-        options=criterion.get("options", guarded.options if guarded else None) or options,
         made_from=made_from,
         key=key,
         labels=tuple(labels) or key,
         scope=scope,
         rows=rows,
         is_estimate=is_estimate,
-        criterion=guarded or Criterion(DISTANCE, RESEMBLANCE),
-        limits_from="given" if criterion else "guard" if guarded else "default",
+        criterion=criterion,
+        limits_from="given" if limits else "guard" if guarded is not None else "default",
         condition=condition,
     )
-    return replace(table, criterion=_criterion(table, guarded, criterion))
 
 
 @dataclass(frozen=True)
@@ -255,7 +234,7 @@ def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extensi
 
 def _guard(
     connection: Connection[Any], oid: int, fingerprint: str, extension: str
-) -> tuple[Criterion | None, tuple[str, ...], str | None]:
+) -> tuple[dict[str, Any] | None, tuple[str, ...], str | None]:
     """The criterion of the table's guard, its scope, and its condition."""
     query = SQL(
         "SELECT guard, criterion, scope, among, error FROM {}() WHERE target = %s::oid AND enabled <> 'D'"
@@ -266,7 +245,7 @@ def _guard(
         if error is not None:
             raise ReportError(f'guard "{guard}" cannot be read: {error}', "Drop this trigger, or create it anew.")
     for _, criterion, scope, among, _ in guards:
-        return Criterion.of_guard(criterion), tuple(scope), among
+        return criterion, tuple(scope), among
     return None, (), None
 
 
@@ -304,22 +283,14 @@ def _rows(connection: Connection[Any], oid: int, name: Identifier, fingerprint: 
     return counted[0], False
 
 
-def _criterion(table: Table, guarded: Criterion | None, given: dict[str, Any]) -> Criterion:
-    """The limits that the user gives, else those of the table's guard, else those of a guard without arguments."""
-    if guarded is not None:
-        return replace(guarded, **given)
-    resemblance = given.get("resemblance", RESEMBLANCE)
-    radii = given.get("radii")
-    if radii is None:
-        radii = () if resemblance is None else _default_radii(table)
-    distance = DISTANCE_ALONE if resemblance is None else DISTANCE_BY_RADII if radii else DISTANCE
-    named = {name: given.get(name) for name in ("options", "among")}
-    return Criterion(given.get("max_distance", distance), resemblance, radii, **named)
-
-
-def _default_radii(table: Table) -> tuple[int, ...]:
+def _default_radii(
+    connection: Connection[Any], extension: str, oid: int, fingerprint: str, scope: Sequence[str]
+) -> tuple[int, ...]:
     """The radii of a guard that is given none: they depend on the table's layout."""
-    indexed = table.indexed_blocks()
+    query = SQL("SELECT blocks FROM {}(%s::regclass, %s::name, 3, %s::text[]) WHERE indexed").format(
+        Identifier(extension, "simhash_skew")
+    )
+    indexed = {blocks for (blocks,) in connection.execute(query, [oid, fingerprint, list(scope)])}
     blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)
     return default_radii(blocks) if blocks else ()
 

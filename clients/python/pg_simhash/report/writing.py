@@ -39,11 +39,7 @@ def write(given: argparse.Namespace) -> int:
 
 
 def _page(given: argparse.Namespace) -> str:
-    limits: dict[str, Any] = {
-        name: getattr(given, name)
-        for name in ("max_distance", "resemblance", "radii", "options", "among")
-        if hasattr(given, name)
-    }
+    limits: dict[str, Any] = {name: getattr(given, name) for name in ("criterion", "among") if hasattr(given, name)}
     with psycopg.connect(
         given.database, client_encoding="UTF8", fallback_application_name="pg_simhash report"
     ) as connection:

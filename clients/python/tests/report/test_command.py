@@ -1,6 +1,7 @@
 """The command: what it counts, what it needs, and its errors."""
 
 import html
+import json
 import re
 import subprocess
 import sys
@@ -21,15 +22,14 @@ class Counts(WithDatabase):
         with psycopg.connect() as connection:
             found = table.find(connection, f"report.{name}", "body", "simhash", None, [], limits)
             result = summary.summarize(sample.rows(found, 100_000), found.criterion)
-            limits = [limit.replace("%", "%%") for limit in found.limits()]
-            arguments = ", ".join([*limits, "scope => %s", "sample => %s"])
         expected = self.sql(
             "SELECT coalesce(sum(rows) FILTER (WHERE duplicate), 0),"
             " coalesce(sum(rows) FILTER (WHERE NOT duplicate AND distance IS NOT NULL), 0), sum(rows)"
-            f" FROM simhash_preview(%s, {arguments})",
+            " FROM simhash_preview(%s, %s, %s, %s, sample => 100000)",
             f"report.{name}",
+            found.criterion.json(),
             list(found.scope),
-            100_000,
+            found.criterion.among or found.condition,
         ).fetchone()
         duplicates, refuted, rows = expected
         self.assertEqual((result.count(Kind.DUPLICATE), result.rows), (duplicates, rows))
@@ -40,14 +40,14 @@ class Counts(WithDatabase):
 
     def test_as_preview(self):
         self.table("docs", variants(seeded(), 300, 14))
-        for limits in (
+        for criterion in (
             {},
             {"max_distance": 3, "resemblance": None},
             {"max_distance": 8, "resemblance": 0.8},
-            {"max_distance": 10, "resemblance": 0.7, "radii": (1, 1, 1, 1)},
+            {"max_distance": 10, "resemblance": 0.7, "radii": [1, 1, 1, 1]},
         ):
-            with self.subTest(limits=limits):
-                result = self.check("docs", **limits)
+            with self.subTest(criterion=criterion):
+                result = self.check("docs", criterion=criterion)
                 self.assertGreater(result.count(Kind.DUPLICATE), 50)
 
     def test_many_copies(self):
@@ -69,7 +69,8 @@ class Counts(WithDatabase):
         for id, text in enumerate(variants(seeded(), 100, 14)):
             self.sql("INSERT INTO report.parted VALUES (%s, %s, %s)", 1 + id % 2, id, text)
         self.sql("SELECT simhash_attach('parted', 'body', scope => '{tenant}')")
-        self.sql("SELECT simhash_guard('parted', 'skip', scope => '{tenant}', max_distance => 8, resemblance => .8)")
+        criterion = '{"max_distance": 8, "resemblance": 0.8}'
+        self.sql("SELECT simhash_guard('parted', 'skip', %s, '{tenant}')", criterion)
         result = self.check("parted")
         self.assertEqual((result.criterion.max_distance, result.criterion.resemblance), (8, 0.8))
         self.assertGreater(result.count(Kind.DUPLICATE), 0)
@@ -83,26 +84,25 @@ class Counts(WithDatabase):
         texts += [f"{text} 17" for text in texts] + [f"{text} 18" for text in texts]
         self.table("numbered", texts)
         plain = self.check("numbered")
-        self.sql("SELECT simhash_guard('numbered', options => %s)", '{"same": ["numbers"]}')
+        self.sql("SELECT simhash_guard('numbered', criterion => %s)", '{"same": ["numbers"]}')
         guarded = self.check("numbered")
         self.assertEqual(guarded.criterion.options, '{"same": ["numbers"]}')
         self.assertTrue(0 < guarded.count(Kind.DUPLICATE) < plain.count(Kind.DUPLICATE))
         page = self.report("report.numbered")
         self.assertIn("by the options <code>{&#34;same&#34;: [&#34;numbers&#34;]}</code>", page)
-        self.assertIn("options =&gt; &#39;{&#34;same&#34;: [&#34;numbers&#34;]}&#39;", page)
-        by_characters = self.check("numbered", options='{"tokens": "chars"}', resemblance=0.6)
+        criterion = {"tokens": "chars", "same": [], "resemblance": 0.6}
+        by_characters = self.check("numbered", criterion=criterion)
         self.assertGreater(by_characters.count(Kind.DUPLICATE), plain.count(Kind.DUPLICATE))
-        page = self.report("report.numbered", "--options", '{"tokens": "chars"}', "--resemblance", "0.6")
+        page = self.report("report.numbered", "--criterion", json.dumps(criterion))
         self.assertIn(f"are duplicates of an earlier row: {by_characters.count(Kind.DUPLICATE):,}", page)
 
     def test_marks(self):
         """What is marked is what the comparison counts: here the characters around another word too."""
         self.table("marked", ["the old ferry leaves at noon today", "the old ferry leaves at nine today"])
-        page = self.report("report.marked", "--max-distance", "64", "--radii", "none")
+        page = self.report("report.marked", "--criterion", '{"max_distance": 64, "radii": []}')
         self.assertEqual(re.findall("<mark>(.*?)</mark>", page), ["Marked", "noon", "nine"])
-        page = self.report(
-            "report.marked", "--max-distance", "64", "--radii", "none", "--options", '{"tokens": "chars", "ngram": 2}'
-        )
+        criterion = '{"max_distance": 64, "radii": [], "tokens": "chars", "ngram": 2}'
+        page = self.report("report.marked", "--criterion", criterion)
         self.assertEqual(re.findall("<mark>(.*?)</mark>", page), ["Marked", "noon t", "nine t"])
 
     def test_among(self):
@@ -144,7 +144,7 @@ class Counts(WithDatabase):
         self.sql("SELECT simhash_attach('unnamed', 'body')")
         for name, *arguments in (
             ['report."to clean"'],
-            ["report.unnamed", "--resemblance", "none"],
+            ["report.unnamed", "--criterion", '{"resemblance": null}'],
             ['report."to clean"', "--scope", "order"],
         ):
             with self.subTest(name=name, arguments=arguments), self.connection.transaction(force_rollback=True):
@@ -234,6 +234,12 @@ class Errors(WithDatabase):
                 ["report.none"],
                 'error: relation "report.none" does not exist\n'
                 "hint: Name the table as in SQL, with its schema if needed.\n",
+            ),
+            (
+                ["report.docs", "--criterion", '{"radius": 1}'],
+                'error: unknown key "radius" of a criterion\n'
+                'hint: The keys of a criterion are "max_distance", "radii", "resemblance", "tokens", "ngram", '
+                '"weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same".\n',
             ),
             (
                 ["report.docs", "--scope", "tenant"],
@@ -395,7 +401,7 @@ class Rights(WithDatabase):
         self.addCleanup(self.sql, "DROP FUNCTION report.mine CASCADE")
         self.sql(
             "CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON report.docs FOR EACH ROW EXECUTE FUNCTION"
-            " simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.84', 'simhash', '', '', 'report.mine()')"
+            " simhash_dedup('reject', '{}', 'simhash', '', '', 'report.mine()')"
         )
         self.assertIn("only those earlier rows for which <code>report.mine()</code>", self.report("report.docs"))
         self.sql("DROP TRIGGER zzz_simhash_guard ON report.docs")
@@ -405,7 +411,7 @@ class Rights(WithDatabase):
         )
         self.assertEqual(
             self.report("report.docs", fails=True),
-            'error: guard "aaa" cannot be read: maximum distance "x" is not a number\n'
+            'error: guard "aaa" cannot be read: simhash options cannot be read\n'
             "hint: Drop this trigger, or create it anew.\n",
         )
 

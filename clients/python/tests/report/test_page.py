@@ -52,7 +52,7 @@ class Page(WithDatabase):
         )
         directory = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.file = directory / "report.html"
-        cls.html = cls().report(f"report.{TABLE}", "--max-distance", "6", "--radii", "none")
+        cls.html = cls().report(f"report.{TABLE}", "--criterion", '{"max_distance": 6, "radii": []}')
         cls.file.write_text(cls.html, encoding="utf-8")
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""

@@ -1,6 +1,8 @@
 //! The arguments of a guard's trigger: `simhash_dedup(action, criterion, fingerprint column [, mark column [, scope
 //! column ...]])`.
 //!
+//! The criterion is a JSON document, as [`simhash::criterion`] describes it.
+//!
 //! A condition may follow: an empty argument, and the condition.
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -11,7 +13,7 @@ use super::criterion::GuardCriterion;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
-    simhash_dedup(action, max_distance, fingerprint_column)";
+    simhash_dedup(action, criterion, fingerprint_column)";
 
 /// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names. The guard
 /// comes last, so that it sees the row as the other triggers leave it.
@@ -50,8 +52,8 @@ impl Arguments {
     }
 
     /// The arguments as texts, for CREATE TRIGGER.
-    pub fn to_texts(&self) -> Vec<String> {
-        let mut texts = vec![self.action.name().to_owned(), self.criterion.to_string(), self.fingerprint.clone()];
+    pub fn to_texts(&self) -> Result<Vec<String>, ErrorReport> {
+        let mut texts = vec![self.action.name().to_owned(), self.criterion.to_json()?, self.fingerprint.clone()];
         if self.mark_column.is_some() || !self.scope.is_empty() || self.among.is_some() {
             texts.push(self.mark_column.clone().unwrap_or_default());
         }
@@ -59,7 +61,7 @@ impl Arguments {
         if let Some(among) = &self.among {
             texts.extend([String::new(), among.clone()]);
         }
-        texts
+        Ok(texts)
     }
 
     /// The columns of the guarded table that the arguments name, except the condition's columns.

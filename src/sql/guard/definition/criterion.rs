@@ -1,85 +1,80 @@
-//! The criterion of near-duplicates, which is one argument of a guard's trigger.
-
-use std::fmt;
+//! The criterion of near-duplicates: as a user asks for it, and complete, as an argument of a guard's trigger.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{shorten, user_error};
+use postgres::error::user_error;
+use postgres::json::{RawJsonb, to_json_text};
+use simhash::criterion::Criterion;
+use simhash::fingerprint::options::Options;
 use simhash::search::nearness::Nearness;
 
-use crate::sql::arguments::{check_distance, check_resemblance};
-use crate::sql::radii::wrong_radii;
+use crate::sql::fingerprint::options::{laid_over, read_criterion, read_criterion_text};
+use crate::sql::indexed::text_source::TextSource;
 
-/// The criterion by which two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance
-/// 0.84 options {"same": ["numbers"]}`.
+/// The criterion by which two rows are near-duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardCriterion {
     /// Which fingerprints are near.
     pub near: Nearness,
     /// The smallest resemblance of the texts; None if texts are not compared.
     pub resemblance: Option<f64>,
-    /// The options with which texts are compared, as JSON; None for the options of the fingerprints.
-    pub options: Option<String>,
+    /// The options with which texts are compared.
+    pub options: Options,
+    /// The options as JSON, among the other keys of a criterion.
+    pub document: String,
 }
-
-/// The keywords in the argument before the radii, the resemblance and the options.
-const RADII_KEYWORD: &str = "radii";
-const RESEMBLANCE_KEYWORD: &str = "resemblance";
-const OPTIONS_KEYWORD: &str = " options ";
 
 impl GuardCriterion {
+    /// Reads the argument of a trigger.
     pub fn parse(argument: &str) -> Result<Self, ErrorReport> {
-        let wrong = |of: &str, given: &str| {
-            let message = format!("{of} \"{}\" is not a number", shorten(given));
-            user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint(
-                "The argument is a distance, such as 3, with the radii of blocks and a resemblance if they matter: 10 \
-                 radii 1,1,1,1 resemblance 0.84.",
-            )
-        };
-        let (argument, options) = match argument.split_once(OPTIONS_KEYWORD) {
-            Some((numbers, options)) => (numbers, Some(options.to_owned())),
-            None => (argument, None),
-        };
-        let words: Vec<_> = argument.split_ascii_whitespace().collect();
-        let (distance, radii, resemblance) = match words[..] {
-            [distance, RADII_KEYWORD, radii, RESEMBLANCE_KEYWORD, resemblance] => {
-                (distance, Some(radii), Some(resemblance))
-            }
-            [distance, RADII_KEYWORD, radii] => (distance, Some(radii), None),
-            [distance, RESEMBLANCE_KEYWORD, resemblance] => (distance, None, Some(resemblance)),
-            _ => (argument, None, None),
-        };
-        let max_distance = distance.parse().map_err(|_| wrong("maximum distance", distance))?;
-        let radii: Option<Vec<i32>> = radii
-            .map(|radii| radii.split(',').map(|radius| radius.parse().map_err(|_| wrong("radius", radius))).collect())
-            .transpose()?;
-        let near = by_radii(check_distance(max_distance)?, &radii.unwrap_or_default())?;
-        let resemblance = match resemblance {
-            Some(given) => Some(check_resemblance(given.parse().map_err(|_| wrong(RESEMBLANCE_KEYWORD, given))?)?),
-            None => None,
-        };
-        Ok(Self { near, resemblance, options })
+        let document = read_criterion_text(argument)?;
+        Ok(Self::new(document.of_texts(), document.options, argument.to_owned()))
+    }
+
+    fn new(criterion: Criterion, options: Options, document: String) -> Self {
+        let Criterion { near, resemblance } = criterion;
+        Self { near, resemblance, options, document }
+    }
+
+    /// The criterion as JSON. Only options are left to a default, and these are those of `simhash(text)`.
+    pub fn to_json(&self) -> Result<String, ErrorReport> {
+        let Self { near, resemblance, .. } = *self;
+        laid_over(&Criterion { near, resemblance }.to_json(), &self.document)
     }
 }
 
-impl fmt::Display for GuardCriterion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.near.max_distance())?;
-        if self.near.blocks().is_some() {
-            let radii: Vec<_> = self.near.radii().map(|radius| radius.to_string()).collect();
-            write!(f, " {RADII_KEYWORD} {}", radii.join(","))?;
-        }
-        if let Some(resemblance) = self.resemblance {
-            write!(f, " {RESEMBLANCE_KEYWORD} {resemblance}")?;
-        }
-        match &self.options {
-            Some(options) => write!(f, "{OPTIONS_KEYWORD}{options}"),
-            None => Ok(()),
-        }
-    }
+/// Criteria in order of preference. A guard gets the first one whose layout its table has indexed.
+pub struct Criteria {
+    pub first: GuardCriterion,
+    pub others: Vec<GuardCriterion>,
 }
 
-/// The fingerprints that are near by a distance and by the radii of blocks, if there are any.
-pub fn by_radii(max_distance: i32, radii: &[i32]) -> Result<Nearness, ErrorReport> {
-    Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
+/// The criterion that a user asks for, as JSON. The defaults depend on the table.
+pub struct AskedCriterion(String);
+
+impl AskedCriterion {
+    /// Reads the argument of an SQL function.
+    pub fn read(document: RawJsonb<'_>) -> Result<Self, ErrorReport> {
+        read_criterion(document)?;
+        // SAFETY: an argument or a constant of type jsonb.
+        Ok(Self(unsafe { to_json_text(document) }?))
+    }
+
+    /// The criteria for rows whose fingerprints are made from this text, if they are made from one.
+    pub fn of_rows(&self, source: Option<&TextSource>) -> Result<Criteria, ErrorReport> {
+        let of_source = source.map_or(Ok("{}".to_owned()), TextSource::options_json)?;
+        let json = laid_over(&self.0, &of_source)?;
+        let document = read_criterion_text(&json)?;
+        let options = source.map_or(Options::default(), |source| source.options.clone());
+        let first = document.of_rows(source.is_some());
+        if first.resemblance.is_none() && document.options != options {
+            let message = "options are for comparing texts, and no texts are compared";
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_detail("The fingerprints are made with the options of simhash_attach.")
+                .set_hint("Give a resemblance, or leave out the options."));
+        }
+        let with_options = |criterion| GuardCriterion::new(criterion, document.options.clone(), json.clone());
+        let others = document.of_rows_by_other_layouts(source.is_some()).map(with_options).collect();
+        Ok(Criteria { first: with_options(first), others })
+    }
 }

@@ -13,8 +13,7 @@ use postgres::error::{sendable, user_error};
 use postgres::text::from_server;
 use simhash::search::growth::ExpectedWork;
 
-use super::asked_criterion::Criteria;
-use super::criterion::GuardCriterion;
+use super::criterion::{Criteria, GuardCriterion};
 use super::scope::GuardScope;
 use super::searched_table::{MAX_PROBES_OF_SEARCH, MAX_SHARE_OF_ROWS, NOMINAL_ROWS, NotServed, SearchedTable};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
@@ -188,9 +187,9 @@ fn too_much_work(table: &Relation, criterion: &GuardCriterion, work: ExpectedWor
     let message = format!("for each new row, a guard would {does} of table \"{name}\"");
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail(format!(
-            "Its layouts do not serve the criterion \"{}\". A guard reads the entries of at most {:.0} % of the rows, and \
+            "Its layouts do not serve the criterion {}. A guard reads the entries of at most {:.0} % of the rows, and \
              looks up at most {MAX_PROBES_OF_SEARCH:.0} values.",
-            GuardCriterion { resemblance: None, options: None, ..criterion.clone() },
+            criterion.to_json()?,
             100.0 * MAX_SHARE_OF_ROWS
         ))
         .set_hint(format!("Attach a layout of {blocks} blocks, or use a smaller max_distance or smaller radii.")))

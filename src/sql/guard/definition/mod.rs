@@ -9,7 +9,6 @@
 pub mod action;
 pub mod among;
 pub mod arguments;
-pub mod asked_criterion;
 mod cache;
 pub mod criterion;
 pub mod distribution;

@@ -7,7 +7,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
 use postgres::error::{algorithm_error, notice, tick};
-use simhash::search::nearness::Nearness;
+use simhash::criterion::Criterion;
 use simhash::search::recall::{recall, searches};
 use simhash::search::skew::{Skew, skew};
 
@@ -124,13 +124,11 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
         && other.cost * MIN_COST_RATIO <= own.cost
     {
         notice(format!(
-            "for each new row, {} of table \"{}\"; with max_distance => {}, radii => '{{{}}}' and indexes on {} \
-             blocks, {}, and {:.2} of the copies in place of {found:.2} (simhash_skew with max_distance => NULL \
-             compares more)",
+            "for each new row, {} of table \"{}\"; with {} and indexes on {} blocks, {}, and {:.2} of the copies in \
+             place of {found:.2} (simhash_skew with max_distance => NULL compares more)",
             cost(own),
             table.name,
-            other.near.max_distance(),
-            radii(other.near),
+            Criterion { near: other.near, resemblance: criterion.resemblance }.to_json(),
             other.blocks,
             cost(other),
             recall(other.near).unwrap_or_default(),
@@ -141,8 +139,4 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
 
 fn cost(skew: &Skew) -> String {
     format!("{} look-ups find about {:.0} index entries", skew.probes, skew.candidates)
-}
-
-fn radii(near: Nearness) -> String {
-    near.radii().map(|radius| radius.to_string()).collect::<Vec<_>>().join(",")
 }

@@ -21,22 +21,19 @@ use super::groups::{Example, GroupKind};
 use super::sample::Preview;
 use crate::sql::arguments::{name, required};
 use crate::sql::guard::definition::among::AskedCondition;
-use crate::sql::guard::definition::asked_criterion::AskedCriterion;
+use crate::sql::guard::definition::criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
 use crate::sql::indexed::fingerprint_column::meant_column;
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
-fn simhash_preview_radii(
+fn simhash_preview(
     target: Option<pg_sys::Oid>,
-    max_distance: Option<i32>,
-    resemblance: Option<f64>,
+    criterion: Option<RawJsonb<'_>>,
     scope: Option<AnyArray>,
+    among: Option<RawText<'_>>,
     fingerprint: Option<&CStr>,
     sample: Option<i32>,
-    radii: Option<AnyArray>,
-    options: Option<RawJsonb<'_>>,
-    among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<
     TableIterator<
@@ -57,7 +54,7 @@ fn simhash_preview_radii(
 > {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    let asked = AskedCriterion::read(required(criterion, "criterion")?)?;
     let among = among.map(AskedCondition::new).transpose()?;
     let scope = names(&required(scope, "scope")?, "scope")?;
     let fingerprint = name(fingerprint, "fingerprint")?;

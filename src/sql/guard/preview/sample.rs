@@ -18,8 +18,7 @@ use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::arguments::TRIGGER_NAME;
-use crate::sql::guard::definition::asked_criterion::AskedCriterion;
-use crate::sql::guard::definition::criterion::GuardCriterion;
+use crate::sql::guard::definition::criterion::{AskedCriterion, GuardCriterion};
 use crate::sql::guard::definition::members::Members;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::among::Among;
@@ -61,8 +60,9 @@ impl Preview {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
         let column = named_fingerprint(&relation, fingerprint)?;
-        let has_text = TextSource::of(column.computation(&relation), schema).is_some();
-        let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
+        let source = TextSource::of(column.computation(&relation), schema);
+        let (members, criteria, has_text) =
+            (Members::read(table.oid)?, asked.of_rows(source.as_ref())?, source.is_some());
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {
             // Show resemblances even if the criterion has none.

@@ -21,32 +21,23 @@ class GuardOperation(TableOperation):
     model_name: str
     action: str = "reject"
     _: KW_ONLY
-    max_distance: int | None = None
-    resemblance: float | None = -1
+    criterion: Mapping[str, Any] | None = None
     scope: Sequence[str] = ()
+    among: str | None = None
     mark_field: str | None = None
     fingerprint: str = "simhash"
-    radii: Sequence[int] | None = None
-    options: Mapping[str, Any] | None = None
-    among: str | None = None
 
     def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         arguments: dict[str, Any] = {"action": self.action}
-        if self.max_distance is not None:
-            arguments["max_distance"] = self.max_distance
+        if self.criterion is not None:
+            arguments["criterion"] = json.dumps(self.criterion, sort_keys=True)
         if self.scope:
             arguments["scope"] = columns_of(model, self.scope)
+        if self.among is not None:
+            arguments["among"] = self.among
         if self.mark_field:
             arguments["mark_column"] = column_of(model, self.mark_field)
         arguments["fingerprint"] = column_of(model, self.fingerprint)
-        if self.resemblance != -1:
-            arguments["resemblance"] = self.resemblance
-        if self.radii is not None:
-            arguments["radii"] = list(self.radii)
-        if self.options is not None:
-            arguments["options"] = json.dumps(self.options, sort_keys=True)
-        if self.among is not None:
-            arguments["among"] = self.among
         create_deferred_indexes(schema_editor, model)
         select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
 
@@ -71,9 +62,9 @@ class Guard(GuardOperation):
     """Rejects, skips or marks near-duplicates from now on, by ``simhash_guard``. Backwards, it removes the guard.
 
     The arguments are those of ``simhash_guard``, with names of the model's fields in place of columns. A name that the
-    model does not have is that of a column. ``resemblance=-1``, the default, compares texts where fingerprints are made
-    from a text; None compares no texts. ``options`` are those with which texts are compared, by default those of the
-    fingerprints. ``among`` is a condition in SQL on the columns of existing rows: only those for which it holds count.
+    model does not have is that of a column. ``criterion`` says what a near-duplicate is, such as
+    ``{"resemblance": 0.9}``; the default compares texts where fingerprints are made from a text. ``among`` is a
+    condition in SQL on the columns of existing rows: only those for which it holds count.
 
     To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.
     Then the migration can be reversed.

@@ -120,7 +120,8 @@ class Constraint(TestCase):
             "options": {"tokens": "chars", "same": ["numbers"]},
             "among": "views < 9",
         }
-        guard = Guard("FreeStory", fingerprint="fingerprint", **arguments)
+        criterion = {"resemblance": 0.8, "tokens": "chars", "same": ["numbers"]}
+        guard = Guard("FreeStory", criterion=criterion, fingerprint="fingerprint", among="views < 9")
         state = ProjectState.from_apps(apps)
         with connection.schema_editor() as editor:
             guard.database_forwards("stories", editor, state, state)

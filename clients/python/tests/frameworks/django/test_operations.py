@@ -1,5 +1,6 @@
 """Each migration operation: the database, the state of the models, backwards, and as text."""
 
+import json
 import os
 import subprocess
 import threading
@@ -371,8 +372,7 @@ class TestGuard(Laboratory):
             Guard(
                 "Text",
                 "mark",
-                max_distance=4,
-                resemblance=None,
+                criterion={"max_distance": 4, "resemblance": None},
                 scope=["tenant"],
                 mark_field="near",
                 fingerprint="fingerprint",
@@ -380,27 +380,20 @@ class TestGuard(Laboratory):
         )
         ((name, arguments),) = self.triggers()
         self.assertEqual(name, "zzz_simhash_guard")
-        self.assertEqual(arguments.split("\\000"), ["mark", "4", "fingerprint", "Near to", "The tenant", ""])
+        action, criterion, *columns = arguments.split("\\000")
+        self.assertEqual(json.loads(criterion), {"max_distance": 4, "radii": [], "resemblance": None})
+        self.assertEqual([action, *columns], ["mark", "fingerprint", "Near to", "The tenant", ""])
 
-    def test_radii(self):
-        for radii, criterion in ([], "6 resemblance 0.84"), ((0, 0, -1, 1), "10 radii 0,0,-1,1 resemblance 0.84"):
-            done = self.forwards(Guard("Text", fingerprint="fingerprint", radii=radii))
-            ((_, arguments),) = self.triggers()
-            self.assertEqual(arguments.split("\\000")[1], criterion)
-            self.backwards(done)
-
-    def test_options_and_condition(self):
-        options = {"same": ["numbers"], "ngram": 2}
-        self.forwards(Guard("Text", fingerprint="fingerprint", options=options, among='"The tenant" > 0'))
+    def test_criterion_and_condition(self):
+        asked = {"radii": [0, 0, -1, 1], "same": ["numbers"], "ngram": 2}
+        self.forwards(Guard("Text", criterion=asked, fingerprint="fingerprint", among='"The tenant" > 0'))
         ((_, arguments),) = self.triggers()
-        criterion = '10 radii 1,1,1,1 resemblance 0.84 options {"same": ["numbers"], "ngram": 2}'
-        self.assertEqual(
-            arguments.split("\\000"),
-            ["reject", criterion, "fingerprint", "", "", '("The tenant" > 0)', ""],
-        )
+        action, criterion, *columns = arguments.split("\\000")
+        self.assertEqual(json.loads(criterion), asked | {"max_distance": 10, "resemblance": 0.84})
+        self.assertEqual([action, *columns], ["reject", "fingerprint", "", "", '("The tenant" > 0)', ""])
 
     def test_unguard(self):
-        arguments = {"fingerprint": "fingerprint", "resemblance": 0.8}
+        arguments = {"fingerprint": "fingerprint", "criterion": {"resemblance": 0.8}}
         self.forwards(Guard("Text", "skip", **arguments))
         before = self.triggers()
         done = self.forwards(Unguard("Text", "skip", **arguments))
@@ -410,7 +403,7 @@ class TestGuard(Laboratory):
 
     def test_changed_guard(self):
         """Unguard with the old arguments and Guard with the new ones: backwards, the old guard is there again."""
-        old, new = {"fingerprint": "fingerprint"}, {"fingerprint": "fingerprint", "max_distance": 8}
+        old, new = {"fingerprint": "fingerprint"}, {"fingerprint": "fingerprint", "criterion": {"max_distance": 8}}
         self.forwards(Guard("Text", "reject", **old))
         before = self.triggers()
         steps = [self.forwards(Unguard("Text", "reject", **old)), self.forwards(Guard("Text", "skip", **new))]
@@ -437,7 +430,7 @@ OPERATIONS = [
     Attach("Text", "body", columns=False),
     Detach("Text", "body", prefix="other"),
     IndexConcurrently("Text", "body", blocks=2),
-    Guard("Text", "mark", mark_field="near", resemblance=None),
+    Guard("Text", "mark", mark_field="near", criterion={"resemblance": None}),
     Unguard("Text"),
 ]
 

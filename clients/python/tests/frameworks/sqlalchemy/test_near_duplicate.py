@@ -59,7 +59,7 @@ class Psycopg(GuardedTest):
         """Integers beyond 2^53, which JSON's readers may round, are strings; so are values of other types."""
         self.execute("CREATE TABLE notes (number bigint, day date, body text, PRIMARY KEY (number, day))")
         self.execute("SELECT simhash_attach('notes', 'body')")
-        self.execute("SELECT simhash_guard('notes', resemblance => NULL, max_distance => 6)")
+        self.execute("""SELECT simhash_guard('notes', criterion => '{"max_distance": 6, "resemblance": null}')""")
         self.execute("INSERT INTO notes VALUES (9007199254740993, '2026-01-31', %s)", TEXT)
 
         def insert(connection):
@@ -91,8 +91,8 @@ class Psycopg(GuardedTest):
         """The guard's name is that of its trigger."""
         self.execute("SELECT simhash_unguard('documents')")
         self.execute(
-            "CREATE TRIGGER once BEFORE INSERT ON documents"
-            " FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '6', 'simhash')"
+            "CREATE TRIGGER once BEFORE INSERT ON documents FOR EACH ROW EXECUTE FUNCTION"
+            """ simhash_dedup('reject', '{"max_distance": 6, "resemblance": null}', 'simhash')"""
         )
         self.assertEqual(near_duplicate(self.rejected()), self.near_row(guard="once", resemblance=None))
 

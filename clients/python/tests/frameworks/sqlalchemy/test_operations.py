@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 
 import database
 import sqlalchemy
@@ -241,39 +242,24 @@ class Guard(OperationsTest):
 
     def test_mark(self):
         self.check(
-            "SELECT simhash_guard('notes', 'mark', 5, '{tenant_id}', 'near', 'fp', NULL)",
+            """SELECT simhash_guard('notes', 'mark', '{"max_distance": 5, "resemblance": null}', '{tenant_id}',"""
+            """ mark_column => 'near', fingerprint => 'fp')""",
             lambda op: op.simhash_guard(
                 "notes",
                 "mark",
-                max_distance=5,
+                criterion={"max_distance": 5, "resemblance": None},
                 scope=["tenant_id"],
                 mark_column="near",
                 fingerprint="fp",
-                resemblance=None,
             ),
         )
 
-    def test_resemblance(self):
+    def test_criterion_and_condition(self):
+        criterion = {"resemblance": 0.75, "radii": [1, 0, -1, 0], "same": ["numbers"]}
         self.check(
-            "SELECT simhash_guard('notes', 'skip', resemblance => 0.75, fingerprint => 'fp')",
-            lambda op: op.simhash_guard("notes", "skip", resemblance=0.75, fingerprint="fp"),
-        )
-
-    def test_radii(self):
-        self.check(
-            "SELECT simhash_guard('notes', fingerprint => 'fp', radii => '{1,0,-1,0}')",
-            lambda op: op.simhash_guard("notes", fingerprint="fp", radii=[1, 0, -1, 0]),
-        )
-        self.check(
-            "SELECT simhash_guard('notes', fingerprint => 'fp', radii => '{}')",
-            lambda op: op.simhash_guard("notes", fingerprint="fp", radii=()),
-        )
-
-    def test_options_and_condition(self):
-        self.check(
-            """SELECT simhash_guard('notes', fingerprint => 'fp', options => '{"same": ["numbers"]}',"""
-            """ among => 'near IS NULL')""",
-            lambda op: op.simhash_guard("notes", fingerprint="fp", options={"same": ["numbers"]}, among="near IS NULL"),
+            f"SELECT simhash_guard('notes', 'skip', '{json.dumps(criterion)}', among => 'near IS NULL',"
+            " fingerprint => 'fp')",
+            lambda op: op.simhash_guard("notes", "skip", criterion=criterion, among="near IS NULL", fingerprint="fp"),
         )
 
 
@@ -284,7 +270,7 @@ class Script(OperationsTest):
         def upgrade(op):
             op.create_simhash_extension(schema="other")
             op.simhash_attach("Notes", "body", blocks=3, options={"ngram": 2}, scope=["a", "b"], schema="other")
-            op.simhash_guard("Notes", max_distance=3, resemblance=None, schema="other")
+            op.simhash_guard("Notes", criterion={"resemblance": None}, schema="other")
             op.simhash_build_indexes("docs", "body", blocks=2)
             op.simhash_unguard("docs")
             op.simhash_detach("docs", prefix="fp")
@@ -300,7 +286,7 @@ class Script(OperationsTest):
                     "SELECT simhash_attach('other.\"Notes\"', 'body', blocks => 3, options => '{\"ngram\": 2}',"
                     " scope => ARRAY['a', 'b']::text[]);"
                 ),
-                "SELECT simhash_guard('other.\"Notes\"', 'reject', max_distance => 3, resemblance => NULL);",
+                "SELECT simhash_guard('other.\"Notes\"', 'reject', criterion => '{\"resemblance\": null}');",
                 "COMMIT;",
                 "-- for psql, which runs the commands that this query returns",
                 "SELECT simhash_index_commands('docs', 'body', blocks => 2) \\gexec",
@@ -322,7 +308,7 @@ OPERATIONS = {
     ),
     "op.simhash_build_indexes('notes', 'body', blocks=3)": SimhashBuildIndexesOp("notes", "body", blocks=3),
     "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
-    "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
+    "op.simhash_guard('notes', action='skip', criterion={'radii': []})": SimhashGuardOp("notes", "skip", {"radii": []}),
     "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
 }
 

@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
         Attach("SkippedNote", "body"),
         Guard("SkippedNote", "skip"),
         Guard("MarkedStory", "mark", mark_field="near", fingerprint="fingerprint"),
-        Guard("TenantStory", scope=["tenant"], fingerprint="fingerprint", resemblance=0.9),
+        Guard("TenantStory", scope=["tenant"], fingerprint="fingerprint", criterion={"resemblance": 0.9}),
         Guard("NumberedStory", "mark", scope=["tenant"], mark_field="near_number", fingerprint="fingerprint"),
         Guard("DatedStory", "mark", mark_field="near", fingerprint="fingerprint"),
-        Guard("QuotedStory", scope=["owner"], fingerprint="fingerprint", resemblance=None),
+        Guard("QuotedStory", scope=["owner"], fingerprint="fingerprint", criterion={"resemblance": None}),
     ]
