@@ -2,7 +2,7 @@
 
 The functions of this module build expressions and send nothing to the server:
 
-    select(Document).where(near(Document.simhash, simhash(text))).order_by(distance(Document.simhash, simhash(text)))
+    select(Document).where(near(Document.body, text)).order_by(distance(Document.simhash, simhash(text)))
 
 Fingerprints are ``bigint``: an ``int`` is sent as a parameter of type ``BigInteger``. PostgreSQL looks up the functions
 in the search path of the session. For Alembic, see ``pg_simhash.alembic``.
@@ -91,16 +91,22 @@ def simhash(
 
 
 def near(
-    fingerprint: Fingerprint, query: Fingerprint, max_distance: int | ColumnElement[int] = 3
+    a: Content | Fingerprint,
+    b: Content | Fingerprint,
+    limit: Mapping[str, Any] | int | ColumnElement[int] | None = None,
 ) -> ColumnElement[bool]:
-    """Whether two fingerprints differ in at most ``max_distance`` bits.
+    """Whether two texts are near-duplicates by a criterion, such as ``{"resemblance": 0.9}``; or whether two
+    fingerprints differ in at most so many bits, by default 3.
 
-    A table whose blocks are indexed is searched by the indexes:
-    ``select(Document).where(near(Document.simhash, simhash(text)))``.
+    A table whose blocks are indexed is searched by the indexes: ``select(Document).where(near(Document.body, text))``.
+    If the fingerprints of the texts have options, give them in the criterion.
     """
-    if isinstance(max_distance, int):
-        max_distance = literal(max_distance, Integer)
-    return func.simhash_near(_fingerprint(fingerprint), _fingerprint(query), max_distance, type_=Boolean)
+    arguments = [literal(side, Text) if isinstance(side, str) else _fingerprint(side) for side in (a, b)]
+    if isinstance(limit, Mapping):
+        arguments.append(_options(limit))
+    elif limit is not None:
+        arguments.append(literal(limit, Integer) if isinstance(limit, int) else limit)
+    return func.simhash_near(*arguments, type_=Boolean)
 
 
 def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:

@@ -13,7 +13,7 @@ from .constraints import NoNearDuplicate
 from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock
 from .fields import FingerprintField
 from .indexes import simhash_indexes
-from .lookups import Near
+from .lookups import Near, NearText
 from .operations import (
     Attach,
     Detach,
@@ -31,6 +31,7 @@ __all__ = [
     "HammingDistance",
     "IndexConcurrently",
     "Near",
+    "NearText",
     "NoNearDuplicate",
     "Resemblance",
     "SimHash",

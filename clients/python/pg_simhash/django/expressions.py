@@ -11,9 +11,9 @@ from django.utils.deconstruct import deconstructible
 from .fields import FingerprintField
 
 
-def options_value(options: Mapping[str, Any]) -> Cast:
-    """Options as a constant of type jsonb. The members are sorted: the same options make the same SQL."""
-    return Cast(Value(json.dumps(options, sort_keys=True), TextField()), JSONField())
+def document_value(document: Mapping[str, Any]) -> Cast:
+    """A constant of type jsonb. The members are sorted: the same document makes the same SQL."""
+    return Cast(Value(json.dumps(document, sort_keys=True), TextField()), JSONField())
 
 
 def fingerprint_value(value: Any) -> Any:
@@ -37,7 +37,7 @@ class SimHash(Func):
     def __init__(self, content: Any, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
         arguments = [content]
         if options:
-            arguments.append(options_value(options))
+            arguments.append(document_value(options))
         super().__init__(*arguments, **extra)
 
 
@@ -83,5 +83,5 @@ class Resemblance(Func):
     def __init__(self, content: Any, other: Any, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
         arguments = [content, other]
         if options:
-            arguments.append(options_value(options))
+            arguments.append(document_value(options))
         super().__init__(*arguments, **extra)

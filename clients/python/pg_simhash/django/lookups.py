@@ -1,16 +1,48 @@
-"""The lookup ``near``."""
+"""The lookup ``near``, of texts and of fingerprints."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import BooleanField, Lookup
+from django.db.models import BooleanField, CharField, Lookup, TextField
 from django.db.models.sql import Query
 from django.db.models.sql.compiler import SQLCompiler
 
+from .expressions import document_value
 from .fields import FingerprintField
 
 DEFAULT_DISTANCE = 3
+
+
+@CharField.register_lookup
+@TextField.register_lookup
+class NearText(Lookup):
+    """``simhash_near(content, text, criterion)``: whether two texts are near-duplicates.
+
+    ``body__near=text`` is for the default criterion, ``body__near=(text, {"resemblance": 0.9})`` for another one. The
+    text is a str or an expression such as ``OuterRef("body")``. Block indexes of the field's fingerprints serve the
+    lookup. If the fingerprints have options, give them in the criterion.
+    """
+
+    lookup_name = "near"
+    output_field = BooleanField()
+
+    def __init__(self, lhs: Any, rhs: Any) -> None:
+        rhs, self.criterion = rhs if isinstance(rhs, (tuple, list)) else (rhs, {})
+        super().__init__(lhs, rhs)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return *super().identity, json.dumps(self.criterion, sort_keys=True)
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+        lhs, lhs_params = self.process_lhs(compiler, connection)
+        rhs, rhs_params = self.process_rhs(compiler, connection)
+        if not self.criterion:
+            return f"simhash_near({lhs}, {rhs})", [*lhs_params, *rhs_params]
+        criterion, params = compiler.compile(document_value(self.criterion))
+        return f"simhash_near({lhs}, {rhs}, {criterion})", [*lhs_params, *rhs_params, *params]
 
 
 @FingerprintField.register_lookup

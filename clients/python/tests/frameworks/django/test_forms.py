@@ -115,13 +115,8 @@ class Constraint(TestCase):
 
     def test_as_guard(self):
         """With the arguments of a guard, what it rejects is near, and nothing else."""
-        arguments = {
-            "resemblance": 0.8,
-            "options": {"tokens": "chars", "same": ["numbers"]},
-            "among": "views < 9",
-        }
-        criterion = {"resemblance": 0.8, "tokens": "chars", "same": ["numbers"]}
-        guard = Guard("FreeStory", criterion=criterion, fingerprint="fingerprint", among="views < 9")
+        arguments = {"criterion": {"resemblance": 0.7, "same": ["numbers"]}, "among": "views < 9"}
+        guard = Guard("FreeStory", fingerprint="fingerprint", **arguments)
         state = ProjectState.from_apps(apps)
         with connection.schema_editor() as editor:
             guard.database_forwards("stories", editor, state, state)
@@ -154,7 +149,7 @@ class Constraint(TestCase):
         self.assertEqual(outcomes, {True, False})
 
     def test_migration(self):
-        more = {"radii": [1, 1, 1], "among": "views < 9", "options": {"same": ["numbers"]}}
+        more = {"criterion": {"radii": [1, 1, 1], "same": ["numbers"]}, "among": "views < 9"}
         for name, value in more.items():
             self.assertNotEqual(NoNearDuplicate("body", name="n"), NoNearDuplicate("body", name="n", **{name: value}))
         constraint = NoNearDuplicate("body", name="n", scope=["tenant"], violation_error_message="Again?", **more)

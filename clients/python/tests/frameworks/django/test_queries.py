@@ -57,6 +57,20 @@ class Lookup(Stories):
             self.assertScans(found)
 
     def test_text(self):
+        """The copies of a text, by the indexes; a criterion says what a copy is."""
+        text = self.story.body.upper() + " and seven words more than it had"
+        resemblances = FreeStory.objects.alias(found=Resemblance("body", Value(text)))
+        for limit, value in (0.84, text), (0.95, (text, {"resemblance": 0.95})), (0.6, (text, {"resemblance": 0.6})):
+            queryset = FreeStory.objects.filter(body__near=value)
+            expected = resemblances.filter(found__gte=limit).values_list("pk", flat=True)
+            self.assertEqual(set(queryset.values_list("pk", flat=True)), set(expected))
+            self.assertScans(queryset)
+        pairs = FreeStory.objects.filter(
+            Exists(FreeStory.objects.filter(body__near=OuterRef("body"), pk__lt=OuterRef("pk")))
+        )
+        self.assertEqual(pairs.count(), 60)
+
+    def test_fingerprint_of_text(self):
         queryset = FreeStory.objects.filter(fingerprint__near=SimHash(Value(self.story.body.upper())))
         self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
         self.assertScans(queryset)

@@ -124,6 +124,8 @@ ROWS = [{"body": body} for body in (TEXT, NEAR, OTHER, THIRD)]
 QUERY = simhash(TEXT)
 SEARCHES = {
     "near": select(Document.id).where(near(Document.simhash, QUERY)).order_by(Document.id),
+    "near texts": select(Document.id).where(near(Document.body, TEXT)).order_by(Document.id),
+    "by a criterion": select(Document.id).where(near(Document.body, TEXT, {"resemblance": 0.5})).order_by(Document.id),
     "within": select(Document.id).where(distance(Document.simhash, QUERY) <= 3).order_by(Document.id),
     "hamming": select(Document.id).where(hamming(Document.simhash, QUERY) < 4).order_by(Document.id),
     "nearest": select(Document.id).order_by(distance(Document.simhash, QUERY), Document.id).limit(2),

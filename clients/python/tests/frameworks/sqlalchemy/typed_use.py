@@ -29,6 +29,7 @@ def expressions(table: Table) -> None:
     assert_type(simhash(func.to_tsvector("a")), ColumnElement[int])
     assert_type(near(Document.simhash, simhash(Document.body), 6), ColumnElement[bool])
     assert_type(near(table.c.simhash, -1), ColumnElement[bool])
+    assert_type(near(Document.body, "text", {"resemblance": 0.9}), ColumnElement[bool])
     assert_type(near(1, select(Document.simhash).scalar_subquery()), ColumnElement[bool])
     assert_type(distance(Document.simhash, aliased(Document).simhash), ColumnElement[int])
     assert_type(hamming([1, 2], table.c.wide), ColumnElement[int])
@@ -61,5 +62,5 @@ def environment(context: EnvironmentContext) -> None:
 
 simhash("text", ngrams=2)  # type: ignore[call-arg]
 simhash(1)  # type: ignore[arg-type]
-near("text", 1)  # type: ignore[arg-type]
+near("text", "text", "0.9")  # type: ignore[arg-type]
 block_indexes("simhash")  # type: ignore[arg-type]
