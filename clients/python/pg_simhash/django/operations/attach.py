@@ -1,50 +1,55 @@
-"""Attaching a table by generated columns."""
+"""Attaching a table: fingerprint columns and indexes."""
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.models import Field, GeneratedField, Model
+from django.db.migrations.operations.base import OperationCategory
+from django.db.migrations.state import ProjectState
+from django.db.models import GeneratedField, Model
 
 from ..expressions import SimHash
 from ..fields import FingerprintField
-from .attached_field import AddsField, AttachedField, RemovesField
-from .table import column_of, columns_of, select, table_of
+from .table import TableOperation, column_of, columns_of, select
 
 
 @dataclass(eq=False, repr=False)
-class GeneratedColumns(AttachedField):
-    """The arguments of ``simhash_attach``: what Attach adds, and Detach removes."""
+class IndexedField(TableOperation):
+    """An operation that indexes the fingerprints of a field, the source. ``prefix`` is the name of the fingerprint."""
 
+    category = OperationCategory.ADDITION
+
+    model_name: str
+    source: str
     _: KW_ONLY
-    columns: bool = True
+    prefix: str | None = None
+    blocks: int = 4
+    options: Mapping[str, Any] | None = None
+    scope: Sequence[str] = ()
 
-    def __post_init__(self) -> None:
-        if self.field and not self.columns:
-            raise ValueError("without columns, the model has no field for the fingerprint")
+    @property
+    def column(self) -> str:
+        return self.prefix or "simhash"
 
-    def model_field(self) -> Field:
-        return GeneratedField(
-            expression=SimHash(self.source, self.options) if self.options else SimHash(self.source),
-            output_field=FingerprintField(),
-            db_persist=True,
-            null=True,
-            **self.db_column(),
-        )
-
-    def attach(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def arguments(self, model: type[Model]) -> dict[str, Any]:
+        """The arguments of the SQL function that are not the default."""
         arguments: dict[str, Any] = {"source": column_of(model, self.source), "prefix": self.column}
         if self.blocks != 4:
             arguments["blocks"] = self.blocks
-        arguments |= self.options_json()
+        if self.options:
+            arguments["options"] = json.dumps(self.options, sort_keys=True)
         if self.scope:
             arguments["scope"] = columns_of(model, self.scope)
-        if not self.columns:
-            arguments["columns"] = False
-        select(schema_editor, "simhash_attach", table_of(schema_editor, model), **arguments)
+        return arguments
+
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+        select(schema_editor, "simhash_detach", model, prefix=self.column)
 
 
-class Attach(AddsField, GeneratedColumns):
+@dataclass(eq=False, repr=False)
+class Attach(IndexedField):
     """Gives the table a fingerprint column, its blocks and their indexes, by ``simhash_attach``. It locks the table for
     one rewrite; IndexConcurrently is for a table in use.
 
@@ -56,9 +61,39 @@ class Attach(AddsField, GeneratedColumns):
         )
 
     In both cases makemigrations finds no change. ``columns=False`` adds nothing to the table and makes indexes on
-    expressions alone: a query has ``SimHash("body")`` in place of the field. ``scope`` names fields: the indexes then
-    serve searches within one value of these, such as a tenant. Backwards, it detaches the table.
+    expressions alone: a query has ``SimHash("body")`` in place of the field. ``prefix`` is the name of the column, by
+    default that of the field, or ``simhash`` without a field. ``scope`` names fields: the indexes then serve searches
+    within one value of these, such as a tenant. Backwards, it detaches the table.
     """
+
+    _: KW_ONLY
+    field: str | None = None
+    columns: bool = True
+
+    def __post_init__(self) -> None:
+        if self.field and not self.columns:
+            raise ValueError("without columns, the model has no field for the fingerprint")
+
+    @property
+    def column(self) -> str:
+        return self.prefix or self.field or "simhash"
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        if self.field:
+            field = GeneratedField(
+                expression=SimHash(self.source, self.options) if self.options else SimHash(self.source),
+                output_field=FingerprintField(),
+                db_persist=True,
+                null=True,
+                **({} if self.column == self.field else {"db_column": self.column}),
+            )
+            state.add_field(*self.model_key(app_label), self.field, field, preserve_default=True)
+
+    def arguments(self, model: type[Model]) -> dict[str, Any]:
+        return super().arguments(model) | ({} if self.columns else {"columns": False})
+
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+        select(schema_editor, "simhash_attach", model, **self.arguments(model))
 
     def describe(self) -> str:
         return f"Attach fingerprints of {self.source} to model {self.model_name}"
@@ -68,10 +103,16 @@ class Attach(AddsField, GeneratedColumns):
         return f"{self.model_name_lower}_attach_{self.column.lower()}"
 
 
-class Detach(RemovesField, GeneratedColumns):
+class Detach(Attach):
     """Removes what Attach has added. It takes the arguments of that operation, so that it can be reversed."""
 
     undoes = Attach
+    category = OperationCategory.REMOVAL
+    forwards, backwards = IndexedField.backwards, Attach.forwards
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        if self.field:
+            state.remove_field(*self.model_key(app_label), self.field)
 
     def describe(self) -> str:
         return f"Detach fingerprints of {self.source} from model {self.model_name}"

@@ -8,57 +8,13 @@ from typing import Any
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.ddl_references import Statement
 from django.db.migrations.operations.base import OperationCategory
-from django.db.migrations.state import StateApps
 from django.db.models import Model
 
-from .table import TableOperation, column_of, columns_of, select, table_of
+from .table import TableOperation, column_of, columns_of, select
 
 
 @dataclass(eq=False, repr=False)
-class GuardOperation(TableOperation):
-    """The arguments of ``simhash_guard``: what Guard installs, and Unguard removes."""
-
-    model_name: str
-    action: str = "reject"
-    _: KW_ONLY
-    criterion: Mapping[str, Any] | None = None
-    scope: Sequence[str] = ()
-    among: str | None = None
-    mark_field: str | None = None
-    fingerprint: str = "simhash"
-
-    def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
-        arguments: dict[str, Any] = {"action": self.action}
-        if self.criterion is not None:
-            arguments["criterion"] = json.dumps(self.criterion, sort_keys=True)
-        if self.scope:
-            arguments["scope"] = columns_of(model, self.scope)
-        if self.among is not None:
-            arguments["among"] = self.among
-        if self.mark_field:
-            arguments["mark_column"] = column_of(model, self.mark_field)
-        arguments["fingerprint"] = column_of(model, self.fingerprint)
-        create_deferred_indexes(schema_editor, model)
-        select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
-
-    def unguard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
-        select(schema_editor, "simhash_unguard", table_of(schema_editor, model))
-
-
-def create_deferred_indexes(schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
-    """Creates the indexes of a model that the same migration creates: a guard needs them. Django would create them at
-    the end of the migration."""
-    for statement in list(schema_editor.deferred_sql):
-        if (
-            isinstance(statement, Statement)
-            and statement.template == schema_editor.sql_create_index
-            and statement.references_table(model._meta.db_table)
-        ):
-            schema_editor.deferred_sql.remove(statement)
-            schema_editor.execute(statement, params=None)
-
-
-class Guard(GuardOperation):
+class Guard(TableOperation):
     """Rejects, skips or marks near-duplicates from now on, by ``simhash_guard``. Backwards, it removes the guard.
 
     The arguments are those of ``simhash_guard``, with names of the model's fields in place of columns. A name that the
@@ -72,11 +28,31 @@ class Guard(GuardOperation):
 
     category = OperationCategory.ADDITION
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.guard(schema_editor, model)
+    model_name: str
+    action: str = "reject"
+    _: KW_ONLY
+    criterion: Mapping[str, Any] | None = None
+    scope: Sequence[str] = ()
+    among: str | None = None
+    mark_field: str | None = None
+    fingerprint: str = "simhash"
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.unguard(schema_editor, model)
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+        arguments: dict[str, Any] = {"action": self.action}
+        if self.criterion is not None:
+            arguments["criterion"] = json.dumps(self.criterion, sort_keys=True)
+        if self.scope:
+            arguments["scope"] = columns_of(model, self.scope)
+        if self.among is not None:
+            arguments["among"] = self.among
+        if self.mark_field:
+            arguments["mark_column"] = column_of(model, self.mark_field)
+        arguments["fingerprint"] = column_of(model, self.fingerprint)
+        create_deferred_indexes(schema_editor, model)
+        select(schema_editor, "simhash_guard", model, **arguments)
+
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+        select(schema_editor, "simhash_unguard", model)
 
     def describe(self) -> str:
         return f"Guard model {self.model_name} ({self.action})"
@@ -86,17 +62,12 @@ class Guard(GuardOperation):
         return f"{self.model_name_lower}_guard"
 
 
-class Unguard(GuardOperation):
+class Unguard(Guard):
     """Removes the guard of a table. It takes the arguments of that guard, so that it can be reversed."""
 
     undoes = Guard
     category = OperationCategory.REMOVAL
-
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.unguard(schema_editor, model)
-
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.guard(schema_editor, model)
+    forwards, backwards = Guard.backwards, Guard.forwards
 
     def describe(self) -> str:
         return f"Remove the guard of model {self.model_name}"
@@ -104,3 +75,16 @@ class Unguard(GuardOperation):
     @property
     def migration_name_fragment(self) -> str:
         return f"{self.model_name_lower}_unguard"
+
+
+def create_deferred_indexes(schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    """Creates the indexes of a model that the same migration creates: a guard needs them. Django would create them at
+    the end of the migration."""
+    for statement in list(schema_editor.deferred_sql):
+        if (
+            isinstance(statement, Statement)
+            and statement.template == schema_editor.sql_create_index
+            and statement.references_table(model._meta.db_table)
+        ):
+            schema_editor.deferred_sql.remove(statement)
+            schema_editor.execute(statement, params=None)

@@ -1,21 +1,14 @@
 """Indexes alone, built while the table is in use."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
 from django.contrib.postgres.operations import NotInTransactionMixin
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations.base import OperationCategory
-from django.db.migrations.state import StateApps
 from django.db.models import Model
 
-from .table import TableOperation, call_sql, column_of, columns_of, select, table_of
+from .attach import IndexedField
+from .table import call_sql
 
 
-@dataclass(eq=False, repr=False)
-class IndexConcurrently(NotInTransactionMixin, TableOperation):
+class IndexConcurrently(NotInTransactionMixin, IndexedField):
     """Indexes the fingerprints of a field while the table is in use, by the commands of ``simhash_index_commands``, in
     a migration with ``atomic = False``.
 
@@ -24,26 +17,10 @@ class IndexConcurrently(NotInTransactionMixin, TableOperation):
     """
 
     atomic = False
-    category = OperationCategory.ADDITION
 
-    model_name: str
-    source: str
-    _: KW_ONLY
-    blocks: int = 4
-    options: Mapping[str, Any] | None = None
-    scope: Sequence[str] = ()
-    prefix: str = "simhash"
-
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         self._ensure_not_in_transaction(schema_editor)
-        arguments: dict[str, Any] = {"source": column_of(model, self.source), "prefix": self.prefix}
-        if self.blocks != 4:
-            arguments["blocks"] = self.blocks
-        if self.options:
-            arguments["options"] = json.dumps(self.options, sort_keys=True)
-        if self.scope:
-            arguments["scope"] = columns_of(model, self.scope)
-        call, params = call_sql("simhash_index_commands", table_of(schema_editor, model), arguments)
+        call, params = call_sql(schema_editor, "simhash_index_commands", model, self.arguments(model))
         if schema_editor.collect_sql:
             # The commands depend on what is there already: psql runs the rows of the result.
             quoted = call % tuple(map(schema_editor.quote_value, params))
@@ -54,9 +31,6 @@ class IndexConcurrently(NotInTransactionMixin, TableOperation):
             commands = [command for (command,) in cursor.fetchall()]
         for command in commands:
             schema_editor.execute(command, params=None)
-
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        select(schema_editor, "simhash_detach", table_of(schema_editor, model), prefix=self.prefix)
 
     def describe(self) -> str:
         return f"Concurrently index {self.blocks} blocks of {self.source} of model {self.model_name}"

@@ -6,50 +6,42 @@ from typing import Any, ClassVar
 from django.core.exceptions import FieldDoesNotExist
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
-from django.db.migrations.state import ProjectState, StateApps
+from django.db.migrations.state import ProjectState
 from django.db.models import Model
 
 
 class TableOperation(Operation):
     """An operation on the table of one model, by functions of the extension.
 
-    A subclass says what ``forwards`` and ``backwards`` do with the table. ``apps`` has the models of that time.
-    ``model_name`` is the name of a model, with ``app_label.`` before it if it is of another application.
+    A subclass says what ``forwards`` and ``backwards`` do with the table. ``model_name`` is the name of a model, with
+    ``app_label.`` before it if it is of another application.
     """
 
     model_name: str
     undoes: ClassVar[type[Operation] | None] = None  # The class whose operations one of this class undoes.
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         raise NotImplementedError
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         raise NotImplementedError
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         pass
 
     def database_forwards(
-        self,
-        app_label: str,
-        schema_editor: BaseDatabaseSchemaEditor,
-        from_state: ProjectState,
-        to_state: ProjectState,
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
         model = self.migrated_model(app_label, schema_editor, to_state)
         if model:
-            self.forwards(schema_editor, model, to_state.apps)
+            self.forwards(schema_editor, model)
 
     def database_backwards(
-        self,
-        app_label: str,
-        schema_editor: BaseDatabaseSchemaEditor,
-        from_state: ProjectState,
-        to_state: ProjectState,
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
         model = self.migrated_model(app_label, schema_editor, to_state)
         if model:
-            self.backwards(schema_editor, model, to_state.apps)
+            self.backwards(schema_editor, model)
 
     def migrated_model(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, state: ProjectState
@@ -100,11 +92,6 @@ class TableOperation(Operation):
         return {name: value for name, value in vars(self).items() if name not in ("model_name", "_constructor_args")}
 
 
-def table_of(schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> str:
-    """The quoted name of a model's table, as the argument of type regclass."""
-    return schema_editor.quote_name(model._meta.db_table)
-
-
 def column_of(model: type[Model], name: str) -> str:
     """The column of a field. Another name is that of a column which the model does not have."""
     try:
@@ -121,13 +108,15 @@ def columns_of(model: type[Model], names: Sequence[str]) -> list[str]:
     return [column_of(model, name) for name in names]
 
 
-def call_sql(function: str, table: str, arguments: dict[str, Any]) -> tuple[str, list[Any]]:
-    """A call of a function on a table, with named arguments, and its parameters."""
+def call_sql(
+    schema_editor: BaseDatabaseSchemaEditor, function: str, model: type[Model], arguments: dict[str, Any]
+) -> tuple[str, list[Any]]:
+    """A call of a function on the table of a model, with named arguments, and its parameters."""
     named = "".join(f", {name} => %s" for name in arguments)
-    return f"{function}(%s{named})", [table, *arguments.values()]
+    return f"{function}(%s{named})", [schema_editor.quote_name(model._meta.db_table), *arguments.values()]
 
 
-def select(schema_editor: BaseDatabaseSchemaEditor, function: str, table: str, **arguments: Any) -> None:
-    """Runs a function of the extension on a table, or collects the statement for sqlmigrate."""
-    call, params = call_sql(function, table, arguments)
+def select(schema_editor: BaseDatabaseSchemaEditor, function: str, model: type[Model], **arguments: Any) -> None:
+    """Runs a function of the extension on the table of a model, or collects the statement for sqlmigrate."""
+    call, params = call_sql(schema_editor, function, model, arguments)
     schema_editor.execute(f"SELECT {call}", params)
