@@ -220,7 +220,7 @@ class Guards(Hub):
 
     def test_many_sessions(self):
         """Within a tenant, no two rows are near, whatever many sessions store through the hub."""
-        self.guard("skip", 10, ", max_distance => 3, resemblance => NULL")
+        self.guard("skip", 10, """, criterion => '{"max_distance": 3, "resemblance": null}'""")
         for server in OTHERS:
             self.on(server, "TRUNCATE docs")
         outcomes = collections.Counter()
