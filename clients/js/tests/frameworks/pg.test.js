@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import pg from 'pg'
-import { createDatabase, fill, isNearDuplicateOf, NEAR, NUMBERS_FOUND, OTHER, plan, TEXT } from './database.js'
+import { createDatabase, fill, isNearDuplicateOf, NUMBERS_FOUND } from './database.js'
+import { A, B, C, rejects, testGuard } from './guard.js'
 
 let page
 
 const query = async (statement, parameters) => (await page.pool.query(statement, parameters)).rows
-const guard = (action, more = '') => query(`SELECT simhash_guard('docs', '${action}'${more})`)
+const insertAll = (docs) => query(
+  'INSERT INTO docs (body) SELECT unnest($1::text[]) RETURNING id, body', [docs.map((doc) => doc.body)])
 
 before(async () => {
   await createDatabase('node_pg')
@@ -19,68 +21,37 @@ beforeEach(async () => {
   await page.migrate()
 })
 
-test('reject: the error has the key, the distance and the resemblance', async () => {
-  assert.deepEqual(await page.insert(TEXT), { id: 1n })
-  isNearDuplicateOf(1, await page.insert(NEAR))
-  assert.equal(typeof (await page.insert(OTHER)).id, 'bigint')
-  await assert.rejects(page.insert(null), { code: '23502' })
+testGuard({
+  query,
+  insert: (doc) => page.insert(doc.body),
+  insertAll: [insertAll],
+  search: (text) => page.search(text),
+  searchSql: (text) => ['SELECT id FROM docs WHERE simhash_near(body, $1)', [text]],
+  async transaction(first, near, other) {
+    const client = await page.pool.connect()
+    const insert = (doc) => client.query('INSERT INTO docs (body) VALUES ($1)', [doc.body])
+    try {
+      await client.query('BEGIN')
+      await insert(first)
+      await client.query('SAVEPOINT near')
+      await rejects(insert(near))
+      await rejects(insert(other), '25P02')
+      await client.query('ROLLBACK TO near')
+      await insert(other)
+      await client.query('COMMIT')
+    } finally {
+      client.release()
+    }
+  },
 })
 
-test('reject: many rows are refused together', async () => {
-  await assert.rejects(query('INSERT INTO docs (body) VALUES ($1), ($2), ($3)', [OTHER, TEXT, NEAR]), (error) => {
-    assert.equal(error.code, '23P01')
-    assert.equal(error.schema, 'public')
-    assert.equal(error.table, 'docs')
-    assert.equal(error.constraint, 'zzz_simhash_guard')
+test('a key is a BigInt, and the fields of the error', async () => {
+  assert.deepEqual(await page.insert(C.body), { id: 1n })
+  await assert.rejects(insertAll([A, B]), (error) => {
+    assert.deepEqual([error.schema, error.table, error.constraint], ['public', 'docs', 'zzz_simhash_guard'])
     isNearDuplicateOf(2, JSON.parse(error.dataType))
     return true
   })
-  assert.deepEqual(await query('SELECT id FROM docs'), [])
-})
-
-test('reject: a transaction goes on after a savepoint', async () => {
-  const client = await page.pool.connect()
-  try {
-    await client.query('BEGIN')
-    await client.query('INSERT INTO docs (body) VALUES ($1)', [TEXT])
-    await client.query('SAVEPOINT near')
-    await assert.rejects(client.query('INSERT INTO docs (body) VALUES ($1)', [NEAR]), { code: '23P01' })
-    await assert.rejects(client.query('SELECT 1'), { code: '25P02' })
-    await client.query('ROLLBACK TO near')
-    await client.query('INSERT INTO docs (body) VALUES ($1)', [OTHER])
-    await client.query('COMMIT')
-  } finally {
-    client.release()
-  }
-  assert.equal((await query('SELECT id FROM docs')).length, 2)
-})
-
-test('skip: fewer rows are returned than were given', async () => {
-  await guard('skip')
-  await page.insert(TEXT)
-  assert.equal(await page.insert(NEAR), undefined)
-  const result = await page.pool.query('INSERT INTO docs (body) VALUES ($1), ($2) RETURNING body', [NEAR, OTHER])
-  assert.equal(result.rowCount, 1)
-  assert.deepEqual(result.rows, [{ body: OTHER }])
-})
-
-test('mark: all rows are returned', async () => {
-  await query('ALTER TABLE docs ADD duplicate_of bigint')
-  await guard('mark', ", mark_column => 'duplicate_of'")
-  assert.deepEqual(
-    await query('INSERT INTO docs (body) VALUES ($1), ($2) RETURNING id, duplicate_of', [TEXT, NEAR]),
-    [{ id: 1n, duplicate_of: null }, { id: 2n, duplicate_of: 1n }])
-})
-
-test('a search by text uses the indexes', async () => {
-  await query("SELECT simhash_unguard('docs')")
-  await query(fill(5000))
-  await query('ANALYZE docs')
-  const [{ body }] = await query('SELECT body FROM docs WHERE id = 42')
-  assert.deepEqual(await page.search(body.toUpperCase()), [{ id: 42n, body, distance: 0 }])
-  assert.match(
-    await plan(query, 'SELECT id FROM docs WHERE simhash_near(body, $1)', [body]),
-    /SimhashScan/)
 })
 
 test('a Number loses fingerprints', async () => {
