@@ -87,7 +87,3 @@ class Blocks(unittest.TestCase):
         ]:
             with self.assertRaisesRegex(ValueError, message):
                 call()
-
-
-if __name__ == "__main__":
-    unittest.main()

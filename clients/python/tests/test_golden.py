@@ -67,7 +67,3 @@ class Golden(unittest.TestCase):
 
     def test_format(self):
         self.assertEqual(pg_simhash.format(), 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

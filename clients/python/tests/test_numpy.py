@@ -66,7 +66,3 @@ class NumPy(unittest.TestCase):
 
     def test_without_numpy(self):
         subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], check=True, timeout=600)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -80,7 +80,3 @@ class Options(unittest.TestCase):
             pg_simhash.simhash(TEXT, ngram={1})
         with self.assertRaisesRegex(ValueError, "not JSON compliant"):
             pg_simhash.simhash(TEXT, weights={"a": float("nan")})
-
-
-if __name__ == "__main__":
-    unittest.main()

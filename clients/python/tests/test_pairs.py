@@ -167,7 +167,3 @@ class Verified(unittest.TestCase):
         ]:
             with self.subTest(keywords), self.assertRaisesRegex(error, message):
                 clusters([1, 1], **keywords)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -64,7 +64,3 @@ class Pandas(unittest.TestCase):
 
     def test_without_arrow(self):
         subprocess.run([sys.executable, "-c", WITHOUT_ARROW], check=True, timeout=600)
-
-
-if __name__ == "__main__":
-    unittest.main()

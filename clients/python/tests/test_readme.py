@@ -11,7 +11,3 @@ class Readme(unittest.TestCase):
         failed, tried = doctest.testfile(str(readme), module_relative=False)
         self.assertGreater(tried, 10)
         self.assertEqual(failed, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

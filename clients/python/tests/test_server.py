@@ -231,7 +231,3 @@ class Server(unittest.TestCase):
 
     def test_same_format(self):
         self.compare([(pg_simhash.format(),)], self.rows("SELECT simhash_format()"))
-
-
-if __name__ == "__main__":
-    unittest.main()

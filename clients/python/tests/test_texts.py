@@ -193,7 +193,3 @@ class Resemblance(unittest.TestCase):
         self.assertEqual(difference("a a a b", "a b b", weight="tf"), [("a", "a", 2.0), ("b", "b", 1.0)])
         self.assertEqual(difference("the cat", "the dog", weights={"cat": 0.25, "dog": 0}), [("a", "cat", 0.25)])
         self.assertEqual(difference("same", "SAME!"), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -95,7 +95,3 @@ class Threads(unittest.TestCase):
         with ThreadPoolExecutor(8) as pool:
             for _ in range(5):
                 self.assertEqual(list(pool.map(simhash, texts)), expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import unittest
 
 import psycopg
 from database import WithDatabase, seeded, variants
@@ -428,7 +427,3 @@ class Rights(WithDatabase):
         self.addCleanup(self.sql, "DROP FUNCTION report.writes CASCADE")
         self.sql("CREATE POLICY writes ON report.docs TO report_reader USING (report.writes())")
         self.assertEqual(self.reader(fails=True), "error: cannot execute INSERT in a read-only transaction\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

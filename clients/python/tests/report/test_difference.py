@@ -108,7 +108,3 @@ class Excerpt(unittest.TestCase):
         self.assertEqual(
             visible("\t می\u200cخواهم e\u0301 👩\u200d👩 ❤\ufe0f"), "\t می\u200cخواهم e\u0301 👩\u200d👩 ❤\ufe0f"
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

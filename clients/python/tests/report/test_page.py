@@ -3,7 +3,6 @@
 import json
 import shutil
 import tempfile
-import unittest
 from pathlib import Path
 
 from database import WithDatabase, seeded
@@ -203,7 +202,3 @@ def luminance(color):
     parts = [part / 255 for part in color]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -31,7 +31,3 @@ class Examples(unittest.TestCase):
         shown = summary.examples(Kind.OTHER_TEXT, 4)
         self.assertEqual([(e.pair.resemblance, e.is_typical) for e in shown], [(0.88, False), (0.45, True)])
         self.assertEqual(summary.examples(Kind.DUPLICATE, 4), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -18,7 +18,6 @@ from stories.models import (
     SkippedNote,
     SkippedStory,
     Tenant,
-    TenantStory,
 )
 from texts import NEAR, OTHER, TEXT, THIRD
 
@@ -280,18 +279,6 @@ class MarkWithKeys(TestCase):
 
 
 class Scope(TestCase):
-    def test_tenants(self):
-        """A tenant's story is a duplicate only of the same tenant's."""
-        one, two = Tenant.objects.bulk_create([Tenant(name="one"), Tenant(name="two")])
-        TenantStory.objects.create(tenant=one, body=TEXT)
-        story = TenantStory.objects.create(tenant=two, body=NEAR)
-        with self.assertRaises(IntegrityError), transaction.atomic():
-            TenantStory.objects.create(tenant=one, body=NEAR)
-        story.tenant = one
-        with self.assertRaises(IntegrityError), transaction.atomic():
-            story.save()
-        self.assertEqual(list(two.tenantstory_set.values_list("body", flat=True)), [NEAR])
-
     def test_names_with_quotes(self):
         QuotedStory.objects.create(owner="one", body=TEXT)
         QuotedStory.objects.create(owner="two", body=TEXT)
@@ -317,34 +304,17 @@ class Savepoints(TestCase):
             RejectedStory.objects.create(slug="other", body=OTHER)
         self.assertEqual(RejectedStory.objects.count(), 2)
 
-    def test_rolled_back(self):
-        """What a savepoint has taken back is no duplicate."""
-        with transaction.atomic():
-            RejectedStory.objects.create(slug="other", body=OTHER)
-            transaction.set_rollback(True)
-        RejectedStory.objects.create(slug="other again", body=OTHER)
-
 
 class Flush(TransactionTestCase):
     """A TransactionTestCase empties the tables by TRUNCATE after each test. Guards stay."""
 
-    def check(self):
-        self.assertFalse(RejectedStory.objects.exists())
-        RejectedStory.objects.create(slug="first", body=TEXT)
-        with self.assertRaises(IntegrityError):
-            RejectedStory.objects.create(slug="near", body=NEAR)
-        self.assertEqual(RejectedStory.objects.count(), 1)
-
-    def test_once(self):
-        self.check()
-
-    def test_again(self):
-        self.check()
-
     def test_flush_command(self):
-        self.check()
-        management.call_command("flush", interactive=False, verbosity=0)
-        self.check()
+        for _ in range(2):
+            self.assertFalse(RejectedStory.objects.exists())
+            RejectedStory.objects.create(slug="first", body=TEXT)
+            with self.assertRaises(IntegrityError):
+                RejectedStory.objects.create(slug="near", body=NEAR)
+            management.call_command("flush", interactive=False, verbosity=0)
 
 
 class Fixtures(TransactionTestCase):

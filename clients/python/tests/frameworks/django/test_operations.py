@@ -412,13 +412,6 @@ class TestGuard(Laboratory):
             self.backwards(step)
         self.assertEqual(self.triggers(), before)
 
-    def test_only_fingerprint(self):
-        """The only fingerprint of a table need not be named."""
-        self.forwards(Guard("Text"))
-        self.insert(TEXT)
-        with self.assertRaises(IntegrityError):
-            self.insert(NEAR)
-
     def test_wrong_action(self):
         with self.assertRaisesMessage(DatabaseError, "drop"):
             self.forwards(Guard("Text", "drop", fingerprint="fingerprint"))

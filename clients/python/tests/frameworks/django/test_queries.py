@@ -5,7 +5,7 @@ import random
 from django.db import connection
 from django.db.models import Exists, F, Max, OuterRef, Subquery, Value
 from django.test import TestCase
-from stories.models import FreeStory, Tenant, TenantStory
+from stories.models import FreeStory
 from texts import NEAR, OTHER, TEXT, hamming
 
 from pg_simhash.django import HammingDistance, Resemblance, SimHash
@@ -170,31 +170,3 @@ class Expressions(Stories):
         )
         # Common are 599 of 601 words, 598 of 600 pairs of words and, with pairs as features, 597 of 599 pairs of pairs.
         self.assertEqual(found.get(), ((599 + 598) / (601 + 600), 0, (598 + 597) / (600 + 599)))
-
-    def test_verified(self):
-        """A wide search that the texts confirm, as docs/accuracy.md advises."""
-        queryset = (
-            FreeStory.objects.filter(fingerprint__near=(self.query, 16))
-            .annotate(resemblance=Resemblance("body", Value(self.story.body)))
-            .filter(resemblance__gte=0.84)
-        )
-        self.assertEqual({story.slug for story in queryset}, {"story-1", "story-3001"})
-
-
-class OneTenant(TestCase):
-    def test_scoped_indexes(self):
-        """An index on (tenant, block) serves searches within one tenant."""
-        tenants = Tenant.objects.bulk_create(Tenant(name=f"tenant {number}") for number in range(3))
-        generator = random.Random(2)
-        for tenant in tenants:
-            TenantStory.objects.bulk_create(
-                TenantStory(tenant=tenant, body=" ".join(f"{generator.getrandbits(32):x}" for _ in range(9)))
-                for _ in range(1000)
-            )
-            TenantStory.objects.create(tenant=tenant, body=TEXT)
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE stories_tenantstory")
-            cursor.execute("DROP INDEX tenantstory_simhash_0")
-        queryset = TenantStory.objects.filter(tenant=tenants[1], fingerprint__near=SimHash(Value(TEXT)))
-        self.assertEqual(queryset.get().tenant_id, tenants[1].pk)
-        self.assertRegex(queryset.explain(), r"(?s)Custom Scan \(SimhashScan\).*Scope: .*tenant_id.*Layouts: 3 blocks")

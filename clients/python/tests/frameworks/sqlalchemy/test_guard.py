@@ -3,7 +3,6 @@
 from asyncio import run as run_async
 
 import database
-import sqlalchemy
 from database import NEAR, NEAR_RESEMBLANCE, OTHER, TEXT, THIRD, Document, GuardedTest
 from sqlalchemy import ForeignKeyConstraint, orm, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
@@ -45,8 +44,8 @@ def do_nothing(url, body):
 THREE = [{"body": OTHER}, {"body": NEAR}, {"body": THIRD}]
 
 
-class SessionTest(GuardedTest):
-    """What is the same under each action."""
+class Guarded:
+    """What is the same under each action: a test of each class below."""
 
     def setUp(self):
         super().setUp()
@@ -58,7 +57,7 @@ class SessionTest(GuardedTest):
         self.session.flush()
         return documents
 
-    def check_others(self):
+    def test_others(self):
         """Texts that are near no other are stored, and the unit of work knows their keys and fingerprints."""
         other, third = self.add(Document(body=OTHER), Document(body=THIRD))
         self.assertEqual((other.id, third.id), (2, 3))
@@ -66,7 +65,7 @@ class SessionTest(GuardedTest):
         self.session.commit()
         self.assertEqual(self.stored(), [FIRST, (2, None, "OTHER", None), (3, None, "THIRD", None)])
 
-    def check_own_key(self):
+    def test_own_key(self):
         """A row is not its own near-duplicate, in an UPDATE, in an upsert and in Session.merge."""
         self.session.get(Document, 1).body = NEAR
         self.session.commit()
@@ -81,7 +80,7 @@ class SessionTest(GuardedTest):
         self.assertEqual(self.stored(), [FIRST_CHANGED])
 
 
-class Reject(SessionTest):
+class Reject(Guarded, GuardedTest):
     action = "reject"
 
     def check(self, *arguments):
@@ -94,27 +93,12 @@ class Reject(SessionTest):
         self.session.rollback()
         self.assertEqual(self.stored(), [FIRST])
 
-    def test_others(self):
-        self.check_others()
-
-    def test_own_key(self):
-        self.check_own_key()
-
     def test_add(self):
         self.check(self.add, Document(body=NEAR))
 
     def test_add_all(self):
         """The whole flush fails."""
         self.check(self.add, *(Document(**values) for values in THREE))
-
-    def test_session_goes_on(self):
-        self.check(self.add, Document(body=NEAR))
-        self.check_others_after_one_key()
-
-    def check_others_after_one_key(self):
-        # The sequence gave 2 to the rejected row.
-        (other,) = self.add(Document(body=OTHER))
-        self.assertEqual(other.id, 3)
 
     def test_insert(self):
         self.check(self.session.execute, insert(Document), THREE)
@@ -137,7 +121,7 @@ class Reject(SessionTest):
         self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER", "THIRD"])
 
 
-class Skip(SessionTest):
+class Skip(Guarded, GuardedTest):
     action = "skip"
 
     def check(self, error, message, call, *arguments):
@@ -146,12 +130,6 @@ class Skip(SessionTest):
         self.assertIsNone(near_duplicate(caught.exception))
         self.session.rollback()
         self.assertEqual(self.stored(), [FIRST])
-
-    def test_others(self):
-        self.check_others()
-
-    def test_own_key(self):
-        self.check_own_key()
 
     def test_add(self):
         """The unit of work misses the row of RETURNING, with the key that the server makes or with its own."""
@@ -204,14 +182,8 @@ class Skip(SessionTest):
         self.assertEqual(self.stored(), [FIRST])
 
 
-class Mark(SessionTest):
+class Mark(Guarded, GuardedTest):
     action = "mark"
-
-    def test_others(self):
-        self.check_others()
-
-    def test_own_key(self):
-        self.check_own_key()
 
     def test_add(self):
         """The row is stored. Its mark is what the server has, after a refresh or a commit."""
@@ -265,29 +237,6 @@ class MarkWithKeys(database.DatabaseTest):
         self.assertEqual(self.stored("near_key"), (None, {"tenant": 2, "id": 5}, None))
 
 
-class BetweenTests(GuardedTest):
-    """Fixtures that collide: what a test stored is forgotten after TRUNCATE, and after a rollback."""
-
-    action = "reject"
-
-    def test_truncate(self):
-        with orm.Session(self.engine) as session:
-            for _ in range(3):
-                session.execute(sqlalchemy.text("TRUNCATE documents RESTART IDENTITY"))
-                session.add(Document(body=NEAR))
-                session.commit()
-                self.assertEqual(self.stored(), [(1, None, "NEAR", None)])
-
-    def test_rollback(self):
-        for _ in range(3):
-            with self.engine.connect() as connection, connection.begin() as transaction:
-                with orm.Session(connection, join_transaction_mode="create_savepoint") as session:
-                    session.add(Document(body=OTHER))
-                    session.commit()
-                transaction.rollback()
-        self.assertEqual(self.stored(), [FIRST])
-
-
 class AsyncSession(GuardedTest):
     """The unit of work on an asynchronous engine, with asyncpg. Its errors are wrapped twice."""
 
@@ -314,17 +263,6 @@ class AsyncSession(GuardedTest):
                 await session.commit()
             near = near_duplicate(caught.exception)
             self.assertEqual((near.key, near.resemblance), ({"id": 1}, NEAR_RESEMBLANCE))
-
-        self.run_with(use)
-        self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])
-
-    def test_savepoint(self):
-        async def use(session):
-            session.add(Document(body=OTHER))
-            with self.assertRaises(IntegrityError):
-                async with session.begin_nested():
-                    session.add(Document(body=NEAR))
-            await session.commit()
 
         self.run_with(use)
         self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])

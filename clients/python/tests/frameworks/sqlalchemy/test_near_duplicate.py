@@ -134,17 +134,6 @@ class Asyncpg(GuardedTest):
     def test_execute(self):
         self.check(lambda connection: connection.execute(ASYNC_INSERT, NEAR))
 
-    def test_savepoint(self):
-        async def use(connection):
-            async with connection.transaction():
-                await connection.execute(ASYNC_INSERT, OTHER)
-                with self.assertRaises(asyncpg.ExclusionViolationError):
-                    async with connection.transaction():
-                        await connection.execute(ASYNC_INSERT, NEAR)
-
-        self.run_with(use)
-        self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])
-
     def test_fingerprint_as_int(self):
         """A fingerprint is an int in both directions, without a cast."""
 
