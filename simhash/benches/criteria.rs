@@ -14,6 +14,8 @@ use std::process::ExitCode;
 
 use simhash::Options;
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::feature_set::FeatureSet;
+use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::search::nearness::Nearness;
 use simhash::text::classes::{SPACELESS, kind};
 
@@ -77,7 +79,37 @@ fn report(set: &Set) {
         }
         println!();
     }
+    weighted(set, &candidates, &js, all_near);
     println!();
+}
+
+/// The same with the weights of the table.
+fn weighted(set: &Set, candidates: &[(usize, usize)], js: &HashMap<(usize, usize), f64>, all_near: usize) {
+    let mut sample = TextSample::new(TABLE_SAMPLE);
+    set.texts.iter().for_each(|text| sample.add(text).expect("memory"));
+    let weights = sample.learn_table(&Options::default(), &|| ()).expect("memory");
+    let options = Options::from_json(&format!(r#"{{"weights": {weights}}}"#)).expect("weights");
+    let mut fingerprinter = Fingerprinter::default();
+    let mut compared = HashMap::new();
+    for number in candidates.iter().flat_map(|(a, b)| [*a, *b]) {
+        compared.entry(number).or_insert_with(|| {
+            FeatureSet::new(&mut fingerprinter, &set.texts[number], &options, &|| ()).expect("memory")
+        });
+    }
+    let learnt = options.weights.as_ref().map_or(0, |weights| weights.iter().count());
+    print!("{:<34}", format!("{learnt} weights of the table"));
+    for least in RESEMBLANCES {
+        let resembles = |(a, b): &&(usize, usize)| match (&compared[a], &compared[b]) {
+            (Some(a), Some(b)) => a.resembles(b, least, &|| ()),
+            _ => false,
+        };
+        let found: Vec<f64> =
+            candidates.iter().filter(resembles).map(|pair| js.get(pair).copied().unwrap_or(0.0)).collect();
+        let count = |least_j: f64| found.iter().filter(|j| **j >= least_j).count() as f64;
+        print!("  {:.3}/{:.3}", count(SIMILAR) / count(0.0), count(NEAR) / all_near as f64);
+    }
+    let mostly = sample.mostly_common(&Options::default(), &|| ()).expect("memory");
+    println!("\ntexts that consist mostly of what a tenth of the texts have: {mostly:.3}");
 }
 
 /// The hashes of the distinct shingles of a text, in ascending order.

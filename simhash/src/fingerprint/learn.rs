@@ -19,6 +19,16 @@ pub const MAX_SAMPLE_TEXTS: usize = 10_000;
 pub const MAX_LEARNT: usize = 10_000;
 /// A weight is a multiple of a fifth: fine enough, and its decimal is short.
 pub const WEIGHT_LEVELS: u8 = 5;
+/// Texts that stand for a table.
+pub const TABLE_SAMPLE: usize = 300;
+/// Most features of a table with a weight.
+pub const MAX_TABLE_WEIGHTS: usize = 300;
+/// Most bytes of the weights of a table, as `jsonb`.
+pub const MAX_TABLE_WEIGHT_BYTES: usize = 16 << 10;
+/// Of a table, what at least one in so many texts has is common.
+const ONE_IN: usize = 10;
+/// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
+const WEIGHT_BYTES: usize = 24;
 
 /// A sample of texts: those whose first [`MAX_READ_BYTES`] bytes have the smallest hashes, equal ones counted once. So
 /// it depends on the texts alone, and not on their order or number of copies.
@@ -38,6 +48,18 @@ pub struct Learnt {
     pub feature: String,
     /// Its weight, in units of .2.
     pub fifths: u8,
+}
+
+/// The value of the option `weights` as JSON: the weights of the commonest features, as many as take `bytes` of `jsonb`.
+pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
+    let mut weights = serde_json::Map::new();
+    let mut left = bytes;
+    for Learnt { feature, fifths } in learnt {
+        let Some(rest) = left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
+        left = rest;
+        weights.insert(feature.clone(), (f64::from(*fifths) / f64::from(WEIGHT_LEVELS)).into());
+    }
+    serde_json::Value::Object(weights).to_string()
 }
 
 impl TextSample {
@@ -79,6 +101,48 @@ impl TextSample {
     /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
     pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
+        self.learn_from(options, most, 0, tick)
+    }
+
+    /// The weights with which the texts of a table are compared with each other, as JSON: those of [`Self::learn`] for
+    /// the commonest features that a tenth of the texts have, at most [`MAX_TABLE_WEIGHTS`] and
+    /// [`MAX_TABLE_WEIGHT_BYTES`].
+    ///
+    /// The words of a template weigh less than those that a text has of its own. What is stored of a table is bounded,
+    /// and has no word of few rows.
+    pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String, Error> {
+        Ok(to_json(&self.learn_from(options, MAX_TABLE_WEIGHTS, ONE_IN, tick)?, MAX_TABLE_WEIGHT_BYTES))
+    }
+
+    /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
+    /// these resemble each other whatever else they say. Reads the sample twice, and takes the memory of
+    /// [`Self::learn`], with pairs.
+    pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64, Error> {
+        let options = Options { top: None, weights: None, ..options.clone() };
+        let mut fingerprinter = Fingerprinter::default();
+        let mut frequencies = FeatureTable::default();
+        frequencies.reset(0, true, tick)?;
+        for (_, text) in &self.texts {
+            let compared = fingerprinter.compared_features(text, &options, tick)?;
+            for (hash, _) in ticking(compared.iter(), tick) {
+                frequencies.insert(hash, tick)?;
+            }
+        }
+        let is_common = |hash: u64| {
+            let frequency = frequencies.count(hash) as usize;
+            frequency > 1 && frequency * ONE_IN >= self.texts.len()
+        };
+        let mut mostly = 0;
+        for (_, text) in &self.texts {
+            let compared = fingerprinter.compared_features(text, &options, tick)?;
+            let common = ticking(compared.iter(), tick).filter(|(hash, _)| is_common(*hash)).count();
+            mostly += usize::from(2 * common > compared.distinct());
+        }
+        Ok(mostly as f64 / self.texts.len().max(1) as f64)
+    }
+
+    /// The weights of the `most` features that occur in most texts, of those that at least one in `one_in` texts has.
+    fn learn_from(&self, options: &Options, most: usize, one_in: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let mut frequencies = FeatureTable::default();
@@ -94,7 +158,8 @@ impl TextSample {
         let mut common = Vec::new();
         common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
-            if fifths(texts, frequency) < WEIGHT_LEVELS {
+            let is_wanted = one_in == 0 || frequency as usize * one_in >= texts;
+            if is_wanted && fifths(texts, frequency) < WEIGHT_LEVELS {
                 common.push((Reverse(frequency), hash));
             }
             // Not one sort of all features, which could not be cancelled.
@@ -154,8 +219,10 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Learnt, TextSample, fifths};
+    use super::{Learnt, MAX_TABLE_WEIGHT_BYTES, MAX_TABLE_WEIGHTS, TABLE_SAMPLE, TextSample, fifths};
+    use crate::fingerprint::Fingerprinter;
     use crate::fingerprint::options::Options;
+    use crate::fingerprint::resemblance::{COPY, resemblance};
 
     fn learn(texts: &[&str], size: usize, most: usize) -> Vec<Learnt> {
         let mut sample = TextSample::new(size);
@@ -204,6 +271,50 @@ mod tests {
         for texts in [&[][..], &["a"], &["a", "a b"], &["", "!", "a"]] {
             assert_eq!(learn(texts, 300, 100), [], "{texts:?}");
         }
+    }
+
+    /// A line with a few words that no other text has, and a disclaimer of eighty.
+    fn mail(n: usize) -> String {
+        let disclaimer: String = (0..80).map(|word| format!("legal{word} ")).collect();
+        format!("please call client c{n} about l{n} m{n} n{n} o{n} today\n-- \n{disclaimer}")
+    }
+
+    #[test]
+    fn weights_of_a_table_tell_texts_with_a_template_apart() {
+        let mut sample = TextSample::new(TABLE_SAMPLE);
+        (0..100).for_each(|n| sample.add(&mail(n)).expect("memory"));
+        (0..200).for_each(|n| sample.add(&format!("unrelated{n} rare{} words{n}", n / 20)).expect("memory"));
+        assert_eq!(sample.mostly_common(&Options::default(), &|| ()), Ok(1.0 / 3.0));
+        let json = sample.learn_table(&Options::default(), &|| ()).expect("memory");
+        assert!(json.contains(r#""legal7":0.4"#) && !json.contains("rare"), "{json}");
+        let weighted = Options::from_json(&format!(r#"{{"weights": {json}}}"#)).expect("weights");
+        let found = |a: &str, b: &str, options: &Options| {
+            resemblance(&mut Fingerprinter::default(), a, b, options, &|| ()).expect("memory").expect("features")
+        };
+        assert!(found(&mail(1), &mail(2), &Options::default()) >= COPY);
+        assert!(found(&mail(1), &mail(2), &weighted) < COPY);
+        assert!(found(&mail(1), &format!("{}!", mail(1).to_uppercase()), &weighted) >= COPY);
+    }
+
+    #[test]
+    fn weights_of_a_table_are_bounded() {
+        let texts = |word: fn(usize) -> String| -> TextSample {
+            let mut sample = TextSample::new(TABLE_SAMPLE);
+            let common: String = (0..500).map(word).collect();
+            (0..20).for_each(|n| sample.add(&format!("{n} {common}")).expect("memory"));
+            sample
+        };
+        let weights = |sample: TextSample| {
+            let json = sample.learn_table(&Options::default(), &|| ()).expect("memory");
+            let read: serde_json::Map<_, _> = serde_json::from_str(&json).expect("JSON");
+            (read.len(), json.len())
+        };
+        let (short, _) = weights(texts(|n| format!("w{n} ")));
+        let (long, bytes) = weights(texts(|n| format!("{n}{} ", "w".repeat(1000))));
+        assert_eq!((short, long), (MAX_TABLE_WEIGHTS, 15));
+        assert!(bytes <= MAX_TABLE_WEIGHT_BYTES, "{bytes}");
+        assert_eq!(TextSample::new(9).learn_table(&Options::default(), &|| ()), Ok("{}".to_owned()));
+        assert_eq!(TextSample::new(9).mostly_common(&Options::default(), &|| ()), Ok(0.0));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use postgres::error::{algorithm_error, tick, user_error};
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::memory;
 use postgres::text::{RawText, decode};
-use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample, WEIGHT_LEVELS};
+use simhash::fingerprint::learn::{MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample, to_json};
 use simhash::fingerprint::options::Options;
 
 use super::options::{MAX_OPTIONS_BYTES, OptionsDocument, read_options};
@@ -20,8 +20,6 @@ use crate::sql::arguments::required;
 /// Larger numbers that were measured are no better: see `docs/accuracy.md`.
 const DEFAULT_FEATURES: i32 = 500;
 const DEFAULT_SAMPLE: i32 = 300;
-/// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
-const WEIGHT_BYTES: usize = 24;
 /// Bytes of `jsonb` that are left for other options.
 const OTHER_OPTIONS_BYTES: usize = 1024;
 
@@ -107,19 +105,7 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorRep
         return Ok(None);
     };
     let learnt = state.sample.learn(&state.options, state.features as usize, &tick).map_err(algorithm_error)?;
-    to_jsonb(&document(&learnt))
-}
-
-/// The weights as JSON: of the commonest features, as many as fit into an options document with other options.
-fn document(learnt: &[Learnt]) -> String {
-    let mut weights = serde_json::Map::new();
-    let mut bytes_left = MAX_OPTIONS_BYTES - OTHER_OPTIONS_BYTES;
-    for Learnt { feature, fifths } in learnt {
-        let Some(left) = bytes_left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
-        bytes_left = left;
-        weights.insert(feature.clone(), (f64::from(*fifths) / f64::from(WEIGHT_LEVELS)).into());
-    }
-    serde_json::Value::Object(weights).to_string()
+    to_jsonb(&to_json(&learnt, MAX_OPTIONS_BYTES - OTHER_OPTIONS_BYTES))
 }
 
 fn check_range(value: i32, what: &str, most: usize) -> Result<i32, ErrorReport> {
