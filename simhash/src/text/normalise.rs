@@ -24,7 +24,8 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{
-    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark, kind,
+    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark,
+    is_plain_point, kind,
 };
 use super::mask::{CHUNK, HIGH_BITS, mask};
 use super::utf8::decode;
@@ -123,6 +124,12 @@ fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
+    if span.chars().all(|c| is_plain_point(c) || !c.is_ascii() && class(c.into()) & (UNCHANGED | REORDERS) == UNCHANGED)
+    {
+        reserve(out, span.len())?;
+        out.extend(span.chars().filter(|c| !is_plain_point(*c)));
+        return Ok(());
+    }
     let visible;
     let span = match span.contains(is_invisible) {
         true => {
@@ -299,14 +306,16 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
     Ok(None)
 }
 
-/// The end of a span that starts at `start`: at the next unchanged character that is a boundary or, once the span is
-/// long enough, at any boundary.
+/// The end of a span that starts at `start`: at the next unchanged character that is a boundary, unless the character
+/// after it changes, or, once the span is long enough, at any boundary.
 fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
     let mut invisible = 0;
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;
-        let class = if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
-        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 || end - start >= MIN_SPAN_BYTES) {
+        let of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
+        let class = of(c);
+        let is_last = || text[end + c.len_utf8()..].chars().next().is_none_or(|next| of(next) & UNCHANGED != 0);
+        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 && is_last() || end - start >= MIN_SPAN_BYTES) {
             return Ok(end);
         }
         if end - start - invisible > MAX_COMBINING_SEQUENCE {
