@@ -174,7 +174,7 @@ impl BaseRelation {
     }
 
     /// Whether a condition may be evaluated before all others.
-    fn may_come_first(&self, condition: &Condition) -> bool {
+    pub fn may_come_first(&self, condition: &Condition) -> bool {
         // SAFETY: the condition is one of the relation.
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }

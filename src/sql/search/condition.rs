@@ -52,6 +52,8 @@ pub struct SearchCondition {
     pub estimate: Estimate,
     /// Whether the planner has the estimate already, from the support function.
     pub is_estimated: bool,
+    /// Whether conditions that protect rows must be evaluated before. Then the fingerprint may be read, but not computed.
+    pub comes_later: bool,
 }
 
 impl NearCondition {
@@ -93,7 +95,7 @@ impl SearchCondition {
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
                 let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
                 let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-                Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
+                Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later: false })
             })
         });
         sides.chain(Self::of_texts(relation)).collect()
@@ -101,18 +103,21 @@ impl SearchCondition {
 
     /// The conditions on fingerprints that follow from conditions on texts.
     ///
-    /// They may use the indexes although others that protect rows must be evaluated before the texts are compared: they
-    /// compare stored fingerprints, which is leakproof, and compute only what does not depend on the relation's rows.
+    /// They may use the indexes although others that protect rows must be evaluated before the texts are compared, if
+    /// the fingerprints are stored in the table or in the indexes: comparing these is leakproof, and what is computed
+    /// does not depend on the relation's rows.
     fn of_texts(relation: BaseRelation) -> impl Iterator<Item = Self> {
         let conditions = if relation.is_table() { relation.all_conditions() } else { Vec::new() };
         let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
         texts.flat_map(move |(condition, near)| {
+            let comes_later = !relation.may_come_first(&condition);
             near.of_fingerprints(relation).into_iter().filter_map(
                 move |NearFingerprints { fingerprint, query, limit }| {
                     let outer = relation.outer([query])?;
                     let estimate =
                         Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-                    Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated: false })
+                    let is_estimated = false;
+                    Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later })
                 },
             )
         })

@@ -90,7 +90,8 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
     for condition in conditions {
         let tables = indexes.tables(condition.fingerprint, condition.outer);
-        tables.iter().filter_map(|table| table.near(condition)).for_each(|path| path.offer_near(condition));
+        let allowed = tables.iter().filter(|table| !condition.comes_later || table.stores(condition.fingerprint));
+        allowed.filter_map(|table| table.near(condition)).for_each(|path| path.offer_near(condition));
     }
     if let Some(order) = &order {
         let tables = indexes.tables(order.fingerprint, order.outer);
@@ -278,6 +279,11 @@ struct Path<'a> {
 }
 
 impl<'a> IndexedTable<'a> {
+    /// Whether a search reads the fingerprint from the table or the indexes, and does not compute it.
+    fn stores(&self, fingerprint: Expression) -> bool {
+        fingerprint.as_own_column().is_some() || self.layouts.iter().all(is_covering)
+    }
+
     /// The path that finds near rows; None if the layouts do not serve the distance.
     fn near(&'a self, condition: &SearchCondition) -> Option<Path<'a>> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
