@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, tick, user_error};
+use postgres::error::{algorithm_error, out_of_memory, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
@@ -14,18 +14,18 @@ use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
 use super::simhash::to_bigint;
 
-/// The longest clue whose runs are cached, in bytes as it is passed. A run takes as much memory as about a word.
+/// The longest clue that is cached, in bytes as it is passed. A run takes as much memory as about a word.
 const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// The runs of the last clue: without an index, a search asks for them once for each row.
+    /// The last clue: without an index, a search asks for its runs once for each row.
     static LAST_CLUE: RefCell<LastClue> = RefCell::default();
 }
 
 #[derive(Default)]
 struct LastClue {
     text: CachedText,
-    runs: Option<(Options, Vec<i64>)>,
+    clue: Option<(Options, Clue)>,
     /// When the statement began that was told that the clue is short.
     noticed: pg_sys::TimestampTz,
 }
@@ -35,7 +35,7 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     with_fingerprinter(|fingerprinter| passages(fingerprinter, content, &options, &tick))
-        .map(to_bigints)
+        .map(|hashes| hashes.into_iter().map(to_bigint).collect())
         .map_err(algorithm_error)
 }
 
@@ -59,26 +59,26 @@ fn simhash_coverage(
 impl LastClue {
     fn runs(&mut self, content: TextArgument<'_>, options: Options) -> Result<Vec<i64>, ErrorReport> {
         let identity = content.identity();
+        let known = self.clue.take().filter(|(of, _)| *of == options && self.text.is(identity));
+        let is_known = known.is_some();
+        let (options, clue) = match known {
+            Some(known) => known,
+            None => {
+                let text = decode(content.detoast())?.as_str();
+                let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, &options, &tick));
+                (options, clue.map_err(algorithm_error)?)
+            }
+        };
         // SAFETY: a statement is running, and this only reads when it began.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-        if let Some((of, runs)) = &self.runs
-            && *of == options
-            && self.text.is(identity)
-        {
-            return Ok(runs.clone());
-        }
-        self.runs = None;
-        let text = decode(content.detoast())?.as_str();
-        let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, &options, &tick));
-        let clue = clue.map_err(algorithm_error)?;
-        let is_certain = check(&clue, self.noticed == statement)?;
-        let runs = to_bigints(clue.runs);
-        if is_certain {
-            if self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
-                self.runs = Some((options, runs.clone()));
-            }
-        } else {
+        if !check(&clue, self.noticed == statement)? {
             self.noticed = statement;
+        }
+        let mut runs = Vec::new();
+        runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
+        runs.extend(clue.runs.iter().copied().map(to_bigint));
+        if is_known || self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
+            self.clue = Some((options, clue));
         }
         Ok(runs)
     }
@@ -120,8 +120,4 @@ fn check(clue: &Clue, noticed: bool) -> Result<bool, ErrorReport> {
         }
     }
     Ok(false)
-}
-
-fn to_bigints(hashes: Vec<u64>) -> Vec<i64> {
-    hashes.into_iter().map(to_bigint).collect()
 }
