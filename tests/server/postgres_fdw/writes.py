@@ -256,6 +256,39 @@ class Guards(Hub):
         self.assertGreater(self.value(near + " AND a.tenant_id < 3 AND b.tenant_id > 2"), 0)
         print("four sessions:", dict(outcomes))
 
+    def test_rights(self):
+        """The guard's expressions run on the table's server, as the role of the user mapping, which may only insert."""
+        counts = """
+            CREATE OR REPLACE FUNCTION counts(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM nextval('public.as_' || current_user); %s; END $$"""
+        self.on(
+            "one",
+            "CREATE ROLE remote LOGIN",
+            "CREATE SEQUENCE as_remote",
+            counts % "RETURN true",
+            "CREATE TABLE owned (id bigint PRIMARY KEY, body text, secret text DEFAULT '4711')",
+            "SELECT simhash_attach('owned', 'body'), simhash_guard('owned', among => 'counts(secret)')",
+            "INSERT INTO owned VALUES (1, text_of(1))",
+            "GRANT INSERT ON owned TO remote",
+            "GRANT USAGE ON SEQUENCE as_remote TO remote",
+        )
+        self.hub.execute("""
+            CREATE ROLE local;
+            CREATE FOREIGN TABLE owned (id bigint, body text) SERVER one;
+            GRANT INSERT ON owned TO local;
+            CREATE USER MAPPING FOR local SERVER one OPTIONS (user 'remote', password_required 'false');
+            SET ROLE local""")
+        insert = "INSERT INTO owned SELECT 2, text_of(1)"
+        with self.fails("23P01", "Only users with SELECT on its key can see which row it is near."):
+            self.hub.execute(insert)
+        with self.connect("one") as one:
+            self.assertEqual(one.execute("SELECT is_called FROM as_remote").fetchall(), [(True,)])
+            one.execute(counts % "RAISE 'secret is %', secret USING DETAIL = secret")
+        with self.fails("P0001", 'guard "zzz_simhash_guard" of table "owned" cannot evaluate an expression on another row'):
+            self.hub.execute(insert)
+        self.assertIsNone(self.diag.message_detail)
+        self.assertNotIn("4711", self.diag.context)
+
     def test_changed_one_by_one(self):
         """Near rows are fetched and changed one by one, because of the generated column."""
         for statement in "UPDATE docs SET near_id = 1", "DELETE FROM docs":
