@@ -120,6 +120,19 @@ class Server(unittest.TestCase):
             ours += [(number, *feature) for feature in pg_simhash.features(text, **options)]
         self.compare(ours, theirs)
 
+    def test_floats(self):
+        """COPY refuses floats, which have not all bits of a fingerprint."""
+        self.connection.execute("CREATE TEMPORARY TABLE floats (simhash bigint)")
+        number = float(pg_simhash.simhash("one two three four"))
+        for data_format, types in ("TEXT", None), ("TEXT", ["int8"]), ("BINARY", ["int8"]):
+            with self.subTest(data_format=data_format, types=types):
+                copying = self.connection.cursor().copy(f"COPY floats FROM STDIN (FORMAT {data_format})")
+                with self.assertRaises((TypeError, psycopg.DataError)), copying as copy:
+                    if types:
+                        copy.set_types(types)
+                    copy.write_row((number,))
+        self.assertEqual(self.rows("SELECT count(*) FROM floats"), [(0,)])
+
     def others(self):
         """For each text, one that has some features in common with it."""
         return [
