@@ -21,38 +21,76 @@ use crate::text::{from_server, to_server};
 /// and of superusers. A role that may create triggers writes conditions too, and could otherwise pass hidden values to
 /// code of its own.
 ///
-/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
+/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types,
+/// after it has been checked whose these are.
 ///
 /// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
 /// memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression, ErrorReport> {
     let query = to_server(&format!("SELECT ({condition}\n)"))?;
-    let tree = with_context(&query, context, || {
-        // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
-        unsafe {
-            let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
-                let message = format!("{} must be one expression", name.to_string_lossy());
-                return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
-            };
-            let state = pg_sys::make_parsestate(std::ptr::null_mut());
-            (*state).p_sourcetext = query.as_ptr();
-            let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
-            let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
-            pg_sys::addNSItemToQuery(state, columns, false, true, true);
-            let tree = pg_sys::transformExpr(state, expression, ParseExprKind::EXPR_KIND_WHERE);
-            let tree = pg_sys::coerce_to_boolean(state, tree, name.as_ptr());
-            pg_sys::assign_expr_collations(state, tree);
-            if (*state).p_hasSubLinks {
-                let message = format!("cannot use a subquery in {}", name.to_string_lossy());
-                return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message));
-            }
-            pg_sys::free_parsestate(state);
-            Ok(Expression::new(tree))
-        }
-    })?;
-    let tree = tree.ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no condition was parsed"))?;
-    check(table, tree, &name.to_string_lossy())?;
+    let transformed = |literals| with_context(&query, context, || transform(table, &query, name, literals));
+    let check = |tree| check(table, tree, &name.to_string_lossy());
+    // Reading a literal runs code of its type, such as the constraints of the domains that it contains. So check whose
+    // code the condition has before its literals are read.
+    check(transformed(Literals::Null)?)?;
+    let tree = transformed(Literals::Read)?;
+    check(tree)?;
     Ok(tree)
+}
+
+/// What becomes of the string literals of a condition.
+#[derive(PartialEq)]
+enum Literals {
+    Read,
+    /// NULL takes the place of each, so that no input function runs.
+    Null,
+}
+
+/// The expression of a condition, which is the only column of a query, before it is checked.
+fn transform(table: &Relation, query: &CStr, name: &CStr, literals: Literals) -> Result<Expression, ErrorReport> {
+    // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
+    unsafe {
+        let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
+            let message = format!("{} must be one expression", name.to_string_lossy());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
+        };
+        if literals == Literals::Null {
+            clear_literals(expression, std::ptr::null_mut());
+        }
+        let state = pg_sys::make_parsestate(std::ptr::null_mut());
+        (*state).p_sourcetext = query.as_ptr();
+        let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
+        let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
+        pg_sys::addNSItemToQuery(state, columns, false, true, true);
+        let tree = pg_sys::transformExpr(state, expression, ParseExprKind::EXPR_KIND_WHERE);
+        let tree = pg_sys::coerce_to_boolean(state, tree, name.as_ptr());
+        pg_sys::assign_expr_collations(state, tree);
+        if (*state).p_hasSubLinks {
+            let message = format!("cannot use a subquery in {}", name.to_string_lossy());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message));
+        }
+        pg_sys::free_parsestate(state);
+        Expression::new(tree)
+    }
+    .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no condition was parsed"))
+}
+
+/// Replaces the string literals in a raw parse tree by NULL, except in the modifiers of types.
+#[pg_guard]
+unsafe extern "C-unwind" fn clear_literals(node: *mut pg_sys::Node, argument: *mut c_void) -> bool {
+    // SAFETY: PostgreSQL passes a node of the tree that `transform` has parsed, or null, and nothing else refers to it.
+    unsafe {
+        match node.as_ref().map(|node| node.type_) {
+            None | Some(pg_sys::NodeTag::T_TypeName) => return false,
+            Some(pg_sys::NodeTag::T_A_Const) => {
+                let literal = &mut *node.cast::<pg_sys::A_Const>();
+                literal.isnull |= literal.val.node.type_ == pg_sys::NodeTag::T_String;
+                return false;
+            }
+            _ => {}
+        }
+        pg_sys::raw_expression_tree_walker(node, Some(clear_literals), argument)
+    }
 }
 
 /// A condition on the columns of a table as SQL. Names are qualified unless the current search path finds them.
@@ -278,7 +316,11 @@ unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_v
             }
         }
         if !matches!((*node).type_, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
-            push(&mut *code.cast::<Vec<Code>>(), Code::Type(pg_sys::exprType(node)));
+            let of_type = pg_sys::exprType(node);
+            // ERROR ON ERROR, in JSON_VALUE, has no value.
+            if of_type != Oid::INVALID {
+                push(&mut *code.cast::<Vec<Code>>(), Code::Type(of_type));
+            }
         }
         pg_sys::expression_tree_walker(node, Some(collect_code), code)
     }

@@ -62,22 +62,53 @@ pub fn forward_errors<T>(f: impl FnOnce() -> T) -> T {
 }
 
 /// Raises an error again with another message, and with nothing else but its SQLSTATE. The message that it had goes to
-/// the server's log. `report` is pgrx's report of that error.
+/// the server's log. Only a statement that was cancelled keeps its message, which is PostgreSQL's. `report` is pgrx's
+/// report of that error.
 pub fn raise_without_values(report: &ErrorReportWithLevel, message: String) -> ! {
-    let raised = user_error(report.sql_error_code(), message);
     if !is_last(report) {
         forget();
     }
+    let is_cancelled = is_interrupt();
+    let raised = user_error(report.sql_error_code(), if is_cancelled { report.message().to_owned() } else { message });
     change(|last| {
-        *last = pg_sys::ErrorData {
-            sqlerrcode: last.sqlerrcode,
-            message: copy_text(Some(raised.message())),
-            detail_log: last.message,
-            assoc_context: last.assoc_context,
-            ..Default::default()
+        let (message, detail_log) = if is_cancelled {
+            (last.message, ptr::null_mut())
+        } else {
+            (copy_text(Some(raised.message())), last.message)
         };
+        let (sqlerrcode, assoc_context) = (last.sqlerrcode, last.assoc_context);
+        *last = pg_sys::ErrorData { sqlerrcode, message, detail_log, assoc_context, ..Default::default() };
     });
     raise(raised)
+}
+
+/// Whether PostgreSQL has raised the last error because the statement was cancelled, by a user or a timeout. Other
+/// code can use the same SQLSTATE.
+fn is_interrupt() -> bool {
+    // SAFETY: the copy is null or this module's. A function's name is null or NUL-terminated, and never freed.
+    unsafe {
+        let function = LAST_ERROR.get().as_ref().map_or(ptr::null(), |last| last.funcname);
+        !function.is_null() && CStr::from_ptr(function) == c"ProcessInterrupts"
+    }
+}
+
+/// Runs `f`, and sends the client nothing meanwhile: no message of any level, not even INFO, which client_min_messages
+/// does not hold back. An error is sent when it is raised again. If the server ends the session meanwhile, the client
+/// does not get the reason.
+pub fn without_messages<T>(f: impl FnOnce() -> T) -> T {
+    /// Restores the destination, also while a panic unwinds.
+    struct Restore(pg_sys::CommandDest::Type);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            // SAFETY: this was the destination before the call.
+            unsafe { pg_sys::whereToSendOutput = self.0 };
+        }
+    }
+    // SAFETY: a plain variable of this process, which has one thread.
+    let _restore = unsafe { Restore(pg_sys::whereToSendOutput) };
+    // SAFETY: as above. `f` returns or unwinds: pgrx makes a panic of PostgreSQL's errors.
+    unsafe { pg_sys::whereToSendOutput = pg_sys::CommandDest::DestNone };
+    f()
 }
 
 /// Raises the last error again, with a hint. `report` is pgrx's report of that error.

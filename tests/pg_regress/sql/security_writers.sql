@@ -27,7 +27,7 @@ DECLARE
 BEGIN
     EXECUTE statement;
     RETURN 'none';
-EXCEPTION WHEN OTHERS THEN
+EXCEPTION WHEN OTHERS OR query_canceled THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT, context = PG_EXCEPTION_CONTEXT,
         col = COLUMN_NAME, con = CONSTRAINT_NAME, typ = PG_DATATYPE_NAME, tab = TABLE_NAME;
     context = regexp_replace(context, 'SQL statement.*', '');
@@ -165,16 +165,23 @@ SET ROLE security_owner;
 CREATE FUNCTION app.raises(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
 BEGIN
     RAISE WARNING 'warning %', secret;
+    RAISE INFO 'info %', secret;
     RAISE EXCEPTION 'message %', secret USING ERRCODE = 'ZZ999', DETAIL = 'detail ' || secret, HINT = 'hint ' || secret,
         COLUMN = secret, CONSTRAINT = secret, DATATYPE = secret, TABLE = secret;
 END $$;
+-- Nor does a SQLSTATE of errors that are about the session show a message.
+CREATE FUNCTION app.raises(secret text, code text) RETURNS boolean STABLE LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'message %', secret USING ERRCODE = code, DETAIL = 'detail ' || secret; END $$;
+CREATE FUNCTION app.times_out(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS
+    $$ BEGIN EXECUTE format('SELECT pg_sleep(100), %L', secret); RETURN true; END $$;
 CREATE TABLE app.secret (id integer PRIMARY KEY, secret text DEFAULT '', body text, reader name DEFAULT current_user);
 SELECT simhash_attach('app.secret', 'body');
 INSERT INTO app.secret VALUES (1, 'salary is 4711', 'one text of several words');
 GRANT INSERT (id, body), UPDATE (body), SELECT (id) ON app.secret TO security_writer;
 CREATE FUNCTION app.errors() RETURNS TABLE (condition text, error text) LANGUAGE plpgsql AS $$
 BEGIN
-    FOR condition IN SELECT unnest('{secret::numeric > 0,app.raises(secret),1 / (id - 1) > 0}'::text[]) LOOP
+    FOR condition IN SELECT unnest(ARRAY['secret::numeric > 0', 'app.raises(secret)', '1 / (id - 1) > 0',
+        'app.raises(secret, ''57014'')', 'app.raises(secret, ''57P01'')', 'app.raises(secret, ''53200'')']) LOOP
         SET LOCAL ROLE security_owner;
         PERFORM public.simhash_guard('app.secret', among => condition);
         SET LOCAL ROLE security_writer;
@@ -189,6 +196,16 @@ SELECT condition, error ~ '4711|zero' AS is_shown FROM app.errors();
 ALTER TABLE app.secret ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON app.secret USING (reader = current_user);
 SELECT condition, error ~ '4711|zero' AS is_shown, left(error, 5) AS sqlstate FROM app.errors();
+-- A statement that is cancelled keeps PostgreSQL's message, without the statement that ran.
+SET ROLE security_owner;
+SELECT simhash_guard('app.secret', among => 'app.times_out(secret)');
+SET ROLE security_writer;
+SET statement_timeout = 100;
+\set SHOW_CONTEXT errors
+INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words');
+\set SHOW_CONTEXT never
+RESET statement_timeout;
+RESET ROLE;
 -- The row that an UPDATE changes is a stored row.
 ALTER TABLE app.secret DISABLE ROW LEVEL SECURITY;
 REVOKE SELECT ON app.secret FROM security_writer;
@@ -239,11 +256,12 @@ FROM unnest(ARRAY['other.spy(body)', 'CASE WHEN id > 0 THEN OPERATOR(other.~~~) 
     'body::app.domain IS NULL', 'body::app.range IS NULL', 'body::app.multirange IS NULL', 'to_json(status) IS NULL',
     'jsonb_populate_record(NULL::app.row, jsonb_build_object(''d'', body)) IS NULL',
     'domain_in(body::cstring, ''other.spying''::regtype, -1) IS NULL',
-    'array_in(body::cstring, ''other.spying''::regtype, -1) IS NULL', 'length(body) > 0']) AS condition;
+    'array_in(body::cstring, ''other.spying''::regtype, -1) IS NULL', 'body = ANY (''{x}''::other.spying[])', '''(x)''::app.row IS NULL',
+    'length(body) > 0']) AS condition;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS has_spied;
 
--- 7. A condition means the same whatever a session has set.
+-- 7. A condition means the same whatever a session has set, and so do the values that it makes.
 SET ROLE security_owner;
 CREATE TABLE app.literals (id integer PRIMARY KEY, path text, at timestamptz, span interval, raw bytea, ratio real,
     price money, list text[], body text);
@@ -255,7 +273,9 @@ CREATE FUNCTION app.guard(OUT arguments bytea) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM public.simhash_guard('app.literals', among => $c$path = E'C:\\temp' AND at = '2024-01-02 03:04+00'
         AND span = '@ 1 day -2 hours ago' AND raw = decode('5c27', 'hex') AND ratio = 0.1::real AND price = 1.5::numeric::money
-        AND list = ARRAY[NULL]::text[] AND at > '1970-01-01 00:00+00'::timestamptz + '-1 day'::interval$c$);
+        AND list = ARRAY[NULL]::text[] AND concat_ws(' ', at, span, raw, ratio, price) =
+            E'2024-01-02 03:04:00+00 -1 days +02:00:00 \\x5c27 0.1 $1.50' AND date_trunc('day', at) = '2024-01-02 00:00+00'
+        AND at > '1970-01-01 00:00+00'::timestamptz + '-1 day'::interval$c$);
     SELECT tgargs INTO arguments FROM pg_trigger WHERE tgrelid = 'app.literals'::regclass;
 END $$;
 DO $$

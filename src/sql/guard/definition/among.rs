@@ -21,9 +21,9 @@ const ARGUMENT_NAME: &CStr = c"among";
 /// The CONTEXT of errors. A writer who causes one has passed no argument.
 const CONTEXT: &CStr = c"argument \"among\" of the guard";
 
-/// The settings under which a condition is printed and read, so that it means the same whatever a session has set: what
-/// decides how PostgreSQL prints and reads names, literals and operators.
-const SETTINGS: [(&CStr, &CStr); 13] = [
+/// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session has
+/// set: what decides how PostgreSQL prints and reads names, literals, operators and values.
+const SETTINGS: [(&CStr, &CStr); 15] = [
     (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),
     (c"backslash_quote", c"safe_encoding"),
@@ -36,10 +36,12 @@ const SETTINGS: [(&CStr, &CStr); 13] = [
     (c"bytea_output", c"hex"),
     (c"extra_float_digits", c"1"),
     (c"lc_monetary", c"C"),
+    (c"lc_numeric", c"C"),
+    (c"lc_time", c"C"),
     (c"xmloption", c"content"),
 ];
 
-fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
+pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
     with_settings(|| {
         SETTINGS.into_iter().for_each(|(name, value)| set_locally(name, value));
         f()

@@ -11,8 +11,8 @@ use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 
 use super::dismissed::Dismissed;
-use super::stored_rows::{for_stored_rows, on_stored_row};
-use crate::sql::guard::definition::among::GuardCondition;
+use super::stored_rows::on_stored_row;
+use crate::sql::guard::definition::among::{GuardCondition, with_fixed_settings};
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
 pub struct Among {
@@ -36,7 +36,8 @@ impl Among {
     pub fn holds(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
-        on_stored_row(&self.guard, table, true, || Ok(unsafe { condition.value(row) } == Some(Datum::from(true))))
+        let holds = || Ok(unsafe { condition.value(row) } == Some(Datum::from(true)));
+        on_stored_row(&self.guard, table, true, || with_fixed_settings(holds))
     }
 
     /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.
@@ -67,7 +68,7 @@ impl Among {
         }
         let make = || {
             let condition = self.condition.parse(table)?;
-            Ok::<_, ErrorReport>(Rc::new(for_stored_rows(|| Computed::new(condition))))
+            Ok::<_, ErrorReport>(Rc::new(with_fixed_settings(|| Computed::new(condition))))
         };
         // SAFETY: the memory context lives as long as this, and so as long as the condition.
         let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;

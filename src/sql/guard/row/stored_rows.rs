@@ -11,7 +11,7 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::raise;
-use postgres::raised::raise_without_values;
+use postgres::raised::{raise_without_values, without_messages};
 use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 
 use super::disclosure::may_select_rows;
@@ -26,27 +26,15 @@ pub fn on_stored_row<T>(
     read: impl FnOnce() -> Result<T, ErrorReport>,
 ) -> Result<T, ErrorReport> {
     let is_readable = may_select_rows(table);
-    let read = || {
-        if !is_expression {
-            return read();
-        }
-        for_stored_rows(|| {
-            if !is_readable {
-                set_locally(c"client_min_messages", c"error");
-            }
-            read()
-        })
-    };
+    let read = || if is_expression { for_stored_rows(read) } else { read() };
     if is_readable {
         return read();
     }
     let name = user_name_of(&Relation::open(table))?;
     let message = || format!("guard \"{guard}\" of table \"{name}\" cannot evaluate an expression on another row");
-    Ok(PgTryBuilder::new(AssertUnwindSafe(|| read().unwrap_or_else(|error| raise(error))))
+    Ok(PgTryBuilder::new(AssertUnwindSafe(|| without_messages(read).unwrap_or_else(|error| raise(error))))
         .catch_others(|error| match &error {
-            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
-                if !is_about_session(report.sql_error_code()) =>
-            {
+            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
                 raise_without_values(report, message())
             }
             _ => error.rethrow(),
@@ -61,14 +49,4 @@ pub fn for_stored_rows<T>(f: impl FnOnce() -> T) -> T {
         set_locally(c"search_path", SAFE_SEARCH_PATH);
         f()
     })
-}
-
-/// Whether an error with this code is about the session and not about a value: it was cancelled, or the server stops.
-fn is_about_session(code: PgSqlErrorCode) -> bool {
-    matches!(
-        code,
-        PgSqlErrorCode::ERRCODE_QUERY_CANCELED
-            | PgSqlErrorCode::ERRCODE_ADMIN_SHUTDOWN
-            | PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY
-    )
 }
