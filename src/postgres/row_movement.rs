@@ -2,9 +2,11 @@
 //! into the other.
 //!
 //! A trigger before that INSERT is not told that it belongs to an UPDATE. The executor's state says it. So a hook notes
-//! the state of each statement that may move rows.
+//! the state of each statement that may move rows. The worker of logical replication runs no statement.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::CStr;
+use std::ptr::NonNull;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys;
@@ -49,8 +51,10 @@ pub fn may_complete_move(event: &RowEvent) -> bool {
     if event.old_row().is_some() || !table.is_partition() {
         return false;
     }
+    // SAFETY: the function only reads a variable.
+    let is_applied = unsafe { pg_sys::IsLogicalWorker() };
     STATEMENTS.with_borrow_mut(|statements| statements.iter_mut().any(|statement| statement.moves(event)))
-        || is_unknown_move(&table)
+        || if is_applied { is_applied_update() } else { is_unknown_move(&table) }
 }
 
 /// Runs a statement. Errors pass through unchanged: nothing in this function needs to be dropped.
@@ -208,4 +212,17 @@ fn is_unknown_move(table: &Relation) -> bool {
         !pg_sys::pgstat_track_counts
             || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).iter().any(has_deleted)
     }
+}
+
+/// Whether the worker of logical replication, which this process is, fires the trigger while it applies an UPDATE. It
+/// moves a row by a DELETE and an INSERT. Only the context of its errors says which message it applies: its line is the
+/// last one, and the only one unless another function or statement runs meanwhile. The name of the message is the same
+/// in all languages, and precedes the name of the table.
+fn is_applied_update() -> bool {
+    // SAFETY: the function returns null or a NUL-terminated text in memory of its own.
+    let context = unsafe { NonNull::new(pg_sys::GetErrorContextStack()).map(|text| CStr::from_ptr(text.as_ptr())) };
+    let context = context.unwrap_or_default().to_bytes();
+    let mut words = context.split(|byte| !byte.is_ascii_alphanumeric());
+    let message = words.find(|word| *word == b"INSERT" || *word == b"UPDATE");
+    !context.contains(&b'\n') && message.is_some_and(|message| message == b"UPDATE")
 }
