@@ -5,7 +5,7 @@ import sys
 import psycopg
 
 COORDINATOR = "coordinator"
-# The database of docs/scale.md, in which Citus knows the servers.
+# The database of docs/citus.md, in which Citus knows the servers.
 DATABASE = "app"
 
 

@@ -2,7 +2,7 @@
 
     python tests/server/citus/measure.py ROWS NAME=USER@HOST:PORT...
 
-The arguments after the number of rows are the addresses of the servers coordinator, one and two, on which docs/scale.md
+The arguments after the number of rows are the addresses of the servers coordinator, one and two, on which docs/citus.md
 has been run. Needs the packages of tests/requirements.txt.
 """
 

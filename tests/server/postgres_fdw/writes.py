@@ -1,5 +1,5 @@
-"""Writes through the hub into tables with guards on two servers; the errors of the section postgres_fdw of
-docs/scale.md, on the tables that the section has made; and simhash_attach on a hub.
+"""Writes through the hub into tables with guards on two servers; the errors of
+docs/postgres_fdw.md, on the tables that the page has made; and simhash_attach on a hub.
 
     python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
 
@@ -16,7 +16,7 @@ import unittest
 import psycopg
 from cluster import HUB, OTHERS, Servers
 
-PAGE = pathlib.Path("docs/scale.md").read_text(encoding="utf-8")
+PAGE = pathlib.Path("docs/postgres_fdw.md").read_text(encoding="utf-8")
 SERVERS = Servers()
 
 TEXT_OF = """
