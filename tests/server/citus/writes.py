@@ -349,7 +349,7 @@ class Commands(unittest.TestCase):
                 on_coordinator("INSERT INTO life SELECT n, 'text ' || n FROM generate_series(1, 100) AS n")
                 for columns in "true", "false":
                     on_coordinator(f"SELECT simhash_attach('life', 'body', columns => {columns})")
-                    near = on_coordinator("SELECT id FROM life WHERE simhash_near(simhash, simhash('text 7'), 0)")
+                    near = on_coordinator("SELECT id FROM life WHERE simhash_near(body, 'text 7')")
                     self.assertEqual(near, [(7,)])
                     on_coordinator("SELECT simhash_detach('life')")
                     columns = on_coordinator("SELECT count(*) FROM pg_attribute WHERE attrelid = 'life'::regclass"

@@ -3,6 +3,7 @@
 use pgrx::pg_sys;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
@@ -59,12 +60,12 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
 }
 
 /// Whether the rows can be read and the names can be locked. A read-only transaction cannot lock names. If a policy
-/// hides rows from the owner, they cannot be read.
-fn can_be_read(table: &Target) -> bool {
-    let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
+/// hides rows from the owner, they cannot be read. The rows of a table that Citus manages are in other tables.
+fn can_be_read(table: &Target) -> Result<bool, ErrorReport> {
+    let is_elsewhere = table.open().is_temporary_elsewhere() || distribution(table.oid)?.is_some();
     // SAFETY: a setting that is a plain variable.
     let is_read_only = unsafe { pg_sys::XactReadOnly };
-    !is_read_only && !is_temporary_elsewhere && !hides_rows(table.oid, Some(table.owner))
+    Ok(!is_read_only && !is_elsewhere && !hides_rows(table.oid, Some(table.owner)))
 }
 
 /// Looks up some rows as a guard looks up new rows, and reports if it compares many texts that do not resemble them, or
@@ -78,7 +79,7 @@ pub fn report_cost(
     among: Option<String>,
     searched: Vec<SearchedTable>,
 ) -> Result<(), ErrorReport> {
-    if criterion.resemblance.is_none() || !can_be_read(table) {
+    if criterion.resemblance.is_none() || !can_be_read(table)? {
         return Ok(());
     }
     let preview = Preview::of_tables(function, criterion, true, among, searched);
