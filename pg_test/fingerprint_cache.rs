@@ -6,7 +6,7 @@ mod tests {
     use crate::sql::fingerprint::resemblance::PREPARED;
     use pgrx::prelude::*;
 
-    /// Number of fingerprints that a statement computes.
+    /// Number of fingerprints and sizes that a statement computes.
     fn computed(statement: &str) -> usize {
         let before = COMPUTED.get();
         Spi::run(statement).expect(statement);
@@ -38,6 +38,14 @@ mod tests {
             assert_eq!(computed(&insert), 10, "{storage}");
         }
         assert_eq!(computed("UPDATE docs SET body = body || ' again'"), 140);
+    }
+
+    /// Four indexes on expressions compute one fingerprint and one size.
+    #[pg_extern(sql = false)]
+    fn indexed_row_costs_one_size() {
+        Spi::run("CREATE TABLE docs (body text); SELECT simhash_attach('docs', 'body', columns => false)")
+            .expect("a table");
+        assert_eq!(computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 200);
     }
 
     #[pg_extern(sql = false)]

@@ -57,6 +57,11 @@ mod tests {
                 );
                 assert_eq!(found, Ok(entry["resemblance"].as_f64()), "{name}");
             }
+            let size = Spi::get_one_with_args::<i32>(
+                "SELECT simhash_size($1, $2)",
+                &[text.as_str().into(), JsonB(options.clone()).into()],
+            );
+            assert_eq!(size.map(|size| size.map(i64::from)), Ok(entry["size"].as_i64()), "{name}");
             let features = Spi::get_one_with_args::<i64>(
                 "SELECT count(*) FROM simhash_features($1, $2)",
                 &[text.as_str().into(), JsonB(options).into()],

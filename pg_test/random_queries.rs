@@ -209,9 +209,40 @@ impl<'a> Queries<'a> {
             _ => format!("{}.fp", alias.name),
         };
         let (query, distance) = (self.query(&others), self.distance(&others));
-        match self.below(4) {
+        let near = match self.below(4) {
             0 => format!("«{query}¦{fingerprint}¦{distance}»"),
             _ => format!("«{fingerprint}¦{query}¦{distance}»"),
+        };
+        match self.text_of(alias) {
+            Some(text) if self.below(3) > 0 => self.compared(&near, &text, &others),
+            _ => near,
+        }
+    }
+
+    /// The column with the text that an alias's fingerprints are made from.
+    fn text_of(&self, alias: &Alias) -> Option<String> {
+        alias.expression.as_ref()?.strip_prefix("simhash(")?.strip_suffix(')').map(str::to_owned)
+    }
+
+    /// A condition that also compares texts, in ways that may limit the sizes of those that are searched.
+    fn compared(&mut self, near: &str, text: &str, others: &[Alias]) -> String {
+        let of_others: Vec<_> = others.iter().filter_map(|other| self.text_of(other)).collect();
+        let other = match of_others.first() {
+            Some(other) if self.below(2) == 0 => other.clone(),
+            _ => {
+                let value = self.values.text(self.random);
+                self.parameter("text", value)
+            }
+        };
+        let least = self.one_of(&["0.84", "0.5", "0.3", "1", "0", "2", "NULL::float8"]).to_owned();
+        let least = self.parameter("double precision", least);
+        let options = self.one_of(&["", "", ", '{\"same\": [\"numbers\"]}'", ", '{\"ngram\": 2}'"]);
+        let [a, b] = if self.below(2) == 0 { [text, &other] } else { [&other, text] };
+        match self.below(6) {
+            0 => format!("simhash_near({a}, {b})"),
+            1 => format!("simhash_near({a}, {b}, '{{\"resemblance\": 0.3, \"max_distance\": 20, \"radii\": []}}')"),
+            2 => format!("({near} AND {least} < simhash_resemblance({a}, {b}{options}))"),
+            _ => format!("({near} AND simhash_resemblance({a}, {b}{options}) >= {least})"),
         }
     }
 

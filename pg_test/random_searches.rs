@@ -121,6 +121,8 @@ mod tests {
         cases: u64,
         /// Number of cases whose plan has the scan.
         indexed: u64,
+        /// Number of cases whose search is limited to a range of sizes.
+        sized: u64,
         with_rows: u64,
         errors: u64,
     }
@@ -160,6 +162,7 @@ mod tests {
             let is_error = |answer: &[String]| answer.first().is_some_and(|row| row == "error");
             let plan = plan.join("\n");
             counts.indexed += u64::from(plan.contains("(SimhashScan)"));
+            counts.sized += u64::from(plan.contains("Sizes: "));
             counts.with_rows += u64::from(!oracle.is_empty());
             if is_error(oracle) {
                 counts.errors += 1;
@@ -223,6 +226,6 @@ mod tests {
         }
         warning!("{counts:?}, {} failures", failures.len());
         assert!(failures.is_empty(), "{counts:?}, {} failures, the first:\n{}", failures.len(), failures[0]);
-        assert!(counts.indexed * 4 > counts.cases, "{counts:?}");
+        assert!(counts.indexed * 4 > counts.cases && counts.sized * 100 > counts.cases, "{counts:?}");
     }
 }

@@ -17,7 +17,7 @@ impl Values {
         if random.below(2) == 0 {
             centres[0] = 0;
         }
-        if random.below(5) == 0 { Self::Texts(centres) } else { Self::Numbers(centres) }
+        if random.below(3) == 0 { Self::Texts(centres) } else { Self::Numbers(centres) }
     }
 
     /// A fingerprint near the centre of a cluster, or a special one, as an SQL expression.
@@ -54,6 +54,9 @@ impl Values {
         let mut words: Vec<_> = (0..WORDS).map(|n| Random(centre ^ n).below(1000)).collect();
         for _ in 0..random.below(4) {
             words[random.below(WORDS) as usize] = random.below(1000);
+        }
+        if random.below(3) == 0 {
+            words.truncate((WORDS - random.below(WORDS / 2)) as usize);
         }
         format!("'{}'", words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" "))
     }
@@ -141,6 +144,8 @@ struct Layout {
     of_source: bool,
     /// Whether the indexes begin with the column `tag`, for searches within one value of it.
     scoped: bool,
+    /// The keys after the block: the size of the text, or what looks like it.
+    size: &'static str,
     damage: Damage,
     /// The damaged block; None if all are.
     damaged: Option<u64>,
@@ -165,12 +170,25 @@ impl Layout {
         ]);
         let blocks = *random.one_of(&[2, 3, 4, 4, 4, 5, 6, 7, 8]);
         let columns = !matview && random.below(3) > 0;
+        let sizes: &[&str] = match source {
+            Source::Text if !matview => &[
+                "",
+                ", simhash_size(raw)",
+                ", simhash_size(raw)",
+                ", simhash_size(raw, '{}')",
+                ", simhash_size(content => raw) DESC",
+                ", simhash_size(raw, '{\"ngram\": 2}')",
+                ", tag, simhash_size(raw)",
+            ],
+            _ => &[""],
+        };
         let computed = !matview && !matches!(source, Source::Column | Source::Domain);
         Self {
             blocks,
             columns,
             of_source: computed && (columns || random.below(2) == 0),
             scoped: random.below(4) == 0,
+            size: *random.one_of(sizes),
             damage: if random.below(4) == 0 { damage } else { Damage::None },
             damaged: (random.below(3) > 0).then(|| random.below(blocks)),
         }
@@ -213,8 +231,8 @@ impl Layout {
         for block in 0..self.blocks {
             let scope = if self.scoped { "tag, " } else { "" };
             let key = match self.columns {
-                true => format!("{scope}{}", self.name(block)),
-                false => format!("{scope}({})", self.expression(block, source)),
+                true => format!("{scope}{}{}", self.name(block), self.size),
+                false => format!("{scope}({}){}", self.expression(block, source), self.size),
             };
             let name = format!("{table}_{}", self.name(block));
             let (mut method, mut keys, mut rest) = ("btree", key.clone(), "");
@@ -222,9 +240,9 @@ impl Layout {
                 Damage::NoIndex => continue,
                 Damage::Partial => rest = *random.one_of(&[" WHERE tag > 1", " WHERE fp IS NOT NULL", " WHERE id > 5"]),
                 Damage::Second => keys = format!("k, {key}"),
-                Damage::Hash if !self.scoped => method = "hash",
+                Damage::Hash if !self.scoped && self.size.is_empty() => method = "hash",
                 _ => match random.below(16) {
-                    0 => keys = format!("{key} DESC"),
+                    0 => keys = format!("{} DESC", key.trim_end_matches(" DESC")),
                     1 => keys = format!("{key} NULLS FIRST"),
                     2 => keys = format!("{key}, fp"),
                     3 => rest = " INCLUDE (id)",
@@ -282,7 +300,7 @@ impl Table {
             TableKind::MaterializedView,
         ]);
         let source = match values {
-            Values::Texts(_) => *random.one_of(&[Source::Text, Source::Text, Source::Column]),
+            Values::Texts(_) => *random.one_of(&[Source::Text, Source::Text, Source::Text, Source::Column]),
             Values::Numbers(_) => *random.one_of(&[
                 Source::Column,
                 Source::Column,
@@ -421,8 +439,9 @@ impl Table {
         let blocks = random.one_of(&[2, 3, 4, 4, 5]);
         let scope = random.one_of(&["{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{k,tag}"]);
         let columns = random.below(2) == 0;
+        let source = if self.source == Source::Text { "raw" } else { "fp" };
         self.setup.push(format!(
-            "SELECT simhash_attach('{name}', 'fp', blocks => {blocks}, prefix => 'attached', scope => '{scope}', \
+            "SELECT simhash_attach('{name}', '{source}', blocks => {blocks}, prefix => 'attached', scope => '{scope}', \
              columns => {columns})"
         ));
     }

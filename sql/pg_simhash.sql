@@ -27,6 +27,12 @@ CREATE FUNCTION simhash(content text, options text) RETURNS bigint
 COMMENT ON FUNCTION simhash(text, text) IS
     'simhash(text, jsonb) for literals and parameters of no declared type';
 
+CREATE FUNCTION simhash_size(content text, options jsonb DEFAULT '{}') RETURNS integer
+    AS 'MODULE_PATHNAME', 'simhash_size_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_size(text, jsonb) IS
+    'number of words and pairs of neighbouring words, by which simhash_resemblance compares a text; NULL without a word';
+
 CREATE FUNCTION simhash(features text[]) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_features_array_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;

@@ -11,6 +11,7 @@ use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::size::size;
 use simhash::search::blocks::{Block, radius};
 use simhash::text::dictionary::Dictionary;
 
@@ -48,6 +49,8 @@ fn fingerprints_match_the_reference() {
             let found: Vec<Value> = ["a", "b"].into_iter().zip(&lists).flat_map(of_side).collect();
             assert_eq!(Value::from(found), entry["difference"], "{name}");
         }
+        let size = size(&mut fingerprinter, &text, &options, &|| ()).expect(&text);
+        assert_eq!(size.map(i64::from), entry["size"].as_i64(), "{name}");
         let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
     }

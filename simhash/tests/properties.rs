@@ -20,6 +20,7 @@ use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
+use simhash::fingerprint::size::{SimilarSizes, is_exact, size};
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, radius};
@@ -330,6 +331,32 @@ proptest! {
         let all: u64 = of_a.values().sum();
         let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
         prop_assert_eq!(containment(&mut fingerprinter, &a, &b, &options, &|| ()), Ok(share));
+    }
+
+    /// The least resemblance is the texts' own, so the tightest that an index must find.
+    #[test]
+    fn texts_that_resemble_have_similar_sizes(
+        a in text(),
+        common in text(),
+        b in text(),
+        repetitions in 1..20usize,
+        options in options(),
+    ) {
+        let texts = [format!("{a} {common}"), format!("{} {b}", format!("{common} ").repeat(repetitions))];
+        let mut fingerprinter = Fingerprinter::default();
+        let sizes = texts.each_ref().map(|text| {
+            let size = size(&mut fingerprinter, text, &options, &|| ()).expect("memory suffices");
+            let total: u128 = oracle::compared(text, &options).values().map(|weight| u128::from(*weight)).sum();
+            let one = if options.weights.is_some() { 1_000_000_000 } else { 1 };
+            assert_eq!(size.unwrap_or(0) as u128, total.div_ceil(one));
+            size
+        });
+        let [a, b] = &texts;
+        let found = resemblance(&mut fingerprinter, a, b, &options, &|| ()).expect("memory suffices");
+        if let ([Some(a), Some(b)], Some(least)) = (sizes, found.filter(|found| *found > 0.0)) {
+            let similar = |size| SimilarSizes::new(size, least, is_exact(&options)).range;
+            prop_assert!(similar(a).contains(&b) && similar(b).contains(&a), "{a} {b} {least}");
+        }
     }
 
     #[test]

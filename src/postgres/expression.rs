@@ -184,6 +184,12 @@ impl Expression {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
     }
 
+    /// The value of a constant of type `double precision` that is not NULL.
+    pub fn float(self) -> Option<f64> {
+        let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::FLOAT8OID)?;
+        Some(f64::from_bits(datum.value() as u64))
+    }
+
     /// The content of a constant of type `jsonb` that is not NULL.
     pub fn jsonb<'a>(self) -> Option<RawJsonb<'a>> {
         let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::JSONBOID)?;
@@ -233,6 +239,13 @@ impl Expression {
     pub fn of_integer(value: i32) -> Option<Self> {
         // SAFETY: an integer has 4 bytes, and is passed by value.
         unsafe { Self::new(pg_sys::makeConst(pg_sys::INT4OID, -1, Oid::INVALID, 4, value.into(), false, true)) }
+    }
+
+    /// A constant of type `double precision`.
+    pub fn of_float(value: f64) -> Option<Self> {
+        let value = pg_sys::Datum::from(value.to_bits());
+        // SAFETY: a double has 8 bytes, and is passed by value on the machines that the extension supports.
+        unsafe { Self::new(pg_sys::makeConst(pg_sys::FLOAT8OID, -1, Oid::INVALID, 8, value, false, true)) }
     }
 
     /// A constant of type `integer[]`.
@@ -357,6 +370,16 @@ impl Expression {
 pub fn integer_strategy(operator: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
     let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID) };
+    (strategy > 0).then_some(strategy as u32)
+}
+
+/// The operator family `float_ops` of btrees, from PostgreSQL's `catalog/pg_opfamily.dat`, which pgrx leaves out.
+const FLOAT_BTREE_FAMILY: Oid = Oid::from_u32(1970);
+
+/// The btree strategy of an operator that compares two `double precision` values, as in [`integer_strategy`].
+pub fn float_strategy(operator: Oid) -> Option<u32> {
+    // SAFETY: a look-up in a system cache.
+    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, FLOAT_BTREE_FAMILY) };
     (strategy > 0).then_some(strategy as u32)
 }
 

@@ -3,8 +3,8 @@
 //! [`heaviest`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
 //! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, with
-//! and what their
-//! [`agreement`] must be on, such as [`numbers`]; [`difference`] lists what differs. [`learn`] finds weights.
+//! and what their [`agreement`] must be on, such as [`numbers`]; [`size`] counts what is compared, and [`difference`]
+//! lists what differs. [`learn`] finds weights.
 //! [`passages`] are made of the same tokens, to find texts within others.
 
 pub mod agreement;
@@ -24,6 +24,7 @@ pub mod options;
 pub mod passages;
 pub mod resemblance;
 pub mod seen_words;
+pub mod size;
 pub mod tally;
 pub mod weight_map;
 pub mod weighted;

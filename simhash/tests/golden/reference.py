@@ -504,17 +504,23 @@ def complete_block_line(line):
     return {**line, "value": simhash_block(fingerprint, block, blocks)}
 
 
-def compared_features(text, options):
+def compared_features(text, options, words=()):
     """A dictionary from what texts are compared by to its weight: features, and pairs of neighbours in a run."""
-    features = weighted_features(text, options)
+    features = weighted_features(text, options, words)
     if options["top"] is not None or options["tokens"] == "chars":
         return features
-    runs = runs_of(tokenize(text_that_counts(text, options)), options, ())
+    runs = runs_of(tokenize(text_that_counts(text, options)), options, words)
     pairs = weigh([pair for run in runs for pair in itertools.pairwise(run)], options["weight"])
     if options["weights"] is not None:
         factors = multiply({feature: 1 for run in runs for feature in run}, options["weights"], options["case_fold"])
         pairs = {pair: weight * min(factors[feature] for feature in pair) for pair, weight in pairs.items()}
     return features | {pair: weight for pair, weight in pairs.items() if weight > 0}
+
+
+def size_of(text, options, words=()):
+    """The weight of all that a text is compared by, rounded up; None if nothing weighs anything."""
+    unit = BILLION if options["weights"] is not None else 1
+    return -(-sum(compared_features(text, options, words).values()) // unit) or None
 
 
 DASHES = "-\u2010\u2012\u2013\u2212"
@@ -629,7 +635,8 @@ def complete_text_line(line):
         check_characters(line["name"], text_of_html(text))
     options, words = complete_options(line.get("options", {})), line.get("words", ())
     weights = weighted_features(text, options, words)
-    line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights)}
+    line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights),
+            "size": size_of(text, options, words)}
     if "wide" in line:
         line["wide_fingerprint"] = wide_fingerprint(text, options, words, line["wide"])
     if "with" in line:

@@ -8,6 +8,7 @@
 //! isolation level of B; if A has rolled back, it is gone.
 
 use std::mem::ManuallyDrop;
+use std::ops::RangeInclusive;
 
 use pgrx::pg_sys;
 
@@ -78,14 +79,19 @@ impl<'a> DirtyScan<'a> {
         self.returns_gone = false;
     }
 
-    /// Begins to look up values of the index's key that comes after the keys `before`.
+    /// Begins to look up values of the index's key that comes after the keys `before`. With a range, the value of the
+    /// next key must be in it.
     ///
     /// # Safety
-    /// This key is of PostgreSQL's own type `int4` with its order. The index supports the keys before, and the scan was
-    /// begun with one key more than these.
-    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], values: &[i32]) {
-        // SAFETY: the caller says that the key is an integer, and that the index supports the others.
-        unsafe { self.entries.look_up(before, before.len() as i16 + 1, KeyCondition::AnyOf(values)) };
+    /// As for [`EntryScan::look_up`].
+    pub unsafe fn look_up(
+        &mut self,
+        before: &[pg_sys::ScanKeyData],
+        values: &[i32],
+        range: Option<&RangeInclusive<i32>>,
+    ) {
+        // SAFETY: the caller passes what `EntryScan::look_up` needs.
+        unsafe { self.entries.look_up(before, KeyCondition::AnyOf(values), range) };
         self.returns_gone = false;
     }
 

@@ -1,5 +1,7 @@
 //! A scan of a btree, entry by entry. Most entries are refused by a value in the index, so their rows are not fetched.
 
+use std::ops::RangeInclusive;
+
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::ffi::executor::index_getnext_tid;
@@ -86,12 +88,19 @@ impl EntryScan {
         }
     }
 
-    /// Begins to look up entries by an integer key on the column `attnum`, after keys on the columns before it.
+    /// Begins to look up entries by an integer key, after keys on the columns before it. With a range, the value of the
+    /// column after this key must be in it.
     ///
     /// # Safety
-    /// The index has a key of PostgreSQL's own type `int4` and its order on this column. It supports the keys before,
-    /// and the scan was begun with one key more than these.
-    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], attnum: i16, condition: KeyCondition<'_>) {
+    /// The index has keys of PostgreSQL's own type `int4` and its order on the column after those of `before` and, with
+    /// a range, on the next one. It supports the keys before. The scan was begun with one key more than these, and two
+    /// more for a range.
+    pub unsafe fn look_up(
+        &mut self,
+        before: &[pg_sys::ScanKeyData],
+        condition: KeyCondition<'_>,
+        range: Option<&RangeInclusive<i32>>,
+    ) {
         const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
         const IS_NOT_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL;
         let (flags, argument) = match condition {
@@ -107,29 +116,20 @@ impl EntryScan {
         };
         // A test for NULL has no operator, and so no strategy, type or function.
         let is_test = flags == IS_NULL || flags == IS_NOT_NULL;
-        let (strategy, subtype, function) = if is_test {
-            (0, Oid::INVALID, Oid::INVALID)
-        } else {
-            (pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber, pg_sys::INT4OID, pg_sys::F_INT4EQ.into())
-        };
+        let (strategy, function) = if is_test { (0, 0) } else { (pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ) };
         let mut keys = before.to_vec();
-        let mut key = pg_sys::ScanKeyData::default();
-        // SAFETY: `=` compares integers. The array lives until it is filled again. The caller passes keys that the
-        // index supports.
-        unsafe {
-            pg_sys::ScanKeyEntryInitialize(
-                &mut key,
-                flags as i32,
-                attnum,
-                strategy,
-                subtype,
-                Oid::INVALID,
-                function,
-                argument,
-            );
-            keys.push(key);
-            self.rescan(&mut keys);
+        let attnum = before.len() as i16 + 1;
+        keys.push(integer_key(attnum, flags, strategy, function, argument));
+        if let Some(range) = range {
+            for (strategy, function, limit) in [
+                (pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, *range.start()),
+                (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, *range.end()),
+            ] {
+                keys.push(integer_key(attnum + 1, 0, strategy, function, Datum::from(limit)));
+            }
         }
+        // SAFETY: the caller passes keys that the index supports. The array lives until it is filled again.
+        unsafe { self.rescan(&mut keys) };
     }
 
     /// Reads up to the next entry that is accepted: `accepts` returns true for its value of the included column, or
@@ -247,6 +247,27 @@ unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
         offset = align(offset, alignment) + length;
     }
     Some(align(offset, align_of::<i64>()))
+}
+
+/// A scan key on a column of type `int4`. Without a strategy, it is a test for NULL.
+fn integer_key(attnum: i16, flags: u32, strategy: u32, function: u32, argument: Datum) -> pg_sys::ScanKeyData {
+    let subtype = if strategy == 0 { Oid::INVALID } else { pg_sys::INT4OID };
+    let (strategy, no_collation) = (strategy as pg_sys::StrategyNumber, Oid::INVALID);
+    let mut key = pg_sys::ScanKeyData::default();
+    // SAFETY: the key is written here. The function compares integers with integers, or does not exist.
+    unsafe {
+        pg_sys::ScanKeyEntryInitialize(
+            &mut key,
+            flags as i32,
+            attnum,
+            strategy,
+            subtype,
+            no_collation,
+            function.into(),
+            argument,
+        );
+    }
+    key
 }
 
 /// The header of a one-dimensional array of `int4` without NULLs (PostgreSQL's utils/array.h).

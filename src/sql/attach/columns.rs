@@ -1,4 +1,4 @@
-//! The generated columns that `simhash_attach` adds to a table: the fingerprint and its blocks.
+//! The generated columns that `simhash_attach` adds to a table: the fingerprint, the size of the text and the blocks.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -21,6 +21,7 @@ use crate::sql::indexed::recognise::BlockCall;
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
+    Size,
     Block(i32),
 }
 
@@ -33,6 +34,7 @@ pub struct Columns<'a> {
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
         let mut columns = vec![(wanted.prefix.fingerprint().to_owned(), Meaning::Fingerprint)];
+        columns.extend(wanted.source.has_size().then(|| (wanted.prefix.size(), Meaning::Size)));
         columns.extend((0..wanted.blocks).map(|block| (wanted.prefix.block(block), Meaning::Block(block))));
         Self { wanted, columns }
     }
@@ -108,6 +110,7 @@ impl<'a> Columns<'a> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match (meaning, BlockCall::read(expression)) {
             (Meaning::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
+            (Meaning::Size, _) => source.is_size(schema, relation, expression),
             (Meaning::Block(block), Some(call)) if (call.block, call.blocks) == (block, blocks) => {
                 source.is_fingerprint(schema, relation, call.fingerprint)
             }
@@ -124,6 +127,7 @@ impl<'a> Columns<'a> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match meaning {
             Meaning::Fingerprint => source.fingerprint_sql(schema),
+            Meaning::Size => source.size_sql(schema),
             Meaning::Block(block) => source.block_sql(schema, block, blocks),
         }
     }
@@ -132,6 +136,7 @@ impl<'a> Columns<'a> {
         let source = quote_identifier(&self.wanted.source.column);
         match meaning {
             Meaning::Fingerprint => format!("fingerprint of {source}"),
+            Meaning::Size => format!("number of features of {source}"),
             Meaning::Block(block) => format!("block {block} of {} of the fingerprint of {source}", self.wanted.blocks),
         }
     }
@@ -141,7 +146,7 @@ impl Meaning {
     fn data_type(self) -> (pg_sys::Oid, &'static str) {
         match self {
             Self::Fingerprint => (pg_sys::INT8OID, "bigint"),
-            Self::Block(_) => (pg_sys::INT4OID, "integer"),
+            Self::Size | Self::Block(_) => (pg_sys::INT4OID, "integer"),
         }
     }
 }

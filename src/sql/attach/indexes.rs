@@ -1,11 +1,12 @@
 //! The btrees on the blocks of a fingerprint: the existing ones, and the commands that create them.
 //!
-//! The fingerprint is in each entry, so that a search fetches near rows only. PostgreSQL includes no expressions in an
-//! index, so in an index without columns the fingerprint is a key:
+//! The size of the text comes after the block, so that a search that compares texts reads the entries of similar sizes
+//! only. The fingerprint is in each entry, so that a search fetches near rows only. PostgreSQL includes no expressions
+//! in an index, so in an index without columns the fingerprint is a key:
 //!
 //! ```sql
-//! CREATE INDEX ON docs (simhash_block0) INCLUDE (simhash);
-//! CREATE INDEX ON docs (simhash_block(simhash(body), 0, 4), simhash(body));
+//! CREATE INDEX ON docs (simhash_block0, simhash_size) INCLUDE (simhash);
+//! CREATE INDEX ON docs (simhash_block(simhash(body), 0, 4), simhash_size(body), simhash(body));
 //! ```
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -18,7 +19,9 @@ use super::index_names::IndexNames;
 use super::label::Maker;
 use super::prefix::Prefix;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{TableFingerprint, block_keys, fingerprint_in, has_own_equality};
+use crate::sql::indexed::layouts::{
+    BlockKey, TableFingerprint, block_keys, fingerprint_in, has_own_equality, size_key,
+};
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 
@@ -48,12 +51,19 @@ impl BlockIndexes<'_> {
                 && has_own_equality(&relation, &index, &scope)
                 && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
                 && fingerprint_in(&relation, &index, TableFingerprint::Expression(key.call.fingerprint)).is_some()
+                && self.has_wanted_size(&relation, &index, &key)?
                 && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
             {
                 found.push(index);
             }
         }
         Ok(found)
+    }
+
+    /// Whether the key after the block is the size of the source, if that has one.
+    fn has_wanted_size(&self, table: &Relation, index: &Index, key: &BlockKey) -> Result<bool, ErrorReport> {
+        let is_size = |expression| self.source.is_size(self.schema, table, expression);
+        Ok(!self.source.has_size() || size_key(table, index, key).map_or(Ok(false), is_size)?)
     }
 
     /// The commands that create an index and label it: `create` is the beginning of the first, `table` the quoted name.
@@ -69,11 +79,13 @@ impl BlockIndexes<'_> {
         let part = [&[self.prefix.block(block)], self.scope.names()].concat().join("_");
         let name = names.choose(table, &part)?;
         let keys = if self.has_columns {
-            let (block, fingerprint) = (self.prefix.block(block), self.prefix.fingerprint());
-            format!("({}) INCLUDE ({})", self.scope.keys(&quote_identifier(block)), quote_identifier(fingerprint))
+            let size = self.source.has_size().then(|| quote_identifier(self.prefix.size()));
+            let keys = self.scope.keys(quote_identifier(self.prefix.block(block)), size);
+            format!("({keys}) INCLUDE ({})", quote_identifier(self.prefix.fingerprint()))
         } else {
-            let block = self.source.block_sql(self.schema, block, self.blocks)?;
-            format!("({}, {})", self.scope.keys(&block), self.source.fingerprint_sql(self.schema)?)
+            let size = self.source.has_size().then(|| self.source.size_sql(self.schema)).transpose()?;
+            let keys = self.scope.keys(self.source.block_sql(self.schema, block, self.blocks)?, size);
+            format!("({keys}, {})", self.source.fingerprint_sql(self.schema)?)
         };
         let create = format!("{create} {} ON {only}{} USING btree {keys}", quote_identifier(&name), table.sql());
         let object = format!("INDEX {}", table.index_sql(&name)?);

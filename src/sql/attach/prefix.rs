@@ -35,6 +35,11 @@ impl Prefix {
         &self.0
     }
 
+    /// The name of the column with the text's size.
+    pub fn size(&self) -> String {
+        format!("{}_size", self.0)
+    }
+
     /// The name of a block column.
     pub fn block(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)

@@ -1,8 +1,8 @@
-//! The fingerprint of the last text, so that the next call with the same text costs a comparison.
+//! The fingerprint and the size of the last text, so that the next call with the same text costs a comparison.
 //!
 //! The generated columns of a table cannot refer to one another, so a row with a fingerprint and four block columns
-//! asks for the same fingerprint five times; a search asks for the query's fingerprint once per block and once per
-//! candidate. Texts are compared in the form in which they are passed: a compressed text is not decompressed, and a
+//! asks for the same fingerprint five times; a row with four indexes on expressions asks four times for both. A search
+//! asks for the query's fingerprint once per block and once per candidate. Texts are compared in the form in which they are passed: a compressed text is not decompressed, and a
 //! text that is stored out of line is not fetched, because in an `INSERT .. SELECT` of long texts that costs as much as
 //! the fingerprint (`benches/run insert` has the figures).
 
@@ -11,8 +11,10 @@ use std::cell::RefCell;
 use pgrx::pg_sys::panic::ErrorReport;
 use postgres::error::{algorithm_error, tick};
 use postgres::text::{CachedText, TextArgument, decode};
+use simhash::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::size;
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
@@ -20,19 +22,21 @@ const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 #[derive(Default)]
 struct FingerprintCache {
     fingerprinter: Fingerprinter,
-    /// The last text, and its options and fingerprint.
+    /// The last text, and what is known of it.
     text: CachedText,
-    last: Option<LastFingerprint>,
+    last: Option<LastText>,
 }
 
-struct LastFingerprint {
+struct LastText {
     options: Options,
-    fingerprint: Option<u64>,
+    /// None if it was not computed. None in it for a text without a feature.
+    fingerprint: Option<Option<u64>>,
+    size: Option<Option<i32>>,
 }
 
 #[cfg(feature = "pg_test")]
 thread_local! {
-    /// The number of fingerprints that were computed, for `pg_test/fingerprint_cache.rs`.
+    /// The number of fingerprints and sizes that were computed, for `pg_test/fingerprint_cache.rs`.
     pub(crate) static COMPUTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -42,27 +46,54 @@ thread_local! {
 
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>, ErrorReport> {
+    cached(
+        content,
+        options,
+        |last| &mut last.fingerprint,
+        |fingerprinter, text| fingerprinter.fingerprint(text, options, &tick),
+    )
+}
+
+/// The size of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
+pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>, ErrorReport> {
+    cached(
+        content,
+        options,
+        |last| &mut last.size,
+        |fingerprinter, text| size::size(fingerprinter, text, options, &tick),
+    )
+}
+
+/// What `field` has of the last text, if that is this text, or what `compute` makes.
+fn cached<T: Copy>(
+    content: TextArgument<'_>,
+    options: &Options,
+    field: impl Fn(&mut LastText) -> &mut Option<T>,
+    compute: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
+) -> Result<T, ErrorReport> {
     CACHE.with_borrow_mut(|cache| {
         let identity = content.identity();
-        if let Some(last) = &cache.last
-            && last.options == *options
-            && cache.text.is(identity)
-        {
-            return Ok(last.fingerprint);
+        let FingerprintCache { text, last, .. } = cache;
+        let known = last.as_mut().filter(|last| last.options == *options && text.is(identity));
+        let is_last = known.is_some();
+        if let Some(known) = known.and_then(|last| *field(last)) {
+            return Ok(known);
         }
-        // Clear the cache first: after an error or a cancelled query it must not pair this text with the last
-        // fingerprint.
-        cache.last = None;
+        // Clear the cache first: after an error or a cancelled query it must not pair this text with what is known of
+        // the last one.
+        let last = last.take().filter(|_| is_last);
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?.as_str();
-        let fingerprint = cache
-            .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(text, options, &tick))
-            .map_err(algorithm_error)?;
-        if cache.text.remember(identity, MAX_CACHED_TEXT_BYTES) {
-            cache.last = Some(LastFingerprint { options: options.clone(), fingerprint });
-        }
-        Ok(fingerprint)
+        let computed =
+            cache.with_fingerprinter(|fingerprinter| compute(fingerprinter, text)).map_err(algorithm_error)?;
+        let is_cached = is_last || cache.text.remember(identity, MAX_CACHED_TEXT_BYTES);
+        let new = || LastText { options: options.clone(), fingerprint: None, size: None };
+        cache.last = is_cached.then(|| last.unwrap_or_else(new)).map(|mut last| {
+            *field(&mut last) = Some(computed);
+            last
+        });
+        Ok(computed)
     })
 }
 

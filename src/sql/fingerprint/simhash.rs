@@ -1,4 +1,4 @@
-//! `simhash` of texts and of feature arrays, and `simhash_format`.
+//! `simhash` of texts and of feature arrays, `simhash_size`, and `simhash_format`.
 
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -44,6 +44,11 @@ fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Resul
 #[pg_extern(sql = false)]
 fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
     fingerprint_of(content, &read_options(OptionsDocument::Text(options))?)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i32>, ErrorReport> {
+    fingerprint_cache::size(content, &read_options(OptionsDocument::Jsonb(options))?)
 }
 
 #[pg_extern(sql = false)]

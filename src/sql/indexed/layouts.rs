@@ -2,8 +2,9 @@
 //!
 //! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
-//! Columns before the block, such as a tenant's number, are the index's scope. If the fingerprint is in the index too,
-//! as a column or as an expression after the block, a search reads it in the entries.
+//! Columns before the block, such as a tenant's number, are the index's scope. If the key after the block is the size of
+//! the text, a search that compares texts reads only the entries of similar sizes. If the fingerprint is in the index
+//! too, as a column or as an expression, a search reads it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, btree_family, generation_of};
@@ -19,6 +20,7 @@ use simhash::search::nearness::Nearness;
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
 use super::recognise::{BlockCall, FingerprintCall};
+use super::text_source::TextSource;
 
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
@@ -37,6 +39,8 @@ pub struct IndexedBlock {
     pub index: Oid,
     /// The attnum of the fingerprint in the index; None if the index does not have it.
     pub fingerprint: Option<i16>,
+    /// Whether the key after the block is the size of the text that the fingerprint is made from.
+    pub has_size: bool,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
 }
@@ -120,12 +124,13 @@ impl IndexedBlocks {
     }
 }
 
-/// The layouts that have these blocks. Of several indexes on a block, one with the fingerprint is preferred.
+/// The layouts that have these blocks. Of several indexes on a block, one with the fingerprint is preferred, and then
+/// one with the size.
 pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
         let best = |block| {
             let of_block = found.clone().filter(move |found| (found.block, found.blocks) == (block, blocks));
-            of_block.max_by_key(|found| found.fingerprint.is_some()).copied()
+            of_block.max_by_key(|found| (found.fingerprint.is_some(), found.has_size)).copied()
         };
         (0..blocks).filter_map(best).collect()
     });
@@ -135,6 +140,13 @@ pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> 
 /// Whether all indexes of a layout have the fingerprint.
 pub fn is_covering(layout: &Layout) -> bool {
     layout.iter().all(|found| found.fingerprint.is_some())
+}
+
+/// The share of the entries that a search for similar sizes reads, if this is their share: 1 unless all indexes have the
+/// sizes.
+pub fn share_read(layouts: &[Layout], of_sizes: Option<f64>) -> f64 {
+    let has_sizes = layouts.iter().flatten().all(|found| found.has_size);
+    of_sizes.filter(|_| has_sizes).unwrap_or(1.0)
 }
 
 /// The layouts as arguments of [`growth::Growth::new`].
@@ -235,6 +247,22 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
     })
 }
 
+/// The expression of the key after a block, if that is an integer. It may be a size.
+pub fn size_key(table: &Relation, index: &Index, key: &BlockKey) -> Option<Expression> {
+    match index.keys.get(key.scope.len() + 1).filter(|next| next.is_integer)?.kind {
+        KeyKind::Column(attnum) => generation_of(table, attnum),
+        KeyKind::Expression(expression) => Some(expression),
+    }
+}
+
+/// Whether the key after a block is the size of the text that a fingerprint is made from.
+fn has_size(table: &Relation, index: &Index, key: &BlockKey, fingerprint: TableFingerprint) -> bool {
+    let schema = key.call.schema;
+    let size = size_key(table, index, key).and_then(|expression| TextSource::of_size(expression, schema));
+    let source = || TextSource::of(fingerprint.computation(table), schema);
+    size.is_some_and(|size| source().is_some_and(|source| source.has_same_sizes(&size)))
+}
+
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
 pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
     index.keys.iter().zip(columns).all(|(key, &attnum)| {
@@ -260,9 +288,10 @@ pub fn indexed_blocks(
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let in_entries = fingerprint_in(table, &index, fingerprint);
         let BlockCall { block, blocks, .. } = key.call;
+        let has_size = has_size(table, &index, &key, fingerprint);
         let is_partial = index.is_partial;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
-        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, is_partial };
+        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, has_size, is_partial };
         Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
     found.collect()

@@ -13,11 +13,12 @@ use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCall {
+    pub schema: ExtensionSchema,
     pub fingerprint: Expression,
     pub block: i32,
     pub blocks: i32,
@@ -28,17 +29,17 @@ impl BlockCall {
     /// layout.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
+        let schema = ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.integer()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
             _ => return None,
         };
-        Some(Self { fingerprint, block: block.integer()?, blocks })
+        Some(Self { schema, fingerprint, block: block.integer()?, blocks })
     }
 }
 
-/// `simhash(source)` or `simhash(source, options)`, with constant options.
+/// `simhash(source)` or `simhash(source, options)`, with constant options; or `simhash_size` of the same.
 #[derive(Clone, Debug)]
 pub struct FingerprintCall {
     pub source: Expression,
@@ -57,15 +58,30 @@ impl FingerprintCall {
             overloads.iter().any(|arguments| schema.function(c"simhash", arguments) == Some(function))
         };
         match arguments[..] {
-            [source] if is_any_of(&[&[TEXTOID], &[TEXTARRAYOID], &[TSVECTOROID]]) => {
-                Some(Self { source, options: Options::default(), document: None })
-            }
+            [source] if is_any_of(&[&[TEXTOID], &[TEXTARRAYOID], &[TSVECTOROID]]) => Self::new(source, None),
             [source, options] if is_any_of(&[&[TEXTOID, JSONBOID], &[TEXTOID, TEXTOID]]) => {
-                let document = constant_document(options)?;
-                Some(Self { source, options: read_options(document).ok()?, document: Some(options) })
+                Self::new(source, Some(options))
             }
             _ => None,
         }
+    }
+
+    /// Reads an expression as the size of a text, `simhash_size(source)` or `simhash_size(source, options)`; None if it
+    /// is not.
+    pub fn read_size(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+        let (function, arguments) = expression.call()?;
+        let (&source, options) = arguments.split_first()?;
+        let is_size = schema.function(c"simhash_size", SIMHASH_SIZE) == Some(function);
+        is_size.then(|| Self::new(source, options.first().copied())).flatten()
+    }
+
+    /// A call with these options, which are constant.
+    fn new(source: Expression, document: Option<Expression>) -> Option<Self> {
+        let options = match document {
+            Some(document) => read_options(constant_document(document)?).ok()?,
+            None => Options::default(),
+        };
+        Some(Self { source, options, document })
     }
 
     /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.

@@ -12,8 +12,8 @@ use postgres::error::user_error;
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
 
-/// The most columns of a scope: an index also has the block and the fingerprint.
-const MAX_SCOPE_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize - 2;
+/// The most columns of a scope: an index also has the block, the size and the fingerprint.
+const MAX_SCOPE_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize - 3;
 
 /// Names of columns, in the order in which they are keys of the indexes; empty if there is no scope.
 #[derive(Default)]
@@ -83,9 +83,9 @@ impl Scope {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 
-    /// The keys of an index: the columns, then `block`.
-    pub fn keys(&self, block: &str) -> String {
+    /// The keys of an index: the columns, then the block and the size if there is one.
+    pub fn keys(&self, block: String, size: Option<String>) -> String {
         let columns = self.0.iter().map(quote_identifier);
-        columns.chain([block.to_owned()]).collect::<Vec<_>>().join(", ")
+        columns.chain([block]).chain(size).collect::<Vec<_>>().join(", ")
     }
 }

@@ -18,8 +18,9 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::{BlockCall, FingerprintCall};
+use super::text_source::TextSource;
 use crate::sql::fingerprint::options::{OptionsDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 
 /// The kinds of source columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,10 +149,7 @@ impl Source {
             let function = schema.locked_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
             return Ok(format!("{function}({})", self.argument));
         }
-        let options = match &self.options_json {
-            Some(json) => format!(", {}::pg_catalog.jsonb", quote_literal(json)),
-            None => String::new(),
-        };
+        let options = self.options_sql();
         let (text, arguments) = (self.kind.argument().0, [self.kind.argument().0, pg_sys::JSONBOID]);
         let arguments = if options.is_empty() { &[text][..] } else { &arguments };
         Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
@@ -163,6 +161,25 @@ impl Source {
         // Omit the layout if it is the default of `simhash_block`.
         let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
         Ok(format!("{function}({}, {block}{layout})", self.fingerprint_sql(schema)?))
+    }
+
+    /// Whether the source is a text, which has a size.
+    pub fn has_size(&self) -> bool {
+        self.kind == SourceKind::Text
+    }
+
+    /// The SQL expression of the size of the text.
+    pub fn size_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
+        let function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
+        Ok(format!("{function}({}{})", self.argument, self.options_sql()))
+    }
+
+    /// The options as a further argument in SQL.
+    fn options_sql(&self) -> String {
+        match &self.options_json {
+            Some(json) => format!(", {}::pg_catalog.jsonb", quote_literal(json)),
+            None => String::new(),
+        }
     }
 
     /// Refuses a fingerprint that PostgreSQL would parse differently: the expression of a generated source may call
@@ -182,7 +199,7 @@ impl Source {
             .set_hint("Name a column that it is computed from."))
     }
 
-    /// What a column of `relation` is to the fingerprint, if it is its source, itself or a block.
+    /// What a column of `relation` is to the fingerprint, if it is its source, itself, a block or a size.
     pub fn use_of(
         &self,
         schema: ExtensionSchema,
@@ -196,8 +213,30 @@ impl Source {
         Ok(if self.is_fingerprint(schema, relation, expression)? {
             Some("the fingerprint itself")
         } else {
-            BlockCall::read(expression).map(|_| "a block of a fingerprint")
+            let is_size = || TextSource::of_size(expression, schema).map(|_| "the size of a text");
+            BlockCall::read(expression).map(|_| "a block of a fingerprint").or_else(is_size)
         })
+    }
+
+    /// Whether an expression computes the size of the source column in `relation`, which may be an inheritor.
+    pub fn is_size(
+        &self,
+        schema: ExtensionSchema,
+        relation: &Relation,
+        expression: Expression,
+    ) -> Result<bool, ErrorReport> {
+        let Some(size) = TextSource::of_size(expression, schema) else { return Ok(false) };
+        Ok(self.sources(relation)?.any(|text| size.has_sizes_of(text, &self.options)))
+    }
+
+    /// The source column in `relation`, as an argument of the function. A generated column may be named, or its
+    /// expression repeated.
+    fn sources(&self, relation: &Relation) -> Result<impl Iterator<Item = Expression>, ErrorReport> {
+        let column = Column::find(relation, &self.column)?;
+        let sources =
+            column.into_iter().flat_map(|column| column.generation(relation).into_iter().chain(column.as_variable()));
+        let argument = self.kind.argument().0;
+        Ok(sources.filter_map(move |source| source.coerced_to(argument)).collect::<Vec<_>>().into_iter())
     }
 
     /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor; or
@@ -208,8 +247,6 @@ impl Source {
         relation: &Relation,
         expression: Expression,
     ) -> Result<bool, ErrorReport> {
-        let Some(column) = Column::find(relation, &self.column)? else { return Ok(false) };
-        // A generated source may be named, or its expression repeated.
         let of_source = |argument: Expression| {
             let is = |expression: Expression| {
                 let bits = match self.kind {
@@ -227,8 +264,7 @@ impl Source {
             let generation = expression.as_own_column().and_then(|column| generation_of(relation, column));
             is(expression) || generation.is_some_and(is)
         };
-        let sources = column.generation(relation).into_iter().chain(column.as_variable());
-        Ok(sources.filter_map(|source| source.coerced_to(self.kind.argument().0)).any(of_source))
+        Ok(self.sources(relation)?.any(of_source))
     }
 }
 

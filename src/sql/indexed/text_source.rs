@@ -10,7 +10,7 @@ use simhash::fingerprint::options::Options;
 use super::recognise::{FingerprintCall, document_json};
 use crate::sql::functions::ExtensionSchema;
 
-/// The text that a table's fingerprints are made from, and the options that they are made with.
+/// The text that a table's fingerprints or sizes are made from, and the options that they are made with.
 pub struct TextSource {
     /// An expression of type `text` over the table's columns, in the current memory context.
     pub expression: Expression,
@@ -34,6 +34,23 @@ impl TextSource {
     /// The options as JSON.
     pub fn options_json(&self) -> Result<String, ErrorReport> {
         document_json(self.document)
+    }
+
+    /// The source of a size: the arguments of `simhash_size`, with constant options. None for any other expression.
+    pub fn of_size(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+        let FingerprintCall { source: expression, options, document } = FingerprintCall::read_size(expression, schema)?;
+        Some(Self { expression, options, document })
+    }
+
+    /// Whether texts have the same sizes by both.
+    pub fn has_same_sizes(&self, other: &Self) -> bool {
+        self.has_sizes_of(other.expression, &other.options)
+    }
+
+    /// Whether its sizes are those of a text by these options.
+    pub fn has_sizes_of(&self, text: Expression, options: &Options) -> bool {
+        self.options.makes_same_fingerprints(options)
+            && self.expression.without_relabelling().equals(text.without_relabelling())
     }
 
     /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.

@@ -13,6 +13,7 @@ use simhash::search::nearness::Nearness;
 use super::distance::Distance;
 use super::estimate::Estimate;
 use super::near_texts::{NearFingerprints, NearTexts};
+use super::sizes::{ResemblanceCondition, SizeLimit};
 use super::{USUAL_DISTANCE, USUAL_RADIUS};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
@@ -28,12 +29,14 @@ struct NearCondition {
     is_estimated: bool,
 }
 
-/// The largest distance that a condition allows, and the radii of blocks if it has some.
+/// The largest distance that a condition allows, the radii of blocks if it has some, and the sizes of the texts.
 #[derive(Clone, Copy)]
 pub struct Limit {
     /// An integer of any type.
     pub expression: Expression,
     pub radii: Option<Expression>,
+    /// The sizes of the texts, if the query compares them.
+    pub sizes: Option<SizeLimit>,
     /// Whether the distance must be less than the expression.
     pub is_strict: bool,
 }
@@ -64,7 +67,7 @@ impl NearCondition {
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
             let types = types.get(..arguments.len())?;
             ExtensionSchema::of(function, c"simhash_near", types, c"simhash_near_support")?;
-            let limit = Limit { expression: limit, radii: radii.first().copied(), is_strict: false };
+            let limit = Limit { expression: limit, radii: radii.first().copied(), sizes: None, is_strict: false };
             return Some(Self { fingerprints: [a, b].map(Bits::of_bigint), limit, is_estimated: true });
         }
         let DistanceComparison { distance, strategy, limit, .. } = DistanceComparison::read(condition)?;
@@ -74,7 +77,7 @@ impl NearCondition {
             pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => false,
             _ => return None,
         };
-        let limit = Limit { expression: limit, radii: None, is_strict };
+        let limit = Limit { expression: limit, radii: None, sizes: None, is_strict };
         Some(Self { fingerprints: distance.fingerprints, limit, is_estimated: false })
     }
 }
@@ -90,10 +93,14 @@ impl SearchCondition {
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let near =
             relation.conditions().into_iter().filter_map(|found| Some((found, NearCondition::read(found.expression)?)));
+        let resemblances = ResemblanceCondition::all_of(relation);
         let sides = near.flat_map(|(condition, near)| {
             let NearCondition { fingerprints, limit, is_estimated } = near;
+            let resemblances = &resemblances;
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
                 let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
+                let sizes = resemblances.iter().find_map(|compared| compared.limit(relation, fingerprint, outer));
+                let limit = Limit { sizes, ..limit };
                 let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
                 Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later: false })
             })
@@ -199,7 +206,8 @@ impl Limit {
 
     /// The expressions of the limit.
     pub fn expressions(self) -> impl Iterator<Item = Expression> {
-        [self.expression].into_iter().chain(self.radii)
+        let of_sizes = self.sizes.into_iter().flat_map(|sizes| [sizes.size, sizes.least]);
+        [self.expression].into_iter().chain(self.radii).chain(of_sizes)
     }
 }
 

@@ -5,9 +5,11 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
 use postgres::planner::custom_scan::NodeInstrumentation;
+use simhash::fingerprint::size::SimilarSizes;
 
 use super::finder::FinderCounts;
 use super::plan::Settings;
+use super::sizes::SizeLimit;
 use crate::sql::indexed::layouts::is_covering;
 
 /// The work of a scan in this process.
@@ -44,6 +46,22 @@ pub unsafe fn explain(
         }
         if let Some(radii) = settings.radii_index().and_then(shown) {
             output.text(c"Within Radii", &radii);
+        }
+        if let Some(index) = settings.sizes_index()
+            && let [size, least] = expressions[index..index + 2]
+        {
+            let limit = SizeLimit { size, least, is_exact: settings.has_exact_sizes == Some(true) };
+            let sizes = match limit.constant() {
+                Some(SimilarSizes { range, .. }) => format!("{} to {}", range.start(), range.end()).into_bytes(),
+                None => {
+                    let least = match least.float() {
+                        Some(least) => least.to_string().into_bytes(),
+                        None => output.deparsed(least, plan, ancestors),
+                    };
+                    [&least[..], b" of ", &output.deparsed(size, plan, ancestors)].concat()
+                }
+            };
+            output.text(c"Sizes", &sizes);
         }
         if !settings.scope.is_empty() {
             let equality = |position| {

@@ -12,6 +12,7 @@ use postgres::error::{out_of_memory, push};
 use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE};
 use postgres::heap::row::{tid_of_number, tid_to_number};
 use simhash::distance::hamming;
+use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::blocks::Block;
 use simhash::search::cost::Entries;
 use simhash::search::growth::{Growth, Step};
@@ -19,7 +20,7 @@ use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
 use super::rows::FetchedRows;
-use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
+use crate::sql::indexed::layouts::{IndexedBlock, block_indexes, share_read};
 
 /// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
 pub struct Finder {
@@ -30,6 +31,8 @@ pub struct Finder {
     query: u64,
     /// Which fingerprints are near the query.
     near: Nearness,
+    /// The sizes of the texts that the search is for; None without sizes in the plan.
+    sizes: Option<SimilarSizes>,
     task: Option<Task>,
     /// The tids that were found by steps that were given up.
     seen: HashSet<u64>,
@@ -138,6 +141,7 @@ impl Finder {
             row_count,
             query: 0,
             near: NONE_NEAR,
+            sizes: None,
             task: None,
             seen: HashSet::new(),
             values: Vec::new(),
@@ -152,10 +156,20 @@ impl Finder {
         self.scope = scope;
     }
 
-    /// Begins a search for fingerprints near `query`. `is_again` says whether the scan has made a search before.
-    pub fn begin(&mut self, settings: &Settings, query: u64, near: Nearness, is_again: bool) {
+    /// Begins a search for fingerprints near `query`, of texts of these sizes. `is_again` says whether the scan has made
+    /// a search before.
+    pub fn begin(
+        &mut self,
+        settings: &Settings,
+        query: u64,
+        near: Nearness,
+        sizes: Option<SimilarSizes>,
+        is_again: bool,
+    ) {
         self.reuses_scans = is_again;
-        self.growth = Growth::new(self.row_count, block_indexes(&settings.layouts), near);
+        let share = share_read(&settings.layouts, sizes.as_ref().map(|sizes| sizes.expected_share));
+        self.sizes = sizes;
+        self.growth = Growth::new(self.row_count * share, block_indexes(&settings.layouts), near);
         self.query = query;
         self.near = near;
         self.task = None;
@@ -384,16 +398,20 @@ impl Finder {
 
     /// Begins a scan of an index, unless it has begun.
     fn open(&mut self, index: (usize, usize), rows: &FetchedRows) {
-        let keys = self.scope.len() + 1;
+        let has_range = self.sizes.is_some() && self.index(index).indexed.has_size;
+        let keys = self.scope.len() + if has_range { 3 } else { 1 };
         self.index(index).open(rows, keys);
     }
 
     /// Begins to look up entries by a condition on the block, within the scope.
     fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
-        let Self { layouts, scope, .. } = self;
-        if let Some(scan) = layouts[layout][index].scan.as_mut() {
-            // SAFETY: the index has the scope's columns, then the block, an integer; the scan has a key for each.
-            unsafe { scan.look_up(scope, scope.len() as i16 + 1, condition) };
+        let Self { layouts, scope, sizes, .. } = self;
+        let SearchedIndex { indexed, scan, .. } = &mut layouts[layout][index];
+        if let Some(scan) = scan {
+            let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
+            // SAFETY: the index has the scope's columns, then the block, an integer, and the size, another one. The scan
+            // has the keys for them, because each search of a plan with sizes has sizes.
+            unsafe { scan.look_up(scope, condition, range) };
         }
     }
 

@@ -1,5 +1,5 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
-//! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them.
+//! which a table can be searched, [`near_texts`] those on texts, [`sizes`] has the sizes of these, and [`estimate`] estimates how many rows fulfil them.
 //! [`path`] offers the scan of block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines
 //! what the plan stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes,
 //! [`rows`] fetches rows, and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
@@ -18,6 +18,7 @@ mod plan;
 mod rows;
 mod scan;
 mod scope;
+mod sizes;
 
 /// The distance that is assumed if it is not known when a query is planned.
 const USUAL_DISTANCE: i32 = 3;

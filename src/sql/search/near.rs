@@ -91,7 +91,7 @@ fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -
         // Which column stores the fingerprints, whose statistics would help, is known when paths are offered.
         Estimate::of_unknown(NearTexts::expected(limit))
     } else {
-        let limit = Limit { expression: limit, radii: radii.first().copied(), is_strict: false };
+        let limit = Limit { expression: limit, radii: radii.first().copied(), sizes: None, is_strict: false };
         Estimate::new(planner, [a, b], limit.expected(DEFAULT_BLOCKS))
     };
     let rows = planner.most_rows([a, b]);

@@ -12,10 +12,12 @@ use simhash::fingerprint::options::Options;
 use simhash::search::nearness::Nearness;
 
 use super::condition::Limit;
+use super::sizes::SizeLimit;
 use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::block_keys;
 use crate::sql::indexed::recognise::FingerprintCall;
+use crate::sql::indexed::text_source::TextSource;
 
 /// The condition that two texts are near-duplicates by a constant criterion.
 pub struct NearTexts {
@@ -54,13 +56,13 @@ impl NearTexts {
     pub fn of_fingerprints(&self, relation: BaseRelation) -> Vec<NearFingerprints> {
         let [a, b] = self.texts;
         let sides = [(a, b), (b, a)].into_iter().filter(|(own, _)| relation.owns(*own) && !own.is_volatile());
-        let limit = self.limit();
         let of_side = |(own, other)| {
             let found = self.stored(relation, own).into_iter();
             found.filter_map(move |(fingerprint, call)| {
                 // A stored call may name its arguments, which only folding puts in their order.
                 let query = call.with_folded_constants().with_first_argument(other)?;
-                Some(NearFingerprints { fingerprint, query, limit: limit? })
+                let limit = Limit { sizes: self.sizes(relation, call, other), ..self.limit()? };
+                Some(NearFingerprints { fingerprint, query, limit })
             })
         };
         sides.flat_map(of_side).collect()
@@ -96,14 +98,21 @@ impl NearTexts {
         found
     }
 
-    /// The limit as constants.
+    /// The sizes of the texts that resemble another text, if the texts are compared. `call` makes the fingerprints.
+    fn sizes(&self, relation: BaseRelation, call: Expression, other: Expression) -> Option<SizeLimit> {
+        let table = Relation::open_locked(relation.table());
+        let least = Expression::of_float(self.criterion.resemblance?)?;
+        SizeLimit::new(relation, &table, &TextSource::of(Some(call), self.schema)?, self.schema, other, least)
+    }
+
+    /// The limit as constants, without the sizes.
     fn limit(&self) -> Option<Limit> {
         let near = self.criterion.near;
         let radii = match near.blocks() {
             Some(_) => Some(Expression::integers(&near.radii().collect::<Vec<_>>())?),
             None => None,
         };
-        Some(Limit { expression: Expression::of_integer(near.max_distance())?, radii, is_strict: false })
+        Some(Limit { expression: Expression::of_integer(near.max_distance())?, radii, sizes: None, is_strict: false })
     }
 }
 

@@ -14,6 +14,8 @@ use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, Pat
 use postgres::planner::custom_scan::{Methods, path_lists};
 use postgres::raised::forward_errors;
 use simhash::distance::share_within;
+use simhash::fingerprint::resemblance::COPY;
+use simhash::fingerprint::size::expected_share;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
@@ -25,7 +27,7 @@ use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use crate::sql::indexed::layouts::{
-    Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of,
+    Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of, share_read,
 };
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -289,7 +291,9 @@ impl<'a> IndexedTable<'a> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
         let found = self.rows * condition.estimate.share(self.rows);
-        let total = self.search_cost(self.expected(condition.limit))? + self.fetch_cost(found, only_column.is_some());
+        let share = self.share_read(condition.limit);
+        let total =
+            self.search_cost(self.expected(condition.limit), share)? + self.fetch_cost(found, only_column.is_some());
         Some(Path { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
@@ -306,12 +310,15 @@ impl<'a> IndexedTable<'a> {
             Some(limit) => {
                 let found = self.rows * limit.estimate.share(self.rows);
                 let near = self.expected(limit.limit);
-                (self.search_cost(near)?, full_scans(near.max_distance()) + fetches(found))
+                (
+                    self.search_cost(near, self.share_read(limit.limit))?,
+                    full_scans(near.max_distance()) + fetches(found),
+                )
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
-                let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest)));
+                let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest), 1.0));
                 let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
                 (growth, full_scan + full_scans(LARGEST_DISTANCE) + fetches(self.rows))
             }
@@ -327,9 +334,15 @@ impl<'a> IndexedTable<'a> {
         limit.expected(blocks.min_by_key(|blocks| blocks.abs_diff(DEFAULT_BLOCKS)).unwrap_or(DEFAULT_BLOCKS))
     }
 
+    /// The share of the entries of near rows' blocks that a search reads, by their sizes.
+    fn share_read(&self, limit: Limit) -> f64 {
+        share_read(&self.layouts, limit.sizes.map(|sizes| expected_share(sizes.least.float().unwrap_or(COPY))))
+    }
+
     /// The cost of finding everything near, in the planner's units; None if the layouts do not serve the search.
-    fn search_cost(&self, near: Nearness) -> Option<f64> {
-        let growth = Growth::new(self.rows, block_indexes(&self.layouts), near);
+    /// `share` is the share of the entries that are read.
+    fn search_cost(&self, near: Nearness, share: f64) -> Option<f64> {
+        let growth = Growth::new(self.rows * share, block_indexes(&self.layouts), near);
         let total = growth.total(near.max_distance())?;
         let (random, _) = self.relation.page_costs();
         let pages: f64 = self.index_pages().sum();
@@ -413,11 +426,14 @@ impl Path<'_> {
             let (function, value_type, collation) = equality.key();
             ScopeKey { function, value_type, collation }
         };
+        let has_sizes = layouts.iter().flatten().any(|found| found.has_size);
+        let limit = limit.map(|limit| Limit { sizes: limit.sizes.filter(|_| has_sizes), ..limit });
         let settings = Settings {
             is_ordered,
             only_column: self.only_column,
             has_limit: limit.is_some(),
             has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
+            has_exact_sizes: limit.and_then(|limit| Some(limit.sizes?.is_exact)),
             is_strict: limit.is_some_and(|limit| limit.is_strict),
             rows: *rows,
             pages: relation.pages(),

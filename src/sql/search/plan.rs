@@ -32,6 +32,8 @@ pub struct Settings {
     pub has_limit: bool,
     /// Whether the limit has radii.
     pub has_radii: bool,
+    /// Whether the limit has sizes, and these are not rounded; None without sizes.
+    pub has_exact_sizes: Option<bool>,
     /// Whether the distance must be less than the limit.
     pub is_strict: bool,
     /// The planner's estimate of the number of rows in the table, or within the scope.
@@ -53,8 +55,8 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The expressions as a list: fingerprint, query, the limit and its radii if there are any, and the values of the
-    /// scope.
+    /// The expressions as a list: fingerprint, query, the limit, its radii and sizes if there are any, and the values of
+    /// the scope.
     pub fn expressions(&self) -> *mut pg_sys::List {
         let limit = self.limit.into_iter().flat_map(Limit::expressions);
         let all = [self.fingerprint, self.query].into_iter().chain(limit).chain(self.scope.iter().copied());
@@ -63,9 +65,9 @@ impl Search {
 }
 
 /// In the list that stores [`Settings`], the number of integers before the integers of the indexes.
-const FIXED_INTEGERS: usize = 9;
+const FIXED_INTEGERS: usize = 10;
 /// The number of integers of each index.
-const INTEGERS_PER_INDEX: usize = 4;
+const INTEGERS_PER_INDEX: usize = 5;
 
 impl Settings {
     /// The largest distance for a value of the limit's expression.
@@ -88,9 +90,15 @@ impl Settings {
         self.has_radii.then_some(3)
     }
 
+    /// The index of the size among the expressions of the plan, before the least resemblance; None without sizes.
+    pub fn sizes_index(&self) -> Option<usize> {
+        self.has_exact_sizes.map(|_| 3 + usize::from(self.has_radii))
+    }
+
     /// The index of the first value of the scope among the expressions of the plan.
     pub fn scope_index(&self) -> usize {
-        2 + usize::from(self.has_limit) + usize::from(self.has_radii)
+        let of_sizes = if self.has_exact_sizes.is_some() { 2 } else { 0 };
+        2 + usize::from(self.has_limit) + usize::from(self.has_radii) + of_sizes
     }
 
     /// The settings as a list of two lists: of integers, and of OIDs.
@@ -100,11 +108,13 @@ impl Settings {
             [self.rows, self.pages, expected].map(|number| number.min(f64::from(i32::MAX)) as i32);
         let flags = [self.is_ordered, self.is_strict, self.has_limit, self.has_radii].map(i32::from);
         let mut numbers = flags.to_vec();
+        numbers.push(self.has_exact_sizes.map_or(0, |is_exact| 1 + i32::from(is_exact)));
         numbers.extend([self.only_column.unwrap_or(0).into(), rows, pages, expected, self.scope.len() as i32]);
         let blocks = || self.layouts.iter().flatten();
         for found in blocks() {
             let fingerprint = found.fingerprint.unwrap_or(0).into();
-            numbers.extend([found.block, found.blocks, fingerprint, found.is_partial.into()]);
+            let flags = [found.has_size, found.is_partial].map(i32::from);
+            numbers.extend([found.block, found.blocks, fingerprint].into_iter().chain(flags));
         }
         // SAFETY: the lists are made here.
         unsafe {
@@ -125,16 +135,17 @@ impl Settings {
         // SAFETY: the list has a list of integers and a list of OIDs.
         let (numbers, oids) =
             unsafe { (integers(pg_sys::list_nth(written, 0).cast()), oids(pg_sys::list_nth(written, 1).cast())) };
-        let (&[is_ordered, is_strict, has_limit, has_radii, only_column, rows, pages, expected, scope], blocks) =
-            numbers.split_first_chunk::<FIXED_INTEGERS>()?;
+        let (fixed, blocks) = numbers.split_first_chunk::<FIXED_INTEGERS>()?;
+        let &[is_ordered, is_strict, has_limit, has_radii, sizes, only_column, rows, pages, expected, scope] = fixed;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
             scope.chunks_exact(3).map(|key| ScopeKey { function: key[0], value_type: key[1], collation: key[2] });
         let mut layouts: Vec<Layout> = Vec::new();
         for (numbers, &index) in blocks.chunks_exact(INTEGERS_PER_INDEX).zip(indexes) {
-            let &[block, blocks, fingerprint, is_partial] = numbers else { return None };
+            let &[block, blocks, fingerprint, has_size, is_partial] = numbers else { return None };
             let fingerprint = (fingerprint != 0).then_some(fingerprint as i16);
-            let found = IndexedBlock { block, blocks, index, fingerprint, is_partial: is_partial != 0 };
+            let (has_size, is_partial) = (has_size != 0, is_partial != 0);
+            let found = IndexedBlock { block, blocks, index, fingerprint, has_size, is_partial };
             match layouts.last_mut().filter(|layout| layout.iter().all(|other| other.blocks == blocks)) {
                 Some(layout) => layout.push(found),
                 None => layouts.push(vec![found]),
@@ -145,6 +156,7 @@ impl Settings {
             only_column: (only_column != 0).then_some(only_column as i16),
             has_limit: has_limit != 0,
             has_radii: has_radii != 0,
+            has_exact_sizes: (sizes != 0).then_some(sizes == 2),
             is_strict: is_strict != 0,
             rows: rows.into(),
             pages: pages.into(),

@@ -9,6 +9,7 @@ use postgres::error::{raise, user_error};
 use postgres::expression::{expressions, integer_value};
 use postgres::heap::computed::evaluate;
 use postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
+use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
@@ -72,14 +73,16 @@ struct Expressions {
     limit_type: pg_sys::Oid,
     /// The radii; null without radii.
     radii: *mut pg_sys::ExprState,
+    /// The size of the text that is compared, an integer, and the least resemblance, a double; null without sizes.
+    sizes: [*mut pg_sys::ExprState; 2],
 }
 
 /// The rows that a search is for.
 enum Goal {
     All,
-    Near(Nearness),
-    /// No rows, because the condition is NULL for every row: the limit or the radii are NULL, or the radii fit no
-    /// layout.
+    Near(Nearness, Option<SimilarSizes>),
+    /// No rows, because the condition is NULL for every row: the limit, the radii, the size or the least resemblance is
+    /// NULL, or the radii fit no layout.
     None,
 }
 
@@ -102,6 +105,8 @@ impl CustomScan for NearScan {
             let (fingerprint, query) = (compile(0), compile(1));
             let [limit, radii] = [settings.limit_index(), settings.radii_index()]
                 .map(|index| index.map_or(std::ptr::null_mut(), compile));
+            let sizes = settings.sizes_index();
+            let sizes = [0, 1].map(|next| sizes.map_or(std::ptr::null_mut(), |size| compile(size + next)));
             let limit_type = settings.limit_index().and_then(|index| expressions.get(index));
             let limit_type = limit_type.map_or(pg_sys::InvalidOid, |limit| limit.value_type());
             let values = expressions.get(settings.scope_index()..).unwrap_or_default();
@@ -119,7 +124,7 @@ impl CustomScan for NearScan {
                 let finder = Finder::new(&settings, settings.rows_in(pages.into()));
                 Running { finder, rows, slot, state: SearchState::New, searches: 0, reported: (0, 0) }
             });
-            Self { settings, expressions: Expressions { query, limit, limit_type, radii }, scope, running }
+            Self { settings, expressions: Expressions { query, limit, limit_type, radii, sizes }, scope, running }
         }
     }
 
@@ -172,7 +177,7 @@ impl CustomScan for NearScan {
 }
 
 impl Expressions {
-    /// Evaluates the limit and the radii.
+    /// Evaluates the limit, the radii and the sizes.
     ///
     /// # Safety
     /// The node is running.
@@ -186,8 +191,14 @@ impl Expressions {
             let Some(limit) = value(node, self.limit) else { return Goal::None };
             let Some(limit) = integer_value(self.limit_type, limit) else { raise_unreadable_plan() };
             let max_distance = settings.largest_distance(limit);
+            let mut sizes = None;
+            if let Some(is_exact) = settings.has_exact_sizes {
+                let [size, least] = self.sizes.map(|expression| value(node, expression));
+                let Some((size, least)) = size.zip(least) else { return Goal::None };
+                sizes = Some(SimilarSizes::new(size.value() as i32, f64::from_bits(least.value() as u64), is_exact));
+            }
             if self.radii.is_null() {
-                return Goal::Near(Nearness::within(max_distance));
+                return Goal::Near(Nearness::within(max_distance), sizes);
             }
             let Some(radii) = value(node, self.radii) else { return Goal::None };
             // An array that is stored in a table is detoasted, which makes a copy.
@@ -196,7 +207,7 @@ impl Expressions {
                 let radii = AnyArray::from_polymorphic_datum(radii, false, pg_sys::INT4ARRAYOID)?;
                 check_radii(max_distance, &radii).ok()
             });
-            near.map_or(Goal::None, Goal::Near)
+            near.map_or(Goal::None, |near| Goal::Near(near, sizes))
         }
     }
 }
@@ -265,27 +276,28 @@ impl Running {
 
     fn begin(&mut self, settings: &Settings, query: Option<u64>, goal: Goal) {
         self.searches += 1;
+        let is_for_all = matches!(goal, Goal::All);
         let near = match goal {
-            Goal::All => Some(Nearness::within(LARGEST_DISTANCE)),
-            Goal::Near(near) => Some(near),
+            Goal::All => Some((Nearness::within(LARGEST_DISTANCE), None)),
+            Goal::Near(near, sizes) => Some((near, sizes)),
             Goal::None => None,
         };
         self.state = match (query, near) {
-            (None, _) if matches!(goal, Goal::All) => {
+            (None, _) if is_for_all => {
                 // All distances are NULL, so the rows may come in any order.
                 self.finder.begin_full_scan(&self.rows, false);
                 SearchState::All
             }
             (None, _) | (_, None) => SearchState::Done,
-            (Some(query), Some(near)) => {
-                self.finder.begin(settings, query, near, self.searches > 1);
+            (Some(query), Some((near, sizes))) => {
+                self.finder.begin(settings, query, near, sizes, self.searches > 1);
                 if settings.is_ordered {
                     let needs_visibility = settings.only_column.is_some();
                     let full_scan = self.finder.full_scan_cost();
                     let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
                     let nearest =
                         NearestSearch::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
-                    SearchState::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
+                    SearchState::Nearest { nearest: Box::new(nearest), and_nulls: is_for_all }
                 } else {
                     SearchState::Near { is_full_scan: false }
                 }

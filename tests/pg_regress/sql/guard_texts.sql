@@ -217,6 +217,28 @@ CREATE POLICY all_rows ON shown USING (true);
 SET ROLE regress_guard_texts;
 SELECT detail();
 RESET ROLE;
+-- A guard that reads the entries of similar sizes alone marks the same rows as one that reads all. Sizes differ, and some
+-- are just at the limit.
+CREATE TABLE sized (id integer PRIMARY KEY, body text, original integer);
+CREATE TABLE unsized (id integer PRIMARY KEY, body text, original integer);
+CREATE TABLE alone (id integer PRIMARY KEY, body text, original integer);
+SELECT simhash_attach('sized', 'body'), simhash_attach('unsized', 'body'), simhash_attach('alone', 'body', columns => false);
+DROP INDEX unsized_simhash_block0_idx, unsized_simhash_block1_idx, unsized_simhash_block2_idx, unsized_simhash_block3_idx;
+CREATE INDEX ON unsized (simhash_block0) INCLUDE (simhash);
+CREATE INDEX ON unsized (simhash_block1) INCLUDE (simhash);
+CREATE INDEX ON unsized (simhash_block2) INCLUDE (simhash);
+CREATE INDEX ON unsized (simhash_block3) INCLUDE (simhash);
+SELECT simhash_guard(guarded, 'mark', mark_column => 'original') FROM unnest('{sized,unsized,alone}'::regclass[]) AS guarded;
+CREATE TABLE uneven AS
+SELECT n AS id, (SELECT string_agg(md5(n / 20 || ' ' || word), ' ') FROM generate_series(1, 60 - n % 20) AS word) AS body
+FROM generate_series(1, 400) AS n;
+INSERT INTO sized SELECT * FROM uneven;
+INSERT INTO unsized SELECT * FROM uneven;
+INSERT INTO alone SELECT * FROM uneven;
+SELECT count(*) AS marked, bool_and(u.original IS NOT NULL AND a.original IS NOT NULL) AS same
+FROM sized AS s JOIN unsized AS u USING (id) JOIN alone AS a USING (id) WHERE s.original IS NOT NULL;
+SELECT count(*) AS marked_of_others FROM sized AS s JOIN unsized AS u USING (id) JOIN alone AS a USING (id)
+WHERE s.original IS NULL AND (u.original IS NOT NULL OR a.original IS NOT NULL);
 -- Many probes.
 SET client_min_messages = notice;
 CREATE TABLE halves (id integer PRIMARY KEY, body text);

@@ -10,7 +10,7 @@ INSERT INTO docs
 SELECT n, n % 5, body, left(body, 80) FROM generate_series(1, 480) AS n, LATERAL (
     SELECT string_agg(CASE WHEN word * 7 % 50 < n % 12 AND word % 3 = n % 3 THEN 'edit' || n
         ELSE substr(md5(n / 6 || ' ' || word), 1, 6) END, ' ' ORDER BY word) AS body
-    FROM generate_series(1, 50) AS word) AS text;
+    FROM generate_series(1, 50 - n % 6 * 2) AS word) AS text;
 INSERT INTO docs VALUES (0, 0, '...', NULL);
 CREATE TABLE criteria (criterion jsonb, options jsonb, distance integer, radii integer[], resemblance float8);
 INSERT INTO criteria VALUES
@@ -49,6 +49,38 @@ FROM expected;
 ANALYZE docs;
 SELECT simhash_attach('docs', 'body');
 SELECT * FROM searched;
+-- The range of sizes: of a text of 5 words and 4 pairs, and of the option weights, whose sizes are rounded.
+CREATE FUNCTION sizes_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        CONTINUE WHEN line NOT LIKE '%Sizes: %';
+        RETURN NEXT trim(line);
+    END LOOP;
+END $$;
+SET enable_seqscan = off;
+SELECT criterion, sizes_of(format('SELECT FROM docs WHERE simhash_near(body, ''one two three four five'', %L)', criterion))
+FROM criteria;
+SELECT sizes_of('SELECT FROM docs WHERE simhash_near(simhash, 1, 8) AND ' || condition) AS sizes, condition FROM (VALUES
+    ($$simhash_resemblance(body, 'one two three four five') >= .5$$),
+    ($$.5 < simhash_resemblance('one two three four five', body, '{"same": ["numbers"]}')$$),
+    ($$simhash_resemblance(body, 'one two three four five') BETWEEN .9 AND .95$$),
+    ($$simhash_resemblance(body, 'one two three four five') > (SELECT .5)$$),
+    ($$simhash_resemblance(body, '?!') >= .5$$),
+    -- These limit no sizes.
+    ($$simhash_resemblance(body, 'one two three four five') <= .5$$),
+    ($$simhash_resemblance(body, 'one two three four five', '{"ngram": 2}') >= .5$$),
+    ($$simhash_resemblance(title, 'one two three four five') >= .5$$),
+    ($$simhash_resemblance(body, body || title) >= .5$$),
+    ($$(simhash_resemblance(body, 'one two three four five') >= .5 OR id = 1)$$)) AS conditions (condition);
+SELECT sizes_of('SELECT FROM docs a, docs b WHERE a.id = 1 AND simhash_near(b.simhash, a.simhash, 8)
+    AND simhash_resemblance(b.body, a.body) >= 0.9') AS joined;
+SELECT simhash_attach('docs', 'body', options => '{"weights": {"one": 0.25}}', prefix => 'weighted');
+SELECT sizes_of($$SELECT FROM docs WHERE simhash_near(body, 'one two three four five',
+    '{"weights": {"one": 0.25}, "resemblance": 0.9}')$$) AS rounded;
+SELECT simhash_detach('docs', 'weighted');
+RESET enable_seqscan;
 SELECT simhash_detach('docs');
 CREATE INDEX ON docs (simhash_block(simhash(body, '{"tokens": "chars", "seed": 0}'), 0, 4));
 CREATE INDEX ON docs (simhash_block(simhash(body, '{"tokens": "chars", "seed": 0}'), 1, 4));
@@ -121,5 +153,5 @@ SELECT count(*) FROM named WHERE simhash_near(body, :'body', '{"ngram": 2, "rese
 RESET enable_seqscan;
 
 DROP TABLE docs, named, parts, expected, criteria CASCADE;
-DROP FUNCTION found, seen;
+DROP FUNCTION found, seen, sizes_of;
 DROP ROLE regress_simhash_reader;

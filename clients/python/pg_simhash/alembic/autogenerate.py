@@ -2,8 +2,8 @@
 
 ``simhash_attach`` marks its columns by comments, which ``simhash_detach`` needs. Indexes are recognised by what they
 index: a marked block column, or the expressions ``simhash_block(...)`` and the fingerprint under a name that the
-extension gives. The schemas of the table and of the extension do not matter, nor does the prefix. Alembic compares
-neither triggers nor the comments of indexes.
+extension gives, each with the size of the text or without it. The schemas of the table and of the extension do not
+matter, nor does the prefix. Alembic compares neither triggers nor the comments of indexes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIALECT: Dialect = PGDialect(paramstyle="named")  # type: ignore[no-untyped-cal
 _IDENTIFIER = r'(?:"(?:[^"]|"")*"|\w+)'
 _STRING = re.compile(r"'((?:[^']|'')*)'")
 _CAST = re.compile(rf"::\s*(?:{_IDENTIFIER}\.)?(?:character varying|{_IDENTIFIER})(?:\(\d+\))?(?:\[\])*")
-_SCHEMA_OF_FUNCTION = re.compile(rf"{_IDENTIFIER}\.(?=simhash(?:_block)?\()")
+_SCHEMA_OF_FUNCTION = re.compile(rf"{_IDENTIFIER}\.(?=simhash(?:_block|_size)?\()")
 _BLOCK_CALL = re.compile(r"simhash_block\((.+?),(\d+)(?:,(\d+))?\)")
 
 # The name that the extension gives to the index on a block: the columns of a scope follow the block, and an interrupted
@@ -100,8 +100,15 @@ def _is_made_index(index: Index) -> bool:
 
 
 def _block(keys: list[ClauseElement]) -> ClauseElement:
-    """The key that may be a block: the last one, or the one before the fingerprint."""
-    return keys[-2] if len(keys) > 1 and _block_call(keys[-2]) else keys[-1]
+    """The key that may be a block: the last one, or the one before the size and the fingerprint."""
+    calls = [key for key in keys[-3:] if _block_call(key)]
+    columns = [key for key in keys if not _is_size(key)]
+    return calls[-1] if calls else columns[-1] if columns else keys[-1]
+
+
+def _is_size(key: ClauseElement) -> bool:
+    generated = key.server_default if isinstance(key, Column) else None
+    return isinstance(generated, Computed) and _plain(generated.sqltext).startswith("simhash_size(")
 
 
 def _keys(index: Index) -> list[ClauseElement]:

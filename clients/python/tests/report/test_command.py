@@ -243,7 +243,7 @@ class Errors(WithDatabase):
             (
                 ["report.docs", "--scope", "tenant"],
                 'error: column "tenant" of table report.docs does not exist\n'
-                "hint: It has: id, body, terms, other, simhash, simhash_block0, "
+                "hint: It has: id, body, terms, other, simhash, simhash_size, simhash_block0, "
                 "simhash_block1, simhash_block2, simhash_block3.\n",
             ),
         ):

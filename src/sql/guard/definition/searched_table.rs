@@ -49,6 +49,8 @@ pub struct SearchedTable {
     pub entries: Cell<u64>,
     /// The rows that new rows were marked with last, if the table has a fingerprint column.
     pub originals: RecentRows,
+    /// Whether indexes have the sizes of the texts, by the options with which texts are compared.
+    pub has_sizes: bool,
     /// Whether the layout of the criterion's radii is indexed; true without radii.
     pub serves_radii: bool,
     pub indexes: SearchedIndexes,
@@ -78,6 +80,8 @@ pub struct SourceColumns {
     stored: Vec<i16>,
     /// The options with which texts are compared.
     pub options: Options,
+    /// Whether these options make the same fingerprints as those of the table, and so the same sizes.
+    has_own_options: bool,
 }
 
 /// Why no indexes serve the searches of a guard.
@@ -122,6 +126,8 @@ impl SearchedTable {
             Err(not_served) => return Ok(Err(not_served)),
         };
         let is_covering = indexes.layouts.iter().all(is_covering);
+        let is_sized = indexes.layouts.iter().flatten().any(|found| found.has_size);
+        let has_sizes = is_sized && source.as_ref().is_some_and(|source| source.has_own_options);
         Ok(Ok(Self {
             oid: table.oid(),
             fingerprint,
@@ -134,6 +140,7 @@ impl SearchedTable {
             probes: indexes.total.probes,
             entries: Cell::new(0),
             originals: RecentRows::default(),
+            has_sizes,
             serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
         }))
@@ -280,7 +287,9 @@ impl SourceColumns {
             return Err(not_from_text(table)?);
         };
         let (columns, stored) = (source.expression.own_columns(), source.of_stored_row(table).own_columns());
-        Ok(Self { columns, stored, options: criterion.options.clone() })
+        let options = criterion.options.clone();
+        let has_own_options = options.makes_same_fingerprints(&source.options);
+        Ok(Self { columns, stored, options, has_own_options })
     }
 
     pub fn columns(&self) -> &[i16] {

@@ -9,6 +9,8 @@ use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
 use postgres::error::{algorithm_error, notice, tick};
 use simhash::criterion::Criterion;
+use simhash::fingerprint::size::expected_share;
+use simhash::search::cost;
 use simhash::search::recall::{recall, searches};
 use simhash::search::skew::{Skew, skew};
 
@@ -16,6 +18,7 @@ use super::sample::Preview;
 use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::SampledTable;
+use crate::sql::indexed::layouts::share_read;
 use crate::sql::indexed::scope::Scope;
 
 /// Report this many or more fetches for each new row: an insert takes about as long as forty fetches.
@@ -117,7 +120,15 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
     let names = before.into_iter().filter_map(|column| Some(Column::at(&table.open(), column)?.name()));
     let scope = Scope::of_index(names.collect::<Result<_, _>>()?);
     let (sample, rows) = SampledTable::lock(table.oid, fingerprint, &scope)?.sample()?;
-    let costs = skew(sample, rows, own.chain(others), &tick).map_err(algorithm_error)?;
+    let mut costs = skew(sample, rows, own.chain(others), &tick).map_err(algorithm_error)?;
+    // The entries of similar sizes are read alone.
+    if first.has_sizes {
+        let share = share_read(&first.indexes.layouts, criterion.resemblance.map(expected_share));
+        for skew in &mut costs {
+            skew.candidates *= share;
+            skew.cost = cost::cost(skew.probes, skew.candidates);
+        }
+    }
     let is_own = |skew: &&Skew| skew.near == criterion.near;
     let cheapest = |a: &&Skew, b: &&Skew| a.cost.total_cmp(&b.cost);
     let (own, other) = (costs.iter().filter(is_own).min_by(cheapest), costs.iter().min_by(cheapest));
@@ -127,17 +138,17 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
         notice(format!(
             "for each new row, {} of table \"{}\"; with {} and indexes on {} blocks, {}, and {:.2} of the copies in \
              place of {found:.2} (simhash_skew with max_distance => NULL compares more)",
-            cost(own),
+            work(own),
             table.name,
             Criterion { near: other.near, resemblance: criterion.resemblance }.to_json(),
             other.blocks,
-            cost(other),
+            work(other),
             recall(other.near).unwrap_or_default(),
         ));
     }
     Ok(())
 }
 
-fn cost(skew: &Skew) -> String {
+fn work(skew: &Skew) -> String {
     format!("{} look-ups find about {:.0} index entries", skew.probes, skew.candidates)
 }

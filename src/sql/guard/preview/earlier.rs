@@ -55,9 +55,12 @@ impl Preview {
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>) -> Result<Option<EarlierRow>, ErrorReport> {
         let Some(fingerprint) = own.fingerprint_of(row) else { return Ok(None) };
         let (since, scope) = (Moment::now(), own.scope.of_row(row));
+        let text = NewText::new(&self.texts, row, own, self.criterion.resemblance.unwrap_or(0.0));
         let query = NearQuery {
             fingerprint,
             near: self.criterion.near,
+            // The preview also shows texts that resemble each other less.
+            sizes: if self.compares_all { text.similar_sizes()? } else { None },
             max_distance: Cell::new(self.criterion.near.max_distance()),
             scope: &scope,
             table: own.oid,
@@ -67,7 +70,7 @@ impl Preview {
             marked: MarkedRows::default(),
             excluded: Dismissed::default(),
         };
-        let text = NewText::new(&self.texts, row, own, 0.0);
+        text.least_resemblance.set(0.0);
         let sampled = SampledRow { own, row, key: own.primary_key.of_row(row), text };
         let mut best: Option<EarlierRow> = None;
         for searched in &self.searched {

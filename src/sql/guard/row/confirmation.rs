@@ -22,10 +22,11 @@ use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
+use simhash::fingerprint::size::{SimilarSizes, is_exact};
 
 use super::dismissed::Dismissed;
 use super::stored_rows::{for_stored_rows, on_stored_row};
-use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
+use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
 use crate::sql::indexed::text_source::TextSource;
@@ -70,8 +71,10 @@ impl TextReader {
         f: impl FnOnce(&str) -> Result<T, ErrorReport>,
     ) -> Result<Option<T>, ErrorReport> {
         let text = self.text(searched)?;
+        let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        on_stored_row(&self.guard, searched.oid, !text.is_stored, || unsafe { with_text(&text.of_stored_row, row, f) })
+        let read = || unsafe { with_text(&text.of_stored_row, row, decoded) };
+        on_stored_row(&self.guard, searched.oid, !text.is_stored, read)
     }
 
     /// Calls `f` with the text of a new row, whose generated columns are not computed yet; None if the text is NULL.
@@ -79,7 +82,7 @@ impl TextReader {
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
-        f: impl FnOnce(&str) -> Result<T, ErrorReport>,
+        f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
     ) -> Result<Option<T>, ErrorReport> {
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
         unsafe { with_text(&self.text(searched)?.of_new_row, row, f) }
@@ -110,22 +113,17 @@ impl TextReader {
     }
 }
 
-/// Calls `f` with a text, decoded; None if it is NULL.
+/// Calls `f` with a text; None if it is NULL.
 ///
 /// # Safety
 /// The row is of the table for which the expression was made, and the expression's value is a `text`.
 unsafe fn with_text<T>(
     expression: &Computed,
     row: Row<'_>,
-    f: impl FnOnce(&str) -> Result<T, ErrorReport>,
+    f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
 ) -> Result<Option<T>, ErrorReport> {
-    let decoded = |text| {
-        // SAFETY: the caller passes an expression with such a value.
-        let text = unsafe { TextArgument::new(text) };
-        f(decode(text.detoast())?.as_str()).map(Some)
-    };
-    // SAFETY: the caller passes a row of the expression's table.
-    unsafe { expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
+    // SAFETY: the caller passes an expression with such a value, and a row of the expression's table.
+    unsafe { expression.with_value(row, |text| text.map(|text| f(TextArgument::new(text))).transpose()) }
 }
 
 /// The text of a new row, with which near rows are compared during one search. Its features are computed once, when
@@ -146,6 +144,17 @@ impl<'a> NewText<'a> {
     pub fn new(reader: &'a TextReader, row: Row<'a>, own: &'a SearchedTable, least_resemblance: f64) -> Self {
         let least_resemblance = Cell::new(least_resemblance);
         Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: Dismissed::default() }
+    }
+
+    /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text is
+    /// not known, or the tables do not have sizes.
+    pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>, ErrorReport> {
+        let Some(source) = self.own.source.as_ref().filter(|_| self.own.has_sizes) else { return Ok(None) };
+        // The generated columns ask for the same size when the row is stored.
+        let size =
+            self.reader.with_new_text(self.own, self.row, |text| fingerprint_cache::size(text, &source.options))?;
+        let similar = |size| SimilarSizes::new(size, self.least_resemblance.get(), is_exact(&source.options));
+        Ok(size.flatten().map(similar))
     }
 
     /// The number of stored rows that do not resemble the new row.
@@ -186,6 +195,7 @@ impl<'a> NewText<'a> {
         }
         let prepared = match &self.own.source {
             Some(source) => self.reader.with_new_text(self.own, self.row, |text| {
+                let text = decode(text.detoast())?.as_str();
                 with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
                     .map_err(algorithm_error)
             })?,

@@ -165,9 +165,12 @@ impl Statement {
             // SAFETY: the search asks only about rows of the event's table, to which the unique indexes belong.
             unsafe { self.unique_indexes(event).has_same_key(event.new_row(), found, by_plain_columns, &self.name) }
         };
+        let new_text = |least| NewText::new(&self.texts, event.new_row(), guard.own_table(), least);
+        let new_text = guard.criterion.resemblance.map(new_text);
         let query = NearQuery {
             fingerprint: row.fingerprint,
             near: guard.criterion.near,
+            sizes: new_text.as_ref().map_or(Ok(None), NewText::similar_sizes)?,
             max_distance: Cell::new(guard.criterion.near.max_distance()),
             scope: &row.scope,
             table: event.table().oid(),
@@ -177,8 +180,6 @@ impl Statement {
             marked: MarkedRows::default(),
             excluded: Dismissed::default(),
         };
-        let new_text = |least| NewText::new(&self.texts, event.new_row(), guard.own_table(), least);
-        let new_text = guard.criterion.resemblance.map(new_text);
         let (tuple, is_near) = match self.find_near(&query, new_text.as_ref())? {
             Outcome::SearchAgain => return Ok(Decision::SearchAgain),
             Outcome::Unique => (self.with_mark(event, None)?, false),

@@ -16,6 +16,7 @@ use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, tid_numbers};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
+use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::blocks::Block;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
@@ -23,7 +24,7 @@ use simhash::search::nearness::Nearness;
 use super::dismissed::Dismissed;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
-use crate::sql::indexed::layouts::block_indexes;
+use crate::sql::indexed::layouts::{block_indexes, share_read};
 
 /// Whether a row has the same key as the new row, so that ON CONFLICT finds it. If the flag is set, only unique indexes
 /// without expressions and predicates count.
@@ -36,6 +37,8 @@ pub struct NearQuery<'a> {
     pub near: Nearness,
     /// The largest distance to find. Once a row is found, only nearer rows matter.
     pub max_distance: Cell<i32>,
+    /// The sizes of the texts that the new text may resemble; None if all are searched.
+    pub sizes: Option<SimilarSizes>,
     /// The new row's values of the scope columns.
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
@@ -142,17 +145,20 @@ impl NearQuery<'_> {
         // Do not skip entries that an earlier step should have found: a concurrent INSERT may have put a row into some
         // indexes only.
         let SearchedIndexes { before, rows, layouts, .. } = &searched.indexes;
-        let mut growth = Growth::new(*rows, block_indexes(layouts), self.near);
+        let sizes = self.sizes.as_ref().filter(|_| searched.has_sizes);
+        let rows = rows * share_read(layouts, sizes.map(|sizes| sizes.expected_share));
+        let mut growth = Growth::new(rows, block_indexes(layouts), self.near);
         // SAFETY: the indexes compare the scope columns as their types do, as `SearchedIndexes::cheapest` has checked.
         let before = unsafe { searched.scope.keys(before, self.scope) };
         while let Some(step) = growth.next(self.max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let Some(block) = Block::new(indexed.block, indexed.blocks) else { break };
             let index = Relation::open(indexed.index);
+            let range = sizes.filter(|_| indexed.has_size).map(|sizes| &sizes.range);
+            let keys = before.len() + if range.is_some() { 3 } else { 1 };
             // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
             // fingerprint, a bigint, at this position.
-            let mut scan =
-                unsafe { DirtyScan::begin(&table, &index, &slot, self.since, before.len() + 1, indexed.fingerprint) };
+            let mut scan = unsafe { DirtyScan::begin(&table, &index, &slot, self.since, keys, indexed.fingerprint) };
             scan.limit_refusals((step.limit / indexed.entries().microseconds()) as u64);
             let mut values = block.ring(fingerprint, step.radius);
             let mut at_once = Vec::new();
@@ -164,8 +170,9 @@ impl NearQuery<'_> {
                 if at_once.is_empty() || !scan.has_read_all() || self.marked.is_at_limit() {
                     break;
                 }
-                // SAFETY: after the scope columns, the index has a block, an integer; the scan has a key for each.
-                unsafe { scan.look_up(&before, &at_once) };
+                // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range; the
+                // scan has the keys for them.
+                unsafe { scan.look_up(&before, &at_once, range) };
                 let read_before = scan.entries();
                 let flow = self.scan(searched, &table, &mut scan, &mut show);
                 searched.entries.set(searched.entries.get() + scan.entries() - read_before);

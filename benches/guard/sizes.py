@@ -1,0 +1,134 @@
+"""What sizes in the keys of the indexes save guards and searches that compare texts.
+
+    python benches/guard/sizes.py RUNS TRANSACTIONS ROWS FILE.jsonl ...
+
+A table of ROWS texts of one to nine passages of 60 words, each passage from a random place of a document of one FILE,
+has in turns block indexes without the size, with it, and with it for other layouts. For each: the bytes of the indexes,
+the look-ups and the entries of a search by the guard's criterion (a guard reads the same for a new row), its time, and
+the rows a second that pgbench inserts with no guard and with `reject`, by one client. No two of the inserted texts, and
+none of them and of the table, are near-duplicates. Medians, and medians of the runs' ratios.
+
+Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
+"""
+
+import json
+import random
+import re
+import statistics
+import sys
+
+from server import insert_rate
+from statements import copy_in, psql, seconds, value
+
+PASSAGES, WORDS = (1, 9), 60
+SEARCHES = 500
+# The indexes' blocks, whether they have sizes, and the radii; None for the default.
+LAYOUTS = {
+    "4 blocks, 1111, without sizes": (4, False, None),
+    "4 blocks, 1111": (4, True, None),
+    "4 blocks, 0000": (4, True, [0] * 4),
+    "3 blocks, 111": (3, True, [1] * 3),
+    "6 blocks, 000000": (6, True, [0] * 6),
+}
+
+
+class Texts:
+    def __init__(self, files):
+        self.rng = random.Random(4)
+        self.kinds = []
+        for file in files:
+            with open(file) as lines:
+                documents = [json.loads(line)["text"].replace("\\", " ").split() for line in lines]
+            self.kinds.append([words for words in documents if len(words) > WORDS])
+        self.sizes = [sum(map(len, documents)) for documents in self.kinds]
+
+    def passage(self, documents):
+        words = self.rng.choice(documents)
+        start = self.rng.randrange(len(words) - WORDS)
+        return " ".join(words[start:start + WORDS])
+
+    def text(self):
+        (documents,) = self.rng.choices(self.kinds, self.sizes)
+        return " ".join(self.passage(documents) for _ in range(self.rng.randint(*PASSAGES)))
+
+
+def main():
+    runs, transactions, rows = map(int, sys.argv[1:4])
+    texts = Texts(sys.argv[4:])
+    psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint PRIMARY KEY, body text NOT NULL)")
+    copy_in("docs", ((n, texts.text()) for n in range(rows)))
+    psql("SELECT simhash_attach('docs', 'body')")
+    fresh(texts, runs * 2 * len(LAYOUTS) * transactions)
+    average, smallest, largest = psql("SELECT avg(octet_length(body))::integer, min(simhash_size), max(simhash_size) FROM docs")[0]
+    print(f"{rows:,} texts of {average} bytes and {smallest} to {largest} words and pairs on average")
+    table = Table(rows, transactions)
+    found = {layout: [] for layout in LAYOUTS}
+    for run in range(runs):
+        for layout in LAYOUTS if run % 2 == 0 else reversed(LAYOUTS):
+            found[layout].append(table.measure(*LAYOUTS[layout]))
+    for layout, measured in found.items():
+        median = {key: statistics.median(run[key] for run in measured) for key in measured[0]}
+        print(
+            f"{layout:<30} {median['bytes'] / rows:5.1f} index bytes a row; a search: {median['descents']:3.0f} look-ups,"
+            f" {median['entries']:7,.0f} entries, {median['ms']:.3f} ms, {median['rows']:.2f} rows;"
+            f" inserts: {median['free']:6,.0f}/s, guarded {median['guarded']:6,.0f}/s ({median['ratio']:.2f})",
+            flush=True,
+        )
+
+
+def fresh(texts, wanted):
+    """Texts of which no two, and none and one of docs, are near-duplicates."""
+    psql("DROP TABLE IF EXISTS fresh", "CREATE UNLOGGED TABLE fresh (n integer, body text)")
+    copy_in("fresh", ((n, texts.text()) for n in range(round(1.2 * wanted))))
+    psql("DELETE FROM fresh WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, fresh.body))",
+         "DELETE FROM fresh USING (SELECT n, simhash_duplicate_of(n, body) OVER (ORDER BY n) AS other FROM fresh) AS found"
+         " WHERE fresh.n = found.n AND other IS NOT NULL",
+         "CREATE UNLOGGED TABLE numbered AS SELECT row_number() OVER (ORDER BY n)::integer - 1 AS n, body FROM fresh",
+         "DROP TABLE fresh", "ALTER TABLE numbered RENAME TO fresh", "ALTER TABLE fresh ADD PRIMARY KEY (n)",
+         "VACUUM ANALYZE fresh")
+    if int(value("SELECT count(*) FROM fresh")) < wanted:
+        raise RuntimeError("too many of the texts are near-duplicates")
+
+
+class Table:
+    def __init__(self, rows, transactions):
+        self.transactions, self.next, self.last_id = transactions, 0, rows
+
+    def measure(self, blocks, has_sizes, radii):
+        indexes = [index for (index,) in psql(
+            "SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary")]
+        size = ", simhash_size" if has_sizes else ""
+        psql(*(f"DROP INDEX {index}" for index in indexes), *(
+            f"CREATE INDEX block{i} ON docs (simhash_block(simhash, {i}, {blocks}){size}) INCLUDE (simhash)"
+            for i in range(blocks)), "VACUUM ANALYZE docs", "CHECKPOINT")
+        criterion = "{}" if radii is None else json.dumps({"radii": radii})
+        found = {
+            "bytes": int(value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
+                               " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")),
+            **self.search(criterion),
+            "free": self.insert(),
+        }
+        psql(f"SELECT simhash_guard('docs', 'reject', '{criterion}')")
+        found["guarded"] = self.insert()
+        psql("SELECT simhash_unguard('docs')")
+        return found | {"ratio": found["guarded"] / found["free"]}
+
+    def search(self, criterion):
+        query = (f"SELECT count(d.id) FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS q"
+                 f" LEFT JOIN docs AS d ON simhash_near(d.body, q.body, '{criterion}')")
+        plan = "\n".join(line for (line, *_) in psql(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) {query}",
+                                                     enable_seqscan="off"))
+        number = lambda name: int(re.search(rf"{name}: (\d+)", plan)[1]) / SEARCHES
+        ms = min(seconds(query, enable_seqscan="off") for _ in range(3)) * 1e3 / SEARCHES
+        return {"descents": number("Index Descents"), "entries": number("Index Entries"), "ms": ms,
+                "rows": int(value(query)) / SEARCHES}
+
+    def insert(self):
+        rate = insert_rate(1, self.transactions, self.next, self.last_id)
+        self.next += self.transactions
+        self.last_id += self.transactions
+        return rate
+
+
+if __name__ == "__main__":
+    main()
