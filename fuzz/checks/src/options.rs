@@ -33,7 +33,7 @@ fn reason(error: &InvalidOptions) -> (&str, &str) {
     match error {
         InvalidOptions::Failed(error) => panic!("{error}"),
         InvalidOptions::Unreadable(_) => ("unreadable", ""),
-        InvalidOptions::NotAnObject => ("not an object", ""),
+        InvalidOptions::NotAnObject | InvalidOptions::NotACriterion => ("not an object", ""),
         InvalidOptions::UnknownKey(key) | InvalidOptions::UnknownInCriterion(key) => ("unknown", key),
         InvalidOptions::Value { key, allowed, .. } => (key, allowed),
     }
