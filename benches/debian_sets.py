@@ -3,8 +3,8 @@
     python3 benches/debian_sets.py FOLDER [OLD NEW]     the releases are bookworm and trixie by default
 
 Editions of one document differ between the releases as people edit. The sets are `manuals` (manual pages in several
-languages), `paragraphs` (the first paragraphs of each page) and `copyrights` (what packages of priority standard or
-above say on their copyright). benches/dedup reads them; their form is that of simhash/benches/quality.rs, but with the
+languages), `paragraphs` (the first paragraphs of each page), `copyrights` (what packages of priority standard or above
+say on their copyright) and `descriptions` (of packages). benches/dedup reads them; their form is that of simhash/benches/quality.rs, but with the
 pairs of resemblance .8 or more only. An id begins with the language. Of equal texts only one is kept.
 
 apt downloads the packages from the machine's mirror, or from DEBIAN_MIRROR.
@@ -25,7 +25,7 @@ from pathlib import Path
 
 LANGUAGES = ["de", "es", "fr", "ja", "pl", "ru", "zh"]
 MANUALS = ["manpages", "manpages-dev", *(f"manpages-{language}" for language in LANGUAGES)]
-# One page in so many is taken, by a hash of its name: the same pages of both releases.
+# One page, and one package's description, in so many is taken, by a hash of its name: the same ones of both releases.
 ONE_PAGE_IN = 4
 # The number of paragraphs at the beginning of a page that are documents of their own, and their least length.
 PARAGRAPHS, PARAGRAPH = 4, 30
@@ -39,7 +39,7 @@ def main():
     folder = Path(sys.argv[1])
     releases = sys.argv[2:4] or ["bookworm", "trixie"]
     folder.mkdir(parents=True, exist_ok=True)
-    sets = {"manuals": {}, "paragraphs": {}, "copyrights": {}}
+    sets = {"manuals": {}, "paragraphs": {}, "copyrights": {}, "descriptions": {}}
     for release in releases:
         with tempfile.TemporaryDirectory() as temporary:
             read_release(release, Path(temporary), sets)
@@ -65,6 +65,8 @@ def read_release(release, folder, sets):
     for path in sorted((folder / "packages/usr/share/doc").glob("*/copyright")):
         if not path.is_symlink():
             sets["copyrights"][f"en/{release}/{path.parent.name}"] = path.read_text(errors="replace")
+    for package, description in apt.descriptions():
+        sets["descriptions"][f"en/{release}/{package}"] = description
 
 
 class Apt:
@@ -84,6 +86,7 @@ class Apt:
             "Dir::State": folder / "state", "Dir::State::status": "/dev/null", "Dir::Cache": folder / "cache",
             "Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": "-",
             "Acquire::Check-Valid-Until": "false", "APT::Sandbox::User": "root",
+            "Acquire::Languages": "en",
         }
         self.options = [word for option in options.items() for word in ("-o", "{}={}".format(*option))]
         self.run("apt-get", "--quiet=2", "update")
@@ -100,6 +103,17 @@ class Apt:
             if fields.get("Priority") in ("required", "important", "standard") and int(fields["Size"]) <= LARGEST:
                 packages.append(fields["Package"])
         return packages
+
+    def descriptions(self):
+        """Packages and their descriptions."""
+        names = self.run("apt-cache", "pkgnames", capture_output=True, text=True).stdout.split()
+        names = sorted(name for name in names if zlib.crc32(name.encode()) % ONE_PAGE_IN == 0)
+        shown = self.run("apt-cache", "show", "--no-all-versions", *names, capture_output=True, text=True).stdout
+        for entry in shown.split("\n\n"):
+            package = re.search(r"^Package: (.*)$", entry, re.MULTILINE)
+            description = re.search(r"^Description-en: (.*(\n .*)*)", entry, re.MULTILINE)
+            if package and description:
+                yield package[1], re.sub(r"\n \.?", "\n", description[1])
 
     def download(self, folder, packages):
         """Downloads packages, and unpacks them into a folder."""
