@@ -240,7 +240,7 @@ CREATE FUNCTION simhash_clue(clue text, options jsonb DEFAULT '{}') RETURNS bigi
     AS 'MODULE_PATHNAME', 'simhash_clue_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION simhash_clue(text, jsonb) IS
-    'all that can be a passage of a text with this clue: what to look up among the passages of texts';
+    'part of simhash_contains: all that can be a passage of a text with this clue, to look up among the passages of texts';
 
 -- This reads two texts. It costs more than passages and clue together, so that those are compared first.
 CREATE FUNCTION simhash_coverage(clue text, content text, options jsonb DEFAULT '{}') RETURNS double precision
@@ -272,14 +272,14 @@ CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer 
     AS 'MODULE_PATHNAME', 'simhash_block_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
-    'a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant; NULL if data names no such block';
+    'part of block indexes: a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant; NULL if data names no such block';
 
 CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer, max_distance integer)
     RETURNS integer[]
     AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
-    'the values of a block that a search within a distance must look up; NULL if data names no such block';
+    'part of searches by hand: the values of a block that a search within a distance must look up; NULL if data names no such block';
 
 -- Fingerprints of other programs -----------------------------------------------
 
@@ -341,15 +341,15 @@ COMMENT ON FUNCTION simhash_detach(regclass, name) IS
 
 -- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
 -- PARALLEL SAFE. NULL has a meaning as the distance, so it is not STRICT.
-CREATE FUNCTION simhash_skew(
+CREATE FUNCTION simhash_layouts(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
     OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean,
     OUT within integer, OUT radii integer[], OUT found double precision
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_layouts_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
-COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
+COMMENT ON FUNCTION simhash_layouts(regclass, name, integer, text[]) IS
     'what searches of a table cost: those within a distance, by the number of blocks; for NULL, those by radii, and what share of the copies they find';
 
 -- Deduplication on insert ----------------------------------------------------
@@ -358,7 +358,7 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; arguments: action, criterion, fingerprint, mark, scope, condition';
+    'part of simhash_guard: the trigger; arguments: action, criterion, fingerprint, mark, scope, condition';
 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}',
@@ -375,7 +375,7 @@ CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'simhash_guard_definition_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
-    'the arguments of a guard''s trigger as a document, for simhash_guards';
+    'part of simhash_guards: the arguments of a guard''s trigger as a document';
 CREATE FUNCTION simhash_guards(
     OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT fingerprint name, OUT scope text[],
     OUT mark_column name, OUT among text, OUT enabled "char", OUT error text

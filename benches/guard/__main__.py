@@ -3,7 +3,7 @@
     python benches/guard RUNS TRANSACTIONS SIZE:BLOCKS[:plain][,...] FILE.jsonl ...
 
 For each size of a table and layout of its blocks, with covering or plain indexes (BLOCKS is `best` for the layout that
-simhash_skew advises): rows a second that pgbench (-M prepared, a transaction for each row) inserts with no guard, with
+simhash_layouts advises): rows a second that pgbench (-M prepared, a transaction for each row) inserts with no guard, with
 the guards `reject` and `skip`, with `reject` by smaller radii if there are four blocks, and with `reject` by the distance
 alone (3), by one client and by four, and that one COPY inserts. It is one table, whose guard is put on and taken away, so
 that rows and indexes are the same; the ways take turns, in every other run in the opposite order; medians, and medians
@@ -100,7 +100,7 @@ class Case:
         psql("ALTER TABLE docs ADD PRIMARY KEY (id)")
         if self.blocks == "best":
             psql("CREATE UNLOGGED TABLE prints AS SELECT simhash(body) FROM docs")
-            self.blocks = value("SELECT blocks FROM simhash_skew('prints', 'simhash') WHERE best")
+            self.blocks = value("SELECT blocks FROM simhash_layouts('prints', 'simhash') WHERE best")
             psql("DROP TABLE prints")
         psql(f"SELECT simhash_attach('docs', 'body', blocks => {self.blocks})")
         self.ways = WAYS | (BY_RADII if self.blocks == "4" else {})

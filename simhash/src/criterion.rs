@@ -47,11 +47,9 @@ impl Criterion {
 }
 
 /// The default radii if texts are compared, in order of preference: a table is searched by the first whose layout it has
-/// indexed. More blocks find more copies, and read more index entries; four find nearly all of them.
-const DEFAULT_RADII: [&[i32]; 14] = [
-    &[1; 4], &[1; 3], &[1; 5], &[1; 6], &[1; 2], &[1; 7], &[1; 8], //
-    &[0; 4], &[0; 3], &[0; 5], &[0; 6], &[0; 2], &[0; 7], &[0; 8],
-];
+/// indexed. More blocks find more copies, and read more index entries; four find nearly all of them. In eight blocks,
+/// radius 1 would read a quarter of the entries.
+const DEFAULT_RADII: [&[i32]; 7] = [&[1; 4], &[1; 3], &[1; 5], &[1; 6], &[1; 2], &[1; 7], &[0; 8]];
 /// The default distances: of candidates with radii and without, and of fingerprints alone (Manku, Jain and Das Sarma,
 /// WWW 2007).
 const DEFAULT_DISTANCE_WITH_RADII: i32 = 10;
@@ -105,6 +103,18 @@ impl CriterionDocument {
             own.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))?;
         }
         Ok(read)
+    }
+
+    /// The document by which a table with a layout of so many blocks is searched, as by `{}` with four.
+    pub fn of_layout(blocks: i32) -> String {
+        let document = Self::default();
+        let radii = DEFAULT_RADII.into_iter().find(|radii| radii.len() == blocks as usize).unwrap_or_default();
+        let Criterion { near, .. } = document.with(Some(COPY), radii);
+        match near.blocks() {
+            _ if near == document.of_texts().near => "{}".to_owned(),
+            Some(_) => format!(r#"{{"radii": {radii:?}}}"#),
+            None => format!(r#"{{"max_distance": {}, "radii": []}}"#, near.max_distance()),
+        }
     }
 
     /// The criterion for two texts.
@@ -220,11 +230,26 @@ mod tests {
         };
         let default = others("{}", true);
         let blocks: HashSet<_> = default.iter().filter_map(|criterion| criterion.near.blocks()).collect();
-        assert_eq!(blocks.len(), BLOCK_COUNTS.count());
+        // Within 10 bits, radii 1 in six and seven blocks exclude nothing.
+        assert_eq!(blocks, HashSet::from([2, 3, 5, 8]));
         assert!(default.iter().all(|criterion| criterion.resemblance == Some(COPY)), "{default:?}");
         for document in [r#"{"radii": []}"#, r#"{"radii": [2, 2, 2]}"#, r#"{"resemblance": null}"#] {
             assert_eq!(others(document, true), [], "{document}");
         }
+    }
+
+    #[test]
+    fn each_layout_has_a_document() {
+        for blocks in BLOCK_COUNTS {
+            let criterion = criterion(&CriterionDocument::of_layout(blocks));
+            let default = CriterionDocument::default();
+            let of_rows = [default.of_rows(true)].into_iter().chain(default.of_rows_by_other_layouts(true));
+            assert!(of_rows.into_iter().any(|of_rows| of_rows == criterion), "{blocks}: {criterion:?}");
+            assert!(criterion.near.blocks().is_none_or(|of_radii| of_radii == blocks), "{blocks}: {criterion:?}");
+        }
+        assert_eq!(CriterionDocument::of_layout(4), "{}");
+        assert_eq!(CriterionDocument::of_layout(3), r#"{"radii": [1, 1, 1]}"#);
+        assert_eq!(CriterionDocument::of_layout(6), r#"{"max_distance": 10, "radii": []}"#);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
 use simhash::search::blocks::Block;
+use simhash::search::layout_costs::{FingerprintSample, layout_costs};
 use simhash::search::nearness::Nearness;
-use simhash::search::skew::{FingerprintSample, skew};
 
 /// Largest allocation that is never refused: an allocator usually has this much left in its last page.
 const SMALL: usize = 1024;
@@ -202,7 +202,7 @@ fn layouts() {
         let refused = refusals(|| {
             let mut sample = FingerprintSample::new()?;
             fingerprints(count).for_each(|fingerprint| sample.add(fingerprint));
-            skew(sample, 1e6, [(4, Nearness::within(3)), (2, Nearness::within(3))], &|| ())
+            layout_costs(sample, 1e6, [(4, Nearness::within(3)), (2, Nearness::within(3))], &|| ())
         });
         assert!(refused > 5);
     }

@@ -83,6 +83,10 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
         notice(format!("analyzing table \"{}\"", member.name));
         execute(&format!("ANALYZE {}{analyzed}", member.sql()))?;
     }
+    let scope = wanted.scope.names().iter().zip(2..).map(|(name, n)| format!("{} = ${n} AND ", quote_identifier(name)));
+    let column = wanted.has_columns.then(|| wanted.prefix.fingerprint());
+    let condition = wanted.source.condition(column, wanted.blocks)?;
+    notice(format!("search with: WHERE {}{condition}", scope.collect::<String>()));
     Ok(())
 }
 

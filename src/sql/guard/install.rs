@@ -34,7 +34,7 @@ use super::definition::searched_table::SearchedTable;
 use super::preview::cost::{report_cost, report_estimates};
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
+use crate::sql::indexed::fingerprint_column::{DEFAULT_NAME, meant_column, named_fingerprint};
 use crate::sql::indexed::text_source::TextSource;
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
@@ -150,7 +150,31 @@ impl AskedGuard {
         if is_enabled_always {
             execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER_NAME}", table.sql()))?;
         }
+        notice(format!(
+            "see what it would do: SELECT * FROM simhash_preview({}); take it away: SELECT simhash_unguard({})",
+            self.preview_arguments(table).join(", "),
+            quote_literal(table.sql()),
+        ));
         Ok(())
+    }
+
+    /// The arguments of `simhash_preview` for this guard, in SQL.
+    fn preview_arguments(&self, table: &Target) -> Vec<String> {
+        let mut arguments = vec![quote_literal(table.sql())];
+        if self.criterion.0 != "{}" {
+            arguments.push(quote_literal(&self.criterion.0));
+        }
+        if !self.scope.is_empty() {
+            let names: Vec<_> = self.scope.iter().map(quote_literal).collect();
+            arguments.push(format!("scope => ARRAY[{}]", names.join(", ")));
+        }
+        if let Some(among) = &self.among {
+            arguments.push(format!("among => {}", quote_literal(among.as_asked())));
+        }
+        if self.fingerprint != DEFAULT_NAME {
+            arguments.push(format!("fingerprint => {}", quote_literal(&self.fingerprint)));
+        }
+        arguments
     }
 
     fn arguments(&self, criterion: GuardCriterion, among: Option<String>) -> Arguments {

@@ -12,7 +12,7 @@ use super::bits::Bits;
 use super::layouts::{TableFingerprint, block_keys};
 
 /// The name of fingerprint columns by default.
-const DEFAULT_NAME: &str = "simhash";
+pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =
     "simhash_attach adds the fingerprint column, named simhash by default, or its indexes.";
 

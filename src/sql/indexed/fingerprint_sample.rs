@@ -14,7 +14,7 @@ use postgres::error::{algorithm_error, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
 use postgres::text::to_server;
-use simhash::search::skew::FingerprintSample;
+use simhash::search::layout_costs::FingerprintSample;
 
 use super::fingerprint_column::{meant_column, named_fingerprint};
 use super::layouts::{IndexedBlocks, TableFingerprint};
@@ -162,7 +162,7 @@ fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
     let message = format!("foreign table \"{name}\" cannot be sampled");
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("All its rows would be fetched from its server.")
-        .set_hint("Call simhash_skew on that server."))
+        .set_hint("Call simhash_layouts on that server."))
 }
 
 /// The error for a failed call of SPI. PostgreSQL raises its own errors about queries, so this is an internal error.

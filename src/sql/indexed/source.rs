@@ -12,6 +12,7 @@ use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
 use postgres::text::to_server;
+use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
@@ -19,7 +20,7 @@ use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::{BlockCall, FingerprintCall};
 use super::text_source::TextSource;
-use crate::sql::fingerprint::options::{OptionsDocument, read_options};
+use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 
 /// The kinds of source columns.
@@ -75,6 +76,9 @@ impl SourceKind {
         }
     }
 }
+
+/// A criterion that is longer is not shown: it has a dictionary of weights in it.
+const MAX_SHOWN_BYTES: usize = 500;
 
 /// The options for a column of hexadecimal digits, as `jsonb` prints them.
 const IS_HEX: &str = r#"{"source": "hex"}"#;
@@ -153,6 +157,30 @@ impl Source {
         let (text, arguments) = (self.kind.argument().0, [self.kind.argument().0, pg_sys::JSONBOID]);
         let arguments = if options.is_empty() { &[text][..] } else { &arguments };
         Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
+    }
+
+    /// A condition that the indexes of a layout serve, for users. `column` stores the fingerprint, if a column does.
+    pub fn condition(&self, column: Option<&str>, blocks: i32) -> Result<String, ErrorReport> {
+        let source = quote_identifier(&self.column);
+        let fingerprint = match self.kind {
+            SourceKind::Text => {
+                let options = self.options_json.as_deref().unwrap_or("{}");
+                let criterion = match laid_over(&CriterionDocument::of_layout(blocks), options)? {
+                    empty if empty == "{}" => String::new(),
+                    long if long.len() > MAX_SHOWN_BYTES => ", '{...}'".to_owned(),
+                    criterion => format!(", {}", quote_literal(&criterion)),
+                };
+                return Ok(format!("simhash_near({source}, $1{criterion})"));
+            }
+            SourceKind::Fingerprints => source,
+            SourceKind::BitStrings => format!("{source}::bigint"),
+            SourceKind::Hex => format!("simhash_from_hex({source})"),
+            SourceKind::Features | SourceKind::Tsvector => {
+                let fingerprint = column.map_or(format!("simhash({source})"), quote_identifier);
+                return Ok(format!("simhash_near({fingerprint}, simhash($1))"));
+            }
+        };
+        Ok(format!("simhash_near({fingerprint}, $1)"))
     }
 
     /// The SQL expression of a block of the fingerprint.

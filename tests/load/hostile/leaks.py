@@ -91,11 +91,11 @@ ROUNDS = {
         ("simhash_preview",),
         500,
     ),
-    "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 500),
-    "skew by radii": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f', NULL)", ("simhash_skew",), 500),
-    "skew of a scope": (
-        "SELECT count(*) FROM simhash_skew('leaks.searched', 'f', scope => ARRAY['id'])",
-        ("simhash_skew",),
+    "layouts": ("SELECT count(*) FROM simhash_layouts('leaks.searched', 'f')", ("simhash_layouts",), 500),
+    "layouts by radii": ("SELECT count(*) FROM simhash_layouts('leaks.searched', 'f', NULL)", ("simhash_layouts",), 500),
+    "layouts of a scope": (
+        "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f', scope => ARRAY['id'])",
+        ("simhash_layouts",),
         500,
     ),
     "dedup trigger": (

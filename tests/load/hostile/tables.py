@@ -34,7 +34,7 @@ class Table:
             + [self.alter] * 2
             + [self.search] * 5
             + [self.check] * 2
-            + [self.skew, self.in_transaction, self.maintain]
+            + [self.layouts, self.in_transaction, self.maintain]
         )
         for _ in range(steps):
             self.rng.choice(ways)()
@@ -276,9 +276,9 @@ class Table:
                 "guard",
             )
 
-    def skew(self):
+    def layouts(self):
         self.run(
-            f"SELECT * FROM simhash_skew('{self.name}', {quote(self.rng.choice(('f', 'simhash', 'body')))},"
+            f"SELECT * FROM simhash_layouts('{self.name}', {quote(self.rng.choice(('f', 'simhash', 'body')))},"
             f" {self.values.integer('max_distance')}, {self.scope()})"
         )
 

@@ -131,9 +131,9 @@ SCENARIOS = {
         [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body')"],
         ["SELECT simhash_guard(%(table)s::regclass)", "SELECT simhash_unguard(%(table)s::regclass)"],
     ),
-    "skew": (
+    "layouts": (
         [EXTENSION, TABLE, EVIL_NUMBERS, "SELECT simhash_attach('good.t', 'body')"],
-        ["SELECT * FROM simhash_skew(%(table)s::regclass)"],
+        ["SELECT * FROM simhash_layouts(%(table)s::regclass)"],
     ),
     "preview": (
         [EXTENSION, TABLE, EVIL_INDEX, "SELECT simhash_attach('good.t', 'body'); ANALYZE good.t"],

@@ -92,23 +92,23 @@ WHERE error IS NOT NULL;
 SELECT error FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}', '{simhash_block1}']) AS scope,
     scope_error(format('SELECT simhash_index_commands(''scoped'', ''body'', blocks => 2, scope => %L)', scope)) WHERE error IS NOT NULL;
 SELECT error FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}']) AS scope,
-    scope_error(format('SELECT simhash_skew(''scoped'', scope => %L)', scope)) WHERE error IS NOT NULL;
+    scope_error(format('SELECT simhash_layouts(''scoped'', scope => %L)', scope)) WHERE error IS NOT NULL;
 
--- simhash_skew counts within the scope group with most rows.
+-- simhash_layouts counts within the scope group with most rows.
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 CREATE TABLE skewed (tenant integer, simhash bigint);
 INSERT INTO skewed SELECT 1, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 500) AS n;
 INSERT INTO skewed SELECT 2, 7 FROM generate_series(1, 400);
 INSERT INTO skewed SELECT NULL, n FROM generate_series(1, 300) AS n;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed') WHERE blocks = 2;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed', scope => '{tenant}') WHERE blocks = 2;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed') WHERE blocks = 2;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
 DELETE FROM skewed WHERE tenant = 1;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed', scope => '{tenant}') WHERE blocks = 2;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
 DELETE FROM skewed WHERE tenant = 2;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed', scope => '{tenant}') WHERE blocks = 2;
-SELECT blocks, indexed FROM simhash_skew('scoped') WHERE blocks < 4;
-SELECT blocks, indexed FROM simhash_skew('scoped', scope => '{tenant_id}') WHERE blocks < 4;
-SELECT blocks, indexed FROM simhash_skew('scoped', scope => '{lang}') WHERE blocks < 4;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
+SELECT blocks, indexed FROM simhash_layouts('scoped') WHERE blocks < 4;
+SELECT blocks, indexed FROM simhash_layouts('scoped', scope => '{tenant_id}') WHERE blocks < 4;
+SELECT blocks, indexed FROM simhash_layouts('scoped', scope => '{lang}') WHERE blocks < 4;
 
 -- Guards. Indexes within the scope of the guard, or a part of it, serve it.
 DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
@@ -147,7 +147,7 @@ CREATE TABLE scope_parts_2 (body text, tenant integer, id integer);
 ALTER TABLE scope_parts ATTACH PARTITION scope_parts_2 FOR VALUES FROM (10) TO (20);
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
-SELECT blocks, indexed FROM simhash_skew('scope_parts', scope => '{tenant}') WHERE blocks < 4;
+SELECT blocks, indexed FROM simhash_layouts('scope_parts', scope => '{tenant}') WHERE blocks < 4;
 SELECT simhash_guard('scope_parts', criterion => '{"max_distance": 3, "resemblance": null}', scope => '{tenant}');
 INSERT INTO scope_parts VALUES (1, 1, 'a text');
 INSERT INTO scope_parts VALUES (11, 2, 'a text');

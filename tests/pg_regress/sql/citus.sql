@@ -102,17 +102,17 @@ CREATE FUNCTION pg_catalog.citus_relation_size(relation regclass) RETURNS bigint
     AS 'SELECT 100 * pg_catalog.pg_relation_size(relation)';
 RESET allow_system_table_mods;
 CREATE TABLE sampled AS SELECT hashint8extended(n, 1) AS f FROM generate_series(1, 200000) AS n;
-CREATE TEMPORARY TABLE of_all AS SELECT * FROM simhash_skew('sampled', 'f');
+CREATE TEMPORARY TABLE of_all AS SELECT * FROM simhash_layouts('sampled', 'f');
 INSERT INTO pg_dist_partition VALUES ('sampled', 'n', NULL, 2, 't');
 SELECT blocks, of_sample.candidates = of_all.candidates AS same,
     of_sample.candidates / of_all.candidates BETWEEN .8 AND 1.25 AS near
-FROM simhash_skew('sampled', 'f') AS of_sample JOIN of_all USING (blocks) WHERE blocks = 4;
+FROM simhash_layouts('sampled', 'f') AS of_sample JOIN of_all USING (blocks) WHERE blocks = 4;
 CREATE TABLE tenants (tenant numeric, f bigint);
 INSERT INTO tenants SELECT nullif(n % 10, 0) * CASE WHEN n < 500 THEN 1 ELSE 1.00 END, 0 FROM generate_series(1, 1009) AS n;
 INSERT INTO tenants SELECT nullif(n % 2, 0), 0 FROM generate_series(1, 10) AS n;
-CREATE TEMPORARY TABLE skew AS SELECT * FROM simhash_skew('tenants', 'f', scope => '{tenant}');
+CREATE TEMPORARY TABLE skew AS SELECT * FROM simhash_layouts('tenants', 'f', scope => '{tenant}');
 INSERT INTO pg_dist_partition VALUES ('tenants', 'n', NULL, 2, 't');
-SELECT count(*) AS layouts, min(candidates) FROM simhash_skew('tenants', 'f', scope => '{tenant}') JOIN skew USING (blocks, candidates);
+SELECT count(*) AS layouts, min(candidates) FROM simhash_layouts('tenants', 'f', scope => '{tenant}') JOIN skew USING (blocks, candidates);
 
 -- On another server than the coordinator.
 UPDATE pg_dist_local_group SET groupid = 2;

@@ -37,7 +37,7 @@ CREATE INDEX ON public.docs (block);
 CREATE VIEW public.near AS
 SELECT a.id AS a, b.id AS b FROM public.docs a, public.docs b WHERE a.simhash OPERATOR(fingerprints.<~>) b.simhash <= 3;
 INSERT INTO public.docs (id, body) SELECT n, 'document ' || n / 2 FROM generate_series(1, 10) n;
-SELECT blocks, indexed, probes, candidates FROM fingerprints.simhash_skew('public.docs', max_distance => 1)
+SELECT blocks, indexed, probes, candidates FROM fingerprints.simhash_layouts('public.docs', max_distance => 1)
 WHERE blocks = 4;
 -- In parallel workers too, which load the library but not the search path.
 SET parallel_setup_cost = 0;
@@ -81,6 +81,11 @@ SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
 FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname = 'pg_simhash'
     AND obj_description(objid, classid::regclass::name) IS NULL;
+
+-- The functions for users fit on a screen. The comment of each other one says what it is part of.
+SELECT count(DISTINCT proname) <= 28 AS fit_on_a_screen FROM pg_proc AS p JOIN pg_depend ON objid = p.oid
+WHERE classid = 'pg_proc'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
+    AND proname LIKE 'simhash%' AND obj_description(p.oid, 'pg_proc') NOT LIKE 'part of %';
 
 -- DROP with CASCADE drops the columns that need the extension, and leaves nothing of it.
 SET client_min_messages = warning;

@@ -32,12 +32,12 @@ SELECT simhash_attach('only_foreign', 'body', columns => false);
 
 -- What works on the server of the foreign table only.
 SELECT errors($$SELECT simhash_guard('hub', fingerprint => 'f')$$,
-    $$SELECT * FROM simhash_preview('hub', fingerprint => 'f')$$, $$SELECT * FROM simhash_skew('hub', 'f')$$);
+    $$SELECT * FROM simhash_preview('hub', fingerprint => 'f')$$, $$SELECT * FROM simhash_layouts('hub', 'f')$$);
 
 -- A table that foreign tables inherit from.
 CREATE TABLE parent (f bigint, body text);
 CREATE FOREIGN TABLE child () INHERITS (parent) SERVER nowhere;
-SELECT errors($$SELECT * FROM simhash_skew('parent', 'f')$$, $$SELECT simhash_guard('parent', fingerprint => 'f')$$);
+SELECT errors($$SELECT * FROM simhash_layouts('parent', 'f')$$, $$SELECT simhash_guard('parent', fingerprint => 'f')$$);
 
 -- A guard whose table gets a foreign partition later.
 DROP FOREIGN TABLE hub_2;

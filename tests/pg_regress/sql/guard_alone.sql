@@ -29,15 +29,15 @@ INSERT INTO docs VALUES (1010, 1, text_of(1010));
 ROLLBACK;
 INSERT INTO docs VALUES (1011, 1, text_of(1010));
 
--- Preview and skew compute the fingerprint of each sampled row.
+-- Preview and layouts compute the fingerprint of each sampled row.
 INSERT INTO docs SELECT 2000 + n, 1, text_of(2000 + n) FROM generate_series(1, 10) AS n;
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 INSERT INTO docs SELECT 3000 + n, 1, text_of(2000 + n, 'copied') FROM generate_series(1, 10) AS n;
 ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;
 SELECT sum(rows) FILTER (WHERE duplicate) = 10, sum(rows) = (SELECT count(*) FROM docs WHERE body IS NOT NULL)
 FROM simhash_preview('docs');
-SELECT bool_and(indexed = (blocks = 4)) FROM simhash_skew('docs');
-SELECT bool_and(a.worst = b.worst AND a.cost = b.cost) FROM simhash_skew('docs') AS a JOIN simhash_skew('docs', 'body') AS b USING (blocks);
+SELECT bool_and(indexed = (blocks = 4)) FROM simhash_layouts('docs');
+SELECT bool_and(a.worst = b.worst AND a.cost = b.cost) FROM simhash_layouts('docs') AS a JOIN simhash_layouts('docs', 'body') AS b USING (blocks);
 
 -- A role that reads the key and not the text does not learn the distance.
 CREATE ROLE guard_alone_writer;
@@ -60,7 +60,7 @@ SELECT simhash_unguard('docs');
 
 -- Several fingerprints: one is to be named. One that a column has too is that column.
 SELECT simhash_attach('docs', 'title', columns => false, prefix => 'title');
-SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT * FROM simhash_preview('docs')$$, $$SELECT * FROM simhash_skew('docs')$$);
+SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT * FROM simhash_preview('docs')$$, $$SELECT * FROM simhash_layouts('docs')$$);
 SELECT simhash_guard('docs', fingerprint => 'body');
 SELECT errors($$INSERT INTO docs VALUES (1001, 1, text_of(13))$$, $$SELECT simhash_guard('docs', fingerprint => 'title')$$);
 SELECT simhash_unguard('docs');

@@ -95,7 +95,7 @@ SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'fp');
 
 -- Half of the rows share the first of four blocks, and few of them the first of three, with which radii cost a third.
--- This is reported with the figures of simhash_skew.
+-- This is reported with the figures of simhash_layouts.
 TRUNCATE others;
 SELECT simhash_unguard('others');
 INSERT INTO others
@@ -104,7 +104,7 @@ FROM generate_series(1, 60000) AS n, LATERAL (SELECT ('x' || left(md5(n::text), 
 ANALYZE others;
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT within, radii, probes, round(candidates) AS candidates, found
-FROM simhash_skew('others', 'fp', NULL) WHERE radii IN ('{1,1,1}', '{1,1,1,1}');
+FROM simhash_layouts('others', 'fp', NULL) WHERE radii IN ('{1,1,1}', '{1,1,1,1}');
 -- Not if it costs less, if the texts do not matter, or if the share that the guard finds is not known.
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"radii": [1, 1, 1]}');
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"resemblance": null}');

@@ -81,13 +81,13 @@ SET ROLE regress_security_reader;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query);
 SELECT id FROM docs WHERE simhash_near(simhash, :query) ORDER BY id;
 SELECT simhash_block0 FROM docs WHERE id = 1;
-SELECT blocks FROM simhash_skew('leaks.docs') WHERE indexed;
+SELECT blocks FROM simhash_layouts('leaks.docs') WHERE indexed;
 RESET ROLE;
 REVOKE SELECT (simhash) ON docs FROM regress_security_reader;
 SET ROLE regress_security_reader;
 -- A user who may not select the fingerprint learns nothing.
 EXPLAIN SELECT id FROM docs WHERE simhash_near(simhash, :query);
-SELECT blocks FROM simhash_skew('leaks.docs');
+SELECT blocks FROM simhash_layouts('leaks.docs');
 RESET ROLE;
 
 -- A user needs EXECUTE on the function, although the scan does not call it for rows that are not near.

@@ -78,7 +78,7 @@ SET ROLE regress_security_mallory;
 SELECT count(*) FROM parts.docs_2 WHERE simhash_near(simhash, 5, 0);
 \c -
 SET ROLE regress_security_mallory;
-SELECT count(*) > 0 FROM simhash_skew('parts.docs_2', 'simhash');
+SELECT count(*) > 0 FROM simhash_layouts('parts.docs_2', 'simhash');
 -- Without the guard, rows can be written again.
 \c -
 SET client_min_messages = warning;
@@ -116,7 +116,7 @@ SET ROLE regress_security_mallory;
 SELECT count(*) FROM parts.own WHERE simhash_near(simhash, 5);
 \c -
 SET ROLE regress_security_mallory;
-SELECT count(*) > 0 FROM simhash_skew('parts.own');
+SELECT count(*) > 0 FROM simhash_layouts('parts.own');
 
 -- Partition keys, and tables with partitions below other partitions.
 \c -

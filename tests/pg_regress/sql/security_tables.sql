@@ -123,7 +123,7 @@ SELECT sequencename FROM pg_sequences WHERE schemaname = 'hostile' AND last_valu
 ORDER BY sequencename COLLATE "C";
 -- Sampling is a SELECT, with the rights of the caller.
 \c -
-SELECT simhash_skew('hostile.docs', 'f');
+SELECT simhash_layouts('hostile.docs', 'f');
 
 
 -- The hostile schema before PostgreSQL's own in the search path, for calls that run as their caller: a sample, a
@@ -151,7 +151,7 @@ CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (false);
 CREATE DOMAIN hostile.float8 AS pg_catalog.float8 CHECK (false);
 RESET ROLE;
 SET search_path = hostile, pg_catalog, public;
-SELECT blocks, indexed FROM simhash_skew('public.plain', 'f') WHERE best;
+SELECT blocks, indexed FROM simhash_layouts('public.plain', 'f') WHERE best;
 SELECT id FROM public.plain WHERE public.simhash_near(f, 4294967297, 4) ORDER BY id LIMIT 3;
 SELECT count(*) FROM public.plain AS a JOIN public.plain AS b ON public.simhash_near(a.f, b.f, 1);
 SELECT count(*) FROM public.simhash_pairs((SELECT array_agg(id) FROM public.plain), (SELECT array_agg(f) FROM public.plain), 1);
@@ -195,7 +195,7 @@ BEGIN
     PERFORM simhash_guard(target, 'mark', '{"max_distance": 0}', ARRAY[source]::text[], mark_column => 'same_as', fingerprint => prefix);
     EXECUTE format('INSERT INTO %s (id, %I) VALUES (10, ''2 text'')', target, source);
     EXECUTE format('SELECT same_as FROM %s WHERE id = 10', target) INTO mark;
-    PERFORM simhash_skew(target, prefix);
+    PERFORM simhash_layouts(target, prefix);
     PERFORM simhash_unguard(target);
     PERFORM simhash_detach(target, prefix);
     PERFORM simhash_detach(target, online);
@@ -243,7 +243,7 @@ EXCEPTION WHEN OTHERS THEN
     RETURN CASE SQLSTATE WHEN 'U0000' THEN 'done' ELSE SQLSTATE END;
 END $$;
 CREATE FUNCTION calls(target regclass)
-RETURNS TABLE (attach text, alone text, commands text, detach text, guard text, unguard text, skew text)
+RETURNS TABLE (attach text, alone text, commands text, detach text, guard text, unguard text, layouts text)
 LANGUAGE plpgsql AS $$
 BEGIN
     attach = call(format('SELECT simhash_attach(%L, ''body'', blocks => 2, prefix => ''new'')', target));
@@ -252,7 +252,7 @@ BEGIN
     detach = call(format('SELECT simhash_detach(%L)', target));
     guard = call(format('SELECT simhash_guard(%L, ''skip'')', target));
     unguard = call(format('SELECT simhash_unguard(%L)', target));
-    skew = call(format('SELECT simhash_skew(%L)', target));
+    layouts = call(format('SELECT simhash_layouts(%L)', target));
     RETURN NEXT;
 END $$;
 CREATE SCHEMA kinds;
@@ -274,7 +274,7 @@ SELECT c.* FROM pg_class, calls(reltoastrelid::regclass) AS c WHERE oid = 'kinds
 SELECT * FROM calls(1::oid::regclass);
 -- Almost an owner: with all privileges on the table, its schema, or the right to write to all tables; last, the owner.
 CREATE FUNCTION as_other(privilege text)
-RETURNS TABLE (attach text, alone text, commands text, detach text, guard text, unguard text, skew text)
+RETURNS TABLE (attach text, alone text, commands text, detach text, guard text, unguard text, layouts text)
 LANGUAGE plpgsql AS $$
 DECLARE found record;
 BEGIN
@@ -284,7 +284,7 @@ BEGIN
     SELECT * INTO found FROM calls('kinds.docs');
     RAISE SQLSTATE 'U0000'; -- rolled back
 EXCEPTION WHEN SQLSTATE 'U0000' THEN
-    RETURN QUERY SELECT found.attach, found.alone, found.commands, found.detach, found.guard, found.unguard, found.skew;
+    RETURN QUERY SELECT found.attach, found.alone, found.commands, found.detach, found.guard, found.unguard, found.layouts;
 END $$;
 SELECT privilege, c.* FROM (VALUES
     ('SELECT'),
@@ -320,13 +320,13 @@ ANALYZE hostile.stored;
 GRANT USAGE ON SCHEMA hostile TO regress_security_other;
 GRANT SELECT (id, simhash) ON hostile.stored TO regress_security_other;
 RESET ROLE;
-CREATE FUNCTION searches() RETURNS TABLE (role name, by_key bigint, of_all bigint, joined bigint, skew boolean) LANGUAGE sql AS $$
+CREATE FUNCTION searches() RETURNS TABLE (role name, by_key bigint, of_all bigint, joined bigint, layouts boolean) LANGUAGE sql AS $$
     SELECT current_user,
         (SELECT count(*) FROM hostile.stored
             WHERE id = 42 AND public.simhash_near(simhash, (SELECT simhash FROM hostile.stored WHERE id = 42))),
         (SELECT count(*) FROM hostile.stored WHERE public.simhash_near(simhash, 5)),
         (SELECT count(*) FROM hostile.stored a JOIN hostile.stored b ON public.simhash_near(a.simhash, b.simhash)),
-        (SELECT bool_or(indexed) FROM public.simhash_skew('hostile.stored', 'simhash'))
+        (SELECT bool_or(indexed) FROM public.simhash_layouts('hostile.stored', 'simhash'))
 $$;
 SELECT * FROM searches();
 SET enable_seqscan = off;

@@ -37,7 +37,7 @@ NEAR = "SELECT id FROM {t} WHERE simhash_near(fp, %s)"
 # One row of each server; the sub-select is of the same table.
 BY_SUB_SELECT = "SELECT id FROM {t} WHERE simhash_near(fp, (SELECT fp FROM {t} WHERE tenant = %s %% 1000 AND id = %s))"
 NEAREST = "SELECT id FROM {t} ORDER BY fp <~> %s LIMIT 10"
-SKEW = "SELECT count(*) FROM simhash_skew('{t}', 'fp')"
+SKEW = "SELECT count(*) FROM simhash_layouts('{t}', 'fp')"
 PAIRS = """
 SELECT count(*) FROM (SELECT array_agg(id) AS ids, array_agg(fp) AS prints FROM {t}) AS t, simhash_pairs(ids, prints)"""
 CLUSTERS = """
@@ -78,7 +78,7 @@ def main():
             times = [seconds(sql, *value) for _ in range(2) for value in values]
             medians.append(statistics.median(times[len(values) :]))
         print(f"{name + ', ms':28} {1000 * medians[0]:8.2f} {1000 * medians[1]:8.2f}")
-    for name, sql in ("simhash_skew, s", SKEW), ("simhash_pairs, s", PAIRS), ("simhash_cluster, s", CLUSTERS):
+    for name, sql in ("simhash_layouts, s", SKEW), ("simhash_pairs, s", PAIRS), ("simhash_cluster, s", CLUSTERS):
         times = [seconds(sql.format(t=table)) for table in ("prints", "prints_copy")]
         print(f"{name:28} {times[0]:8.2f} {times[1]:8.2f}")
     for name, sql in ("key table, s", KEYS), ("its pairs, s", KEYED_PAIRS), ("simhash_components, s", COMPONENTS):

@@ -123,11 +123,11 @@ class Test:
                 self.check(label, is_right, "the shard has not searched its indexes", *plan)
 
     def check_sample(self):
-        """simhash_skew of the largest group within a scope: equal values in several forms, and NULL, are one group."""
+        """simhash_layouts of the largest group within a scope: equal values in several forms, and NULL, are one group."""
         self.connection.execute("CREATE TABLE forms_copy (id integer, scope numeric, fp bigint)")
         self.connection.execute("CREATE TABLE forms (id integer, scope numeric, fp bigint)")
         self.connection.execute("SELECT create_distributed_table('forms', 'id')")
-        sample = "SELECT * FROM simhash_skew('{}', 'fp', scope => '{{scope}}')"
+        sample = "SELECT * FROM simhash_layouts('{}', 'fp', scope => '{{scope}}')"
         for largest in "1.0 + (n % 2) * 0.00", "NULL":
             self.connection.execute("TRUNCATE forms; TRUNCATE forms_copy")
             self.connection.execute(f"""

@@ -301,7 +301,7 @@ class Commands(unittest.TestCase):
                 EXECUTE near(1)""",
             "local execution": "SELECT count(*) FROM questions; SELECT simhash_attach('questions', 'simhash')",
             "size functions": """
-                INSERT INTO docs SELECT tenant_id + 100, id, body FROM docs; SELECT * FROM simhash_skew('docs')""",
+                INSERT INTO docs SELECT tenant_id + 100, id, body FROM docs; SELECT * FROM simhash_layouts('docs')""",
         }
         for words, script in tries.items():
             with self.subTest(words):

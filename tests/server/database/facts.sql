@@ -68,7 +68,7 @@ SELECT id, near_id, distance FROM app.near_texts WHERE id <> near_id AND id <= 1
 SELECT id FROM app.near(app.text_of(50)) AS id ORDER BY id;
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.plain ORDER BY 1 LIMIT 20) AS nearest;
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.parts ORDER BY 1 LIMIT 20) AS nearest;
-SELECT blocks, indexed, probes, commonest, best FROM extensions.simhash_skew('app.plain');
+SELECT blocks, indexed, probes, commonest, best FROM extensions.simhash_layouts('app.plain');
 SELECT count(*), sum(a * b * distance)
 FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.plain) AS x (ids, fingerprints),
     extensions.simhash_pairs(ids, fingerprints);

@@ -41,8 +41,8 @@ SELECT :'one' || 'f' AS prefix \gset
 SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'prefix');
 SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'prefix');
 SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
-\echo skew, preview
-SELECT count(*) FROM simhash_skew(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
+\echo layouts, preview
+SELECT count(*) FROM simhash_layouts(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
 SELECT distance IS NOT NULL, rows, example IS NULL
 FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two'], criterion => '{"radii": []}') ORDER BY 1, 2;
 \echo guard

@@ -313,8 +313,8 @@ class Page(Hub):
         for call in "simhash_guard('docs')", "simhash_preview('docs')":
             with self.documented("0A000", 'partition "docs_one" is a foreign table', 'on its server "one"'):
                 self.hub.execute(f"SELECT {call}")
-        with self.documented("0A000", 'foreign table "docs_one" cannot be sampled', "Call simhash_skew on that server"):
-            self.hub.execute("SELECT simhash_skew('docs')")
+        with self.documented("0A000", 'foreign table "docs_one" cannot be sampled', "Call simhash_layouts on that server"):
+            self.hub.execute("SELECT simhash_layouts('docs')")
         with self.documented("42809", '"docs_one" is not a table'):
             self.hub.execute("SELECT simhash_attach('docs_one', 'body')")
 

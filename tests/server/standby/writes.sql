@@ -16,4 +16,4 @@ SELECT extensions.simhash_unguard('app.rejected');
 SELECT extensions.simhash_index_commands('app.plain', 'body', blocks => 3) LIMIT 1;
 -- Of unlogged tables, a standby has nothing.
 SELECT count(*) FROM public.unlogged WHERE extensions.simhash_near(f, 1);
-SELECT count(*) FROM extensions.simhash_skew('public.unlogged', 'f');
+SELECT count(*) FROM extensions.simhash_layouts('public.unlogged', 'f');

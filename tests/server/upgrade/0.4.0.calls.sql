@@ -47,7 +47,7 @@ SELECT simhash_attach('docs', 'body');
 -- the support function of searches
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42);
 SELECT near.id FROM docs AS near JOIN docs ON simhash_near(near.simhash, docs.simhash) WHERE docs.id = 42;
-SELECT blocks, indexed, best FROM simhash_skew('docs');
+SELECT blocks, indexed, best FROM simhash_layouts('docs');
 SELECT simhash_detach('docs');
 
 \echo indexes alone
@@ -105,7 +105,7 @@ INSERT INTO tenants SELECT n % 3, 'the text ' || n FROM generate_series(1, 30) A
 SET client_min_messages = warning;
 SELECT simhash_attach('tenants', 'body', blocks => 2, scope => '{tenant}', columns => false);
 SELECT simhash_index_commands('tenants', 'body', blocks => 2, scope => '{tenant}');
-SELECT blocks, indexed FROM simhash_skew('tenants', scope => '{tenant}') WHERE blocks = 2;
+SELECT blocks, indexed FROM simhash_layouts('tenants', scope => '{tenant}') WHERE blocks = 2;
 SELECT simhash_detach('tenants');
 RESET client_min_messages;
 DROP TABLE tenants;
@@ -121,7 +121,7 @@ SELECT simhash_contains('one two three four five', (SELECT 'two three four five 
 SELECT simhash_near(0, 7, 10, '{0,0,0,0}') AS equal_blocks, simhash_near(-1, 0, 64, '{1,1,1,1}') AS none;
 \echo searches by radii
 CREATE TEMP TABLE fingerprints (f bigint);
-SELECT blocks, probes, within, radii, found FROM simhash_skew('fingerprints', 'f', NULL);
+SELECT blocks, probes, within, radii, found FROM simhash_layouts('fingerprints', 'f', NULL);
 \echo fingerprints in digits
 SELECT simhash_from_hex('ffFF000000000000') AS digits, simhash_from_hex('f') AS one, simhash_from_hex('no') AS none;
 \echo what texts have in common, and what not

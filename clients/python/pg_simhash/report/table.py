@@ -288,7 +288,7 @@ def _default_radii(
 ) -> tuple[int, ...]:
     """The radii of a guard that is given none: they depend on the table's layout."""
     query = SQL("SELECT blocks FROM {}(%s::regclass, %s::name, 3, %s::text[]) WHERE indexed").format(
-        Identifier(extension, "simhash_skew")
+        Identifier(extension, "simhash_layouts")
     )
     indexed = {blocks for (blocks,) in connection.execute(query, [oid, fingerprint, list(scope)])}
     blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)

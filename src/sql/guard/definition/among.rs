@@ -62,6 +62,11 @@ impl AskedCondition {
         Ok(Self { condition: from_bytes(condition)?, search_path })
     }
 
+    /// The condition as the user writes it.
+    pub fn as_asked(&self) -> &str {
+        &self.condition
+    }
+
     /// The condition as SQL, with the schemas of the names that are not PostgreSQL's own. An error if it is not a
     /// condition on a row of the table, or if it reads the mark column.
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {

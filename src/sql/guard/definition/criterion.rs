@@ -50,7 +50,7 @@ pub struct Criteria {
 }
 
 /// The criterion that a user asks for, as JSON. The defaults depend on the table.
-pub struct AskedCriterion(String);
+pub struct AskedCriterion(pub String);
 
 impl AskedCriterion {
     /// Reads the argument of an SQL function.

@@ -11,8 +11,8 @@ use postgres::error::{algorithm_error, notice, tick};
 use simhash::criterion::Criterion;
 use simhash::fingerprint::size::expected_share;
 use simhash::search::cost;
+use simhash::search::layout_costs::{LayoutCost, layout_costs};
 use simhash::search::recall::{recall, searches};
-use simhash::search::skew::{Skew, skew};
 
 use super::sample::Preview;
 use crate::sql::guard::definition::criterion::GuardCriterion;
@@ -56,7 +56,7 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
     if probes >= MIN_REPORTED_PROBES {
         notice(format!(
             "for each new row, about {probes:.0} values will be looked up in the indexes of table \"{}\"; a layout \
-             of more blocks needs fewer (see simhash_skew)",
+             of more blocks needs fewer (see simhash_layouts)",
             table.name
         ));
     }
@@ -107,7 +107,7 @@ pub fn report_refuted(preview: &Preview, table: &Target) {
 }
 
 /// If the guard has read many index entries for the sampled rows, reports radii that are much cheaper than the guard's.
-/// The costs are the same as in `simhash_skew`.
+/// The costs are the same as in `simhash_layouts`.
 fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) -> Result<(), ErrorReport> {
     let Preview { criterion, searched, rows, .. } = preview;
     let entries: u64 = searched.iter().map(|member| member.entries.get()).sum();
@@ -120,24 +120,24 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
     let names = before.into_iter().filter_map(|column| Some(Column::at(&table.open(), column)?.name()));
     let scope = Scope::of_index(names.collect::<Result<_, _>>()?);
     let (sample, rows) = SampledTable::lock(table.oid, fingerprint, &scope)?.sample()?;
-    let mut costs = skew(sample, rows, own.chain(others), &tick).map_err(algorithm_error)?;
+    let mut costs = layout_costs(sample, rows, own.chain(others), &tick).map_err(algorithm_error)?;
     // The entries of similar sizes are read alone.
     if first.has_sizes {
         let share = share_read(&first.indexes.layouts, criterion.resemblance.map(expected_share));
-        for skew in &mut costs {
-            skew.candidates *= share;
-            skew.cost = cost::cost(skew.probes, skew.candidates);
+        for layout in &mut costs {
+            layout.candidates *= share;
+            layout.cost = cost::cost(layout.probes, layout.candidates);
         }
     }
-    let is_own = |skew: &&Skew| skew.near == criterion.near;
-    let cheapest = |a: &&Skew, b: &&Skew| a.cost.total_cmp(&b.cost);
+    let is_own = |layout: &&LayoutCost| layout.near == criterion.near;
+    let cheapest = |a: &&LayoutCost, b: &&LayoutCost| a.cost.total_cmp(&b.cost);
     let (own, other) = (costs.iter().filter(is_own).min_by(cheapest), costs.iter().min_by(cheapest));
     if let (Some(own), Some(other)) = (own, other)
         && other.cost * MIN_COST_RATIO <= own.cost
     {
         notice(format!(
             "for each new row, {} of table \"{}\"; with {} and indexes on {} blocks, {}, and {:.2} of the copies in \
-             place of {found:.2} (simhash_skew with max_distance => NULL compares more)",
+             place of {found:.2} (simhash_layouts with max_distance => NULL compares more)",
             work(own),
             table.name,
             Criterion { near: other.near, resemblance: criterion.resemblance }.to_json(),
@@ -149,6 +149,6 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
     Ok(())
 }
 
-fn work(skew: &Skew) -> String {
-    format!("{} look-ups find about {:.0} index entries", skew.probes, skew.candidates)
+fn work(layout: &LayoutCost) -> String {
+    format!("{} look-ups find about {:.0} index entries", layout.probes, layout.candidates)
 }

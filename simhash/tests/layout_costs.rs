@@ -7,9 +7,9 @@ use proptest::sample::select;
 use simhash::random::Random;
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::{cost, probes, uniform_share};
+use simhash::search::layout_costs::{FingerprintSample, LayoutCost, MAX_SAMPLE_FINGERPRINTS, QUERIES, layout_costs};
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::recall;
-use simhash::search::skew::{FingerprintSample, MAX_SAMPLE_FINGERPRINTS, QUERIES, Skew, skew};
 
 fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
     let mut sample = FingerprintSample::new().expect("memory suffices");
@@ -22,7 +22,7 @@ fn within(max_distance: i32) -> impl Iterator<Item = (i32, Nearness)> {
     BLOCK_COUNTS.map(move |blocks| (blocks, Nearness::within(max_distance)))
 }
 
-fn layout_of(layouts: &[Skew], blocks: i32) -> &Skew {
+fn layout_of(layouts: &[LayoutCost], blocks: i32) -> &LayoutCost {
     layouts.iter().find(|layout| layout.blocks == blocks).expect("the layout serves the distance")
 }
 
@@ -56,7 +56,7 @@ proptest! {
         let rows = fingerprints.len() as f64;
         let by_radii = [&[1, 1, 1][..], &[0, 2, -1, 1], &[0; 5]].map(|radii| Nearness::by_radii(10, radii).expect("a layout"));
         let searches = within(max_distance).chain(by_radii.map(|near| (near.blocks().expect("has radii"), near)));
-        let layouts = skew(sample(fingerprints.iter().copied()), rows, searches, &|| ()).expect("memory suffices");
+        let layouts = layout_costs(sample(fingerprints.iter().copied()), rows, searches, &|| ()).expect("memory suffices");
         let serving = within(max_distance).map(|(blocks, _)| blocks);
         let serving = serving.filter(|&blocks| probes(blocks, Nearness::within(max_distance)).is_some());
         prop_assert_eq!(
@@ -81,7 +81,7 @@ proptest! {
             prop_assert_eq!(Some(layout.probes), probes(layout.blocks, layout.near));
             prop_assert_eq!(layout.cost, cost(layout.probes, layout.candidates));
         }
-        let finds_as_much = |a: &Skew, b: &Skew| a.near == b.near || recall(a.near) >= recall(b.near).or(Some(2.0));
+        let finds_as_much = |a: &LayoutCost, b: &LayoutCost| a.near == b.near || recall(a.near) >= recall(b.near).or(Some(2.0));
         for layout in &layouts {
             let cheaper = layouts.iter().filter(|other| finds_as_much(other, layout) && other.cost < layout.cost);
             prop_assert!(!layout.best || cheaper.count() == 0, "{layout:?}");
@@ -93,7 +93,7 @@ proptest! {
 #[test]
 fn uniform_costs_match_theory() {
     for (rows, max_distance) in [(1e5, 3), (1e7, 0), (1e7, 3), (1e7, 5), (1e7, 8), (1e9, 3)] {
-        let layouts = skew(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64)), rows, within(max_distance), &|| ())
+        let layouts = layout_costs(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64)), rows, within(max_distance), &|| ())
             .expect("memory suffices");
         for layout in layouts {
             let theory = rows * uniform_share(layout.blocks, layout.near);
@@ -117,8 +117,9 @@ fn reads_shared_blocks_completely() {
     let shared = |(n, fingerprint): (usize, u64)| {
         if n % 4 == 0 { fingerprint & !(0xffff << 32) | 0x1234 << 32 } else { fingerprint }
     };
-    let layouts = skew(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64).enumerate().map(shared)), 1e7, within(3), &|| ())
-        .expect("memory suffices");
+    let layouts =
+        layout_costs(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64).enumerate().map(shared)), 1e7, within(3), &|| ())
+            .expect("memory suffices");
     let four = layout_of(&layouts, 4);
     assert!((four.commonest[1] - 0.25).abs() < 1e-3, "{four:?}");
     assert!(four.commonest[0] < 1e-3, "{four:?}");
@@ -137,7 +138,7 @@ fn reads_shared_blocks_completely() {
 fn all_layouts_read_duplicates() {
     let duplicates =
         uniform(MAX_SAMPLE_FINGERPRINTS as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
-    for layout in skew(sample(duplicates), 1e6, within(3), &|| ()).expect("memory suffices") {
+    for layout in layout_costs(sample(duplicates), 1e6, within(3), &|| ()).expect("memory suffices") {
         assert!((layout.worst / 1e6 - 0.5).abs() < 0.02, "{layout:?}");
         assert!((layout.candidates / 1e6 - 0.25).abs() < 0.03, "{layout:?}");
     }
@@ -146,14 +147,14 @@ fn all_layouts_read_duplicates() {
 #[test]
 fn empty_table_has_no_candidates() {
     for (fingerprints, rows) in [(vec![], 0.0), (vec![7], 1.0)] {
-        for layout in skew(sample(fingerprints), rows, within(3), &|| ()).expect("memory suffices") {
+        for layout in layout_costs(sample(fingerprints), rows, within(3), &|| ()).expect("memory suffices") {
             assert_eq!((layout.candidates, layout.worst), (0.0, 0.0), "{layout:?}");
             assert_eq!(layout.commonest, vec![rows; layout.blocks as usize]);
             assert_eq!(layout.best, layout.blocks == 4);
         }
     }
     // A sample of one fingerprint shows no skew, so theory decides.
-    for layout in skew(sample([7]), 1e6, within(3), &|| ()).expect("memory suffices") {
+    for layout in layout_costs(sample([7]), 1e6, within(3), &|| ()).expect("memory suffices") {
         assert_eq!(layout.candidates, 1e6 * uniform_share(layout.blocks, layout.near));
     }
 }

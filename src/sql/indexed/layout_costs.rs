@@ -1,4 +1,4 @@
-//! `simhash_skew`: the cost of searches of a table with each layout, and the share of the copies that they find.
+//! `simhash_layouts`: the cost of searches of a table with each layout, and the share of the copies that they find.
 //!
 //! The sample of the table is read with the calling user's rights and row-level security.
 
@@ -11,16 +11,16 @@ use postgres::error::{algorithm_error, tick};
 use postgres::raised::forward_errors;
 use postgres::text::from_server;
 use simhash::search::blocks::BLOCK_COUNTS;
+use simhash::search::layout_costs::layout_costs;
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::{recall, searches};
-use simhash::search::skew::skew;
 
 use super::fingerprint_sample::SampledTable;
 use super::scope::Scope;
 use crate::sql::arguments::check_distance;
 
 #[pg_extern(sql = false)]
-fn simhash_skew(
+fn simhash_layouts(
     target: Option<pg_sys::Oid>,
     fingerprint: Option<&CStr>,
     max_distance: Option<i32>,
@@ -48,10 +48,10 @@ fn simhash_skew(
         return Ok(TableIterator::empty());
     };
     let searches = max_distance.map_or_else(|| Ok(searches().collect()), within)?;
-    let rows = skew_rows(target, fingerprint, searches, &Scope::read(scope)?)?;
+    let rows = layout_rows(target, fingerprint, searches, &Scope::read(scope)?)?;
     Ok(TableIterator::new(rows.map(|row| {
         let (within, radii, found) = (row.near.max_distance(), row.near.radii().collect(), recall(row.near));
-        let SkewRow { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = row;
+        let LayoutRow { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = row;
         (blocks, indexed, probes, commonest, candidates, worst, cost, best, within, radii, found)
     })))
 }
@@ -60,7 +60,7 @@ fn simhash_skew(
 type LayoutSearch = (i32, Nearness);
 
 /// A row of the result.
-struct SkewRow {
+struct LayoutRow {
     near: Nearness,
     blocks: i32,
     indexed: bool,
@@ -78,20 +78,20 @@ fn within(max_distance: i32) -> Result<Vec<LayoutSearch>, ErrorReport> {
     Ok(BLOCK_COUNTS.map(|blocks| (blocks, near)).collect())
 }
 
-fn skew_rows(
+fn layout_rows(
     target: pg_sys::Oid,
     fingerprint: &CStr,
     searches: Vec<LayoutSearch>,
     scope: &Scope,
-) -> Result<impl Iterator<Item = SkewRow> + 'static, ErrorReport> {
+) -> Result<impl Iterator<Item = LayoutRow> + 'static, ErrorReport> {
     let (sample, rows, indexed) = forward_errors(|| {
         // SAFETY: a `name` argument is NUL-terminated.
         let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
         let (sample, rows) = table.sample()?;
         Ok::<_, ErrorReport>((sample, rows, table.indexed()))
     })?;
-    let layouts = skew(sample, rows, searches, &tick).map_err(algorithm_error)?;
-    Ok(layouts.into_iter().map(move |layout| SkewRow {
+    let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
+    Ok(layouts.into_iter().map(move |layout| LayoutRow {
         near: layout.near,
         blocks: layout.blocks,
         indexed: indexed.as_ref().is_some_and(|indexed| indexed.serves(layout.blocks, layout.near)),

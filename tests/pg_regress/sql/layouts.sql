@@ -1,4 +1,4 @@
--- simhash_skew: what searches of a table cost, by the number of blocks.
+-- simhash_layouts: what searches of a table cost, by the number of blocks.
 CREATE FUNCTION pg_temp.uniform(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
     $$ SELECT ('x' || left(md5(n::text), 16))::bit(64)::bigint $$;
 -- Three digits, as the function returns them.
@@ -16,14 +16,14 @@ SELECT blocks, probes, cardinality(commonest) AS commonest, best,
     probes = (SELECT sum(cardinality(simhash_probes(0, i, blocks, 3)))
               FROM generate_series(0, blocks - 1) i) AS counted,
     candidates / pg_temp.theory(200000, blocks, 3) BETWEEN .97 AND 1.15 AS as_theory_says
-FROM simhash_skew('uniform');
+FROM simhash_layouts('uniform');
 SELECT max_distance, array_agg(blocks ORDER BY blocks) AS layouts, min(blocks) FILTER (WHERE best) AS best,
     bool_and(candidates / pg_temp.theory(200000, blocks, max_distance) BETWEEN .97 AND 1.3) AS as_theory_says
-FROM unnest(ARRAY[0, 1, 5, 8]) max_distance, simhash_skew('uniform', 'simhash', max_distance)
+FROM unnest(ARRAY[0, 1, 5, 8]) max_distance, simhash_layouts('uniform', 'simhash', max_distance)
 GROUP BY max_distance ORDER BY max_distance;
 -- The same table gives the same result.
 SELECT count(*) AS layouts
-FROM (SELECT * FROM simhash_skew('uniform') INTERSECT SELECT * FROM simhash_skew('uniform')) AS same;
+FROM (SELECT * FROM simhash_layouts('uniform') INTERSECT SELECT * FROM simhash_layouts('uniform')) AS same;
 DROP TABLE uniform;
 
 -- A small table is read as a whole. Of its 400 rows, 100 share the second of four blocks, 120 share all blocks, and 20
@@ -34,7 +34,7 @@ SELECT n, CASE WHEN n % 40 < 10 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 3
                WHEN n % 40 < 22 THEN -42
                WHEN n % 40 < 38 THEN pg_temp.uniform(n) END
 FROM generate_series(1, 400) n;
-SELECT * FROM simhash_skew('skewed');
+SELECT * FROM simhash_layouts('skewed');
 -- The truth: for each search, the other rows that share a probed block.
 CREATE FUNCTION pg_temp.truth(max_distance int)
 RETURNS TABLE (blocks int, commonest float8[], candidates float8, worst float8) LANGUAGE sql AS $$
@@ -65,29 +65,29 @@ WITH truth AS MATERIALIZED (
     SELECT max_distance, truth.* FROM unnest(ARRAY[0, 3, 4]) max_distance, pg_temp.truth(max_distance) AS truth
 )
 SELECT max_distance, count(*) AS layouts,
-    count(*) FILTER (WHERE truth.commonest = skew.commonest) AS commonest_as_counted,
-    count(*) FILTER (WHERE truth.candidates = skew.candidates) AS candidates_as_counted,
-    count(*) FILTER (WHERE truth.worst = skew.worst) AS worst_as_counted
-FROM truth JOIN LATERAL simhash_skew('skewed', max_distance => max_distance) AS skew USING (blocks)
+    count(*) FILTER (WHERE truth.commonest = advice.commonest) AS commonest_as_counted,
+    count(*) FILTER (WHERE truth.candidates = advice.candidates) AS candidates_as_counted,
+    count(*) FILTER (WHERE truth.worst = advice.worst) AS worst_as_counted
+FROM truth JOIN LATERAL simhash_layouts('skewed', max_distance => max_distance) AS advice USING (blocks)
 GROUP BY max_distance ORDER BY max_distance;
 -- Without a distance: the searches whose share of copies is known. Best are those of which no other finds as many for
 -- less. The candidates are the other rows near by the radii, at any distance.
-SELECT * FROM simhash_skew('skewed', max_distance => NULL);
+SELECT * FROM simhash_layouts('skewed', max_distance => NULL);
 SELECT radii, candidates = pg_temp.digits((
         SELECT count(*) / 380.0 - 1 FROM skewed AS a JOIN skewed AS b ON simhash_near(a.simhash, b.simhash, 64, radii)
     )::float8) AS as_counted
-FROM simhash_skew('skewed', max_distance => NULL) WHERE radii <> '{}';
-SELECT radii, indexed FROM simhash_skew('skewed', max_distance => NULL) WHERE blocks = 4;
+FROM simhash_layouts('skewed', max_distance => NULL) WHERE radii <> '{}';
+SELECT radii, indexed FROM simhash_layouts('skewed', max_distance => NULL) WHERE blocks = 4;
 CREATE INDEX ON skewed (simhash_block(simhash, 0));
 CREATE INDEX ON skewed (simhash_block(simhash, 1));
 CREATE INDEX ON skewed (simhash_block(simhash, 2));
-SELECT count(*) FROM simhash_skew('skewed', max_distance => NULL) WHERE indexed;
+SELECT count(*) FROM simhash_layouts('skewed', max_distance => NULL) WHERE indexed;
 CREATE INDEX ON skewed (simhash_block(simhash, 3));
-SELECT within, radii FROM simhash_skew('skewed', max_distance => NULL) WHERE indexed;
+SELECT within, radii FROM simhash_layouts('skewed', max_distance => NULL) WHERE indexed;
 DROP INDEX skewed_simhash_block_idx, skewed_simhash_block_idx1, skewed_simhash_block_idx2, skewed_simhash_block_idx3;
 -- Layouts that need too many probes are left out; at distance 64 every row is a candidate.
-SELECT array_agg(blocks) AS layouts FROM simhash_skew('skewed', max_distance => 12);
-SELECT blocks, candidates FROM simhash_skew('skewed', max_distance => 64) WHERE blocks = 8;
+SELECT array_agg(blocks) AS layouts FROM simhash_layouts('skewed', max_distance => 12);
+SELECT blocks, candidates FROM simhash_layouts('skewed', max_distance => 64) WHERE blocks = 8;
 
 -- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
 CREATE TABLE templates AS
@@ -98,25 +98,25 @@ SELECT blocks, round(commonest[2]::numeric, 2) AS second_block,
     CASE WHEN blocks > 3 THEN round(candidates::numeric / 200000, 2) END AS candidates,
     CASE WHEN blocks > 3 THEN round(worst::numeric / 200000, 2) END AS worst,
     candidates < 50 AS few
-FROM simhash_skew('templates') WHERE blocks <= 4;
-SELECT blocks IN (2, 3) AS wide_blocks_are_best FROM simhash_skew('templates') WHERE best;
+FROM simhash_layouts('templates') WHERE blocks <= 4;
+SELECT blocks IN (2, 3) AS wide_blocks_are_best FROM simhash_layouts('templates') WHERE best;
 DROP TABLE templates;
 -- Identical fingerprints are found in any layout.
 CREATE TABLE duplicates AS SELECT 7::bigint AS simhash FROM generate_series(1, 300000);
-SELECT * FROM simhash_skew('duplicates');
+SELECT * FROM simhash_layouts('duplicates');
 DROP TABLE duplicates;
 
 -- No candidates: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
-SELECT * FROM simhash_skew('few');
+SELECT * FROM simhash_layouts('few');
 INSERT INTO few VALUES (NULL), (NULL);
-SELECT * FROM simhash_skew('few') WHERE blocks = 4;
+SELECT * FROM simhash_layouts('few') WHERE blocks = 4;
 INSERT INTO few VALUES (7);
-SELECT * FROM simhash_skew('few') WHERE blocks = 4;
+SELECT * FROM simhash_layouts('few') WHERE blocks = 4;
 -- Of no table, column or scope, nothing.
-SELECT * FROM simhash_skew(NULL);
-SELECT * FROM simhash_skew('few', NULL);
-SELECT * FROM simhash_skew('few', scope => NULL);
+SELECT * FROM simhash_layouts(NULL);
+SELECT * FROM simhash_layouts('few', NULL);
+SELECT * FROM simhash_layouts('few', scope => NULL);
 DROP TABLE few;
 
 -- Which layouts are indexed: by generated columns or expressions, on as many blocks as a search at the distance needs.
@@ -134,7 +134,7 @@ CREATE INDEX ON docs (block2);
 CREATE FUNCTION pg_temp.indexed(target regclass, fingerprint name DEFAULT 'simhash')
 RETURNS TABLE (max_distance integer, indexed integer[]) LANGUAGE sql AS $$
     SELECT max_distance, array_agg(blocks ORDER BY blocks) FILTER (WHERE indexed)
-    FROM unnest(ARRAY[0, 1, 2, 3, 5]) max_distance, simhash_skew(target, fingerprint, max_distance)
+    FROM unnest(ARRAY[0, 1, 2, 3, 5]) max_distance, simhash_layouts(target, fingerprint, max_distance)
     GROUP BY max_distance ORDER BY max_distance
 $$;
 SELECT * FROM pg_temp.indexed('docs');
@@ -165,14 +165,14 @@ CREATE MATERIALIZED VIEW "Skew'd ""View""" AS SELECT id, simhash AS "Finger""pri
 SELECT name, count(*) AS same_layouts
 FROM (VALUES ('parted', 'simhash'), ('parent', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
         AS tables (name, col),
-    LATERAL (SELECT * FROM simhash_skew(name::regclass, col::name)
-             INTERSECT SELECT * FROM simhash_skew('skewed')) AS same
+    LATERAL (SELECT * FROM simhash_layouts(name::regclass, col::name)
+             INTERSECT SELECT * FROM simhash_layouts('skewed')) AS same
 GROUP BY name ORDER BY name;
 DROP MATERIALIZED VIEW "Skew'd ""View""";
 CREATE DOMAIN fingerprint AS bigint;
 ALTER TABLE child NO INHERIT parent;
 ALTER TABLE child ALTER simhash TYPE fingerprint;
-SELECT count(*) AS layouts FROM simhash_skew('child');
+SELECT count(*) AS layouts FROM simhash_layouts('child');
 DROP TABLE parent, child, parted;
 DROP DOMAIN fingerprint;
 
@@ -184,11 +184,11 @@ CREATE FUNCTION hostile.sum(bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN 
 CREATE DOMAIN hostile.int8 AS text;
 CREATE TABLE hostile.pg_inherits (inhrelid oid, inhparent oid);
 CREATE TABLE hostile.skewed (simhash text);
-SELECT 'skewed'::regclass::oid AS skewed, format('%I.simhash_skew', n.nspname) AS simhash_skew
+SELECT 'skewed'::regclass::oid AS skewed, format('%I.simhash_layouts', n.nspname) AS simhash_layouts
 FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_simhash' \gset
-CREATE TEMP TABLE expected AS SELECT * FROM simhash_skew('skewed');
+CREATE TEMP TABLE expected AS SELECT * FROM simhash_layouts('skewed');
 SET search_path = hostile, pg_catalog;
-SELECT count(*) FROM (SELECT * FROM :simhash_skew(:skewed) INTERSECT SELECT * FROM pg_temp.expected) AS same;
+SELECT count(*) FROM (SELECT * FROM :simhash_layouts(:skewed) INTERSECT SELECT * FROM pg_temp.expected) AS same;
 RESET search_path;
 DROP TABLE expected;
 SET client_min_messages = warning;
@@ -198,27 +198,27 @@ RESET client_min_messages;
 -- Errors.
 CREATE VIEW seen AS SELECT simhash FROM skewed;
 ALTER TABLE skewed ADD body text;
-SELECT errors($$SELECT simhash_skew('skewed', 'body')$$, $$SELECT simhash_skew('skewed', 'id')$$,
-    $$SELECT simhash_skew('skewed', 'Simhash')$$, $$SELECT simhash_skew('skewed', 'ctid')$$,
-    $$SELECT simhash_skew('seen')$$, $$SELECT simhash_skew('pg_class_oid_index', 'oid')$$, $$SELECT simhash_skew(0)$$,
-    $$SELECT simhash_skew('skewed', max_distance => -1)$$, $$SELECT simhash_skew('skewed', max_distance => 65)$$);
+SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_layouts('skewed', 'id')$$,
+    $$SELECT simhash_layouts('skewed', 'Simhash')$$, $$SELECT simhash_layouts('skewed', 'ctid')$$,
+    $$SELECT simhash_layouts('seen')$$, $$SELECT simhash_layouts('pg_class_oid_index', 'oid')$$, $$SELECT simhash_layouts(0)$$,
+    $$SELECT simhash_layouts('skewed', max_distance => -1)$$, $$SELECT simhash_layouts('skewed', max_distance => 65)$$);
 
 -- It reads as its caller: without SELECT on the column there is no result, and hidden rows never count.
-CREATE ROLE regress_simhash_skew;
-GRANT SELECT (id) ON skewed TO regress_simhash_skew;
-SET ROLE regress_simhash_skew;
-SELECT simhash_skew('skewed');
+CREATE ROLE regress_simhash_layouts;
+GRANT SELECT (id) ON skewed TO regress_simhash_layouts;
+SET ROLE regress_simhash_layouts;
+SELECT simhash_layouts('skewed');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
-GRANT SELECT (simhash) ON skewed TO regress_simhash_skew;
+GRANT SELECT (simhash) ON skewed TO regress_simhash_layouts;
 ALTER TABLE skewed ENABLE ROW LEVEL SECURITY;
-SET ROLE regress_simhash_skew;
-SELECT blocks, commonest, candidates FROM simhash_skew('skewed') WHERE blocks = 4;
+SET ROLE regress_simhash_layouts;
+SELECT blocks, commonest, candidates FROM simhash_layouts('skewed') WHERE blocks = 4;
 RESET ROLE;
 CREATE POLICY template ON skewed USING (id % 40 < 10);
-SET ROLE regress_simhash_skew;
-SELECT blocks, commonest, candidates FROM simhash_skew('skewed') WHERE blocks = 4;
+SET ROLE regress_simhash_layouts;
+SELECT blocks, commonest, candidates FROM simhash_layouts('skewed') WHERE blocks = 4;
 RESET ROLE;
 DROP VIEW seen;
 DROP TABLE skewed;
-DROP ROLE regress_simhash_skew;
+DROP ROLE regress_simhash_layouts;

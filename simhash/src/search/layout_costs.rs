@@ -1,4 +1,4 @@
-//! Skew: the cost of a search on the actual fingerprints of a table.
+//! Layout advice: the cost of a search on the actual fingerprints of a table.
 //!
 //! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
 //! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table finds a quarter
@@ -65,7 +65,7 @@ impl FingerprintSample {
 
 /// The cost of searches with a layout on a table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Skew {
+pub struct LayoutCost {
     /// Number of blocks of the layout.
     pub blocks: i32,
     /// Which fingerprints the searches find.
@@ -90,12 +90,12 @@ pub struct Skew {
 ///
 /// Seven layouts take a quarter of a second if blocks are nearly uniform, and two seconds if all rows share a block.
 /// `tick` can cancel it.
-pub fn skew(
+pub fn layout_costs(
     sample: FingerprintSample,
     rows: f64,
     searches: impl IntoIterator<Item = (i32, Nearness)>,
     tick: &dyn Fn(),
-) -> Result<Vec<Skew>, Error> {
+) -> Result<Vec<LayoutCost>, Error> {
     let mut counted = CountedSample::new(sample, rows)?;
     let mut layouts = Vec::new();
     for (blocks, near) in searches {
@@ -105,7 +105,7 @@ pub fn skew(
     }
     for index in 0..layouts.len() {
         let layout = &layouts[index];
-        let is_better = |(other, of_other): (usize, &Skew)| {
+        let is_better = |(other, of_other): (usize, &LayoutCost)| {
             of_other.finds_as_much_as(layout) && (of_other.cost, other) < (layout.cost, index)
         };
         layouts[index].best = !layouts.iter().enumerate().any(is_better);
@@ -113,7 +113,7 @@ pub fn skew(
     Ok(layouts)
 }
 
-impl Skew {
+impl LayoutCost {
     fn finds_as_much_as(&self, other: &Self) -> bool {
         let more = recall(self.near).zip(recall(other.near)).map(|(share, of_other)| share >= of_other);
         self.near == other.near || more == Some(true)
@@ -153,7 +153,7 @@ impl CountedSample {
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
-    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<Skew, Error> {
+    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost, Error> {
         let uniform_share = uniform_share(blocks, near);
         let probed: Vec<(Block, u32)> = near.probed_blocks(blocks).into_iter().flatten().collect();
         let mut commonest = Vec::new();
@@ -189,7 +189,16 @@ impl CountedSample {
             }
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
-        Ok(Skew { blocks, near, probes, commonest, candidates, worst, cost: cost(probes, candidates), best: false })
+        Ok(LayoutCost {
+            blocks,
+            near,
+            probes,
+            commonest,
+            candidates,
+            worst,
+            cost: cost(probes, candidates),
+            best: false,
+        })
     }
 
     fn sort_by(&mut self, block: Block) {
