@@ -258,6 +258,21 @@ FROM unnest(ARRAY['other.spy(body)', 'CASE WHEN id > 0 THEN OPERATOR(other.~~~) 
     'domain_in(body::cstring, ''other.spying''::regtype, -1) IS NULL',
     'array_in(body::cstring, ''other.spying''::regtype, -1) IS NULL', 'body = ANY (''{x}''::other.spying[])', '''(x)''::app.row IS NULL',
     'length(body) > 0']) AS condition;
+-- From PostgreSQL 17 on. ERROR ON ERROR has no type.
+DO $$
+DECLARE
+    replaced text := 'CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW EXECUTE FUNCTION
+        simhash_dedup(''skip'', ''{"resemblance": null}'', ''simhash'', '''', '''', %L);
+        INSERT INTO app.typed VALUES (2, ''new'', ''one text of several words'')';
+    error text;
+BEGIN
+    IF current_setting('server_version_num')::integer >= 170000 THEN
+        error := app.error(format(replaced, 'JSON_VALUE(to_jsonb(body), ''$'' ERROR ON ERROR) IS NOT NULL'));
+        ASSERT error = 'none', error;
+        error := app.error(format(replaced, 'JSON_VALUE(to_jsonb(body), ''$'' RETURNING other.spying) IS NOT NULL'));
+        ASSERT error LIKE '42501 type other.spying in among%', error;
+    END IF;
+END $$;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS has_spied;
 
