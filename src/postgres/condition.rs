@@ -14,6 +14,7 @@ use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
 use crate::error::{push, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg};
+use crate::settings::{set_locally, with_settings};
 use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
@@ -31,8 +32,11 @@ pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> 
     let transformed = |literals| with_context(&query, context, || transform(table, &query, name, literals));
     let check = |tree| check(table, tree, &name.to_string_lossy());
     // Reading a literal runs code of its type, such as the constraints of the domains that it contains. So check whose
-    // code the condition has before its literals are read.
-    check(transformed(Literals::Null)?)?;
+    // code the condition has before its literals are read. The parser's notices are sent the second time.
+    check(with_settings(|| {
+        set_locally(c"client_min_messages", c"error");
+        transformed(Literals::Null)
+    })?)?;
     let tree = transformed(Literals::Read)?;
     check(tree)?;
     Ok(tree)

@@ -93,8 +93,8 @@ fn is_interrupt() -> bool {
 }
 
 /// Runs `f`, and sends the client nothing meanwhile: no message of any level, not even INFO, which client_min_messages
-/// does not hold back. An error is sent when it is raised again. If the server ends the session meanwhile, the client
-/// does not get the reason.
+/// does not hold back. The caller has to raise errors anew, as [`raise_without_values`] does: an error that is only
+/// passed on is not sent either. If the server ends the session meanwhile, the client does not get the reason.
 pub fn without_messages<T>(f: impl FnOnce() -> T) -> T {
     /// Restores the destination, also while a panic unwinds.
     struct Restore(pg_sys::CommandDest::Type);

@@ -131,6 +131,11 @@ ALTER TABLE docs DROP near;
 -- psql shows where the error is in the condition.
 SELECT simhash_guard('docs', fingerprint => 'f', among => 'id > 1 AND unknown');
 SELECT simhash_guard('docs', fingerprint => 'f', among => 'id >');
+-- What the parser notices is sent once.
+SELECT format('ALTER TABLE docs ADD %I integer', repeat('n', 63)) \gexec
+SET client_min_messages = notice;
+SELECT simhash_guard('docs', fingerprint => 'f', among => repeat('n', 64) || ' IS NULL');
+SET client_min_messages = warning;
 -- The condition is evaluated when a near row is found.
 SELECT simhash_guard('docs', fingerprint => 'f', among => '1 / (id - 300) > 0');
 INSERT INTO docs VALUES (301, 0);
