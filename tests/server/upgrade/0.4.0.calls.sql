@@ -126,7 +126,7 @@ SELECT blocks, probes, within, radii, found FROM simhash_layouts('fingerprints',
 SELECT simhash_from_hex('ffFF000000000000') AS digits, simhash_from_hex('f') AS one, simhash_from_hex('no') AS none;
 \echo what texts have in common, and what not
 SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes', '{"same": ["numbers"]}') AS resemblance,
-    simhash_containment('tonnes', '5,000 tonnes') AS containment;
+    simhash_containment('tonnes', '5,000 tonnes') AS containment, simhash_size('5,000 tonnes') AS size;
 SELECT * FROM simhash_difference('4,000 tonnes', '5,000 tonnes');
 \echo the guards of the database
 SET client_min_messages = warning;
