@@ -13,8 +13,7 @@ use postgres::heap::row::{Row, tid_numbers};
 use super::sample::Preview;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::confirmation::NewText;
-use crate::sql::guard::row::dismissed::Dismissed;
-use crate::sql::guard::row::search::{Candidate, MarkedRows, NearQuery};
+use crate::sql::guard::row::search::{Candidate, Dismissed, MarkedRows, NearQuery};
 
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;

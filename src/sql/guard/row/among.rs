@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 
-use super::dismissed::Dismissed;
+use super::search::Dismissed;
 use super::stored_rows::on_stored_row;
 use crate::sql::guard::definition::among::{GuardCondition, with_fixed_settings};
 

@@ -6,7 +6,7 @@
 //! and have a resemblance of 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
 //!
 //! Reading texts is what costs: the features of the new text are computed once, when the first row is near, and a row
-//! that was refuted is not read again ([`super::dismissed`]).
+//! that was refuted is not read again ([`super::search::Dismissed`]).
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
 use simhash::fingerprint::size::{SimilarSizes, is_exact};
 
-use super::dismissed::Dismissed;
+use super::search::Dismissed;
 use super::stored_rows::{for_stored_rows, on_stored_row};
 use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
 use crate::sql::functions::ExtensionSchema;

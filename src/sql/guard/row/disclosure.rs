@@ -13,7 +13,7 @@ use postgres::catalog::partition::ancestors;
 use postgres::catalog::relation::{Relation, hides_rows};
 use postgres::json;
 
-use super::near_duplicate::NearDuplicate;
+use super::near_rows::NearDuplicate;
 
 /// The report for the current user.
 pub struct Disclosure {

@@ -9,12 +9,12 @@ use postgres::catalog::relation::Relation;
 use postgres::error::{algorithm_error, user_error};
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Transaction;
+use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::TableSlot;
 
+use super::among::Among;
 use super::confirmation::NewText;
-use super::near_duplicate::NearDuplicate;
-use super::pending::PendingRow;
-use super::running::rows_of_other_statements;
+use super::running::PendingRow;
 use super::search::{Candidate, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::action::Action;
@@ -25,8 +25,46 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 pub enum Outcome<'a> {
     Unique,
     Near(NearDuplicate<'a>),
-    /// A transaction that the outcome depends on has ended; search again.
+    /// A transaction decides whether a near row is present, which has this table and tid.
+    Depends(Transaction, Oid, ItemPointerData),
+    /// A near row may have moved during the search.
     SearchAgain,
+}
+
+/// The nearest row that a search has found; of several rows at the same distance, the first one.
+pub struct NearDuplicate<'a> {
+    pub distance: u32,
+    /// The resemblance of the texts; None if texts are not compared.
+    pub resemblance: Option<f64>,
+    /// The table of the row.
+    pub searched: &'a SearchedTable,
+    pub key: KeyValue,
+    /// Whether this transaction's snapshot sees the row.
+    pub is_visible: bool,
+}
+
+impl<'a> NearDuplicate<'a> {
+    fn new(searched: &'a SearchedTable, candidate: &Candidate, resemblance: Option<f64>) -> Self {
+        Self {
+            distance: candidate.distance,
+            resemblance,
+            searched,
+            key: searched.primary_key.of_row(candidate.version.row()),
+            is_visible: is_visible(candidate),
+        }
+    }
+}
+
+/// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
+/// snapshot.
+fn is_visible(candidate: &Candidate) -> bool {
+    let (table, slot) = (candidate.table.as_ptr(), candidate.version.row().slot());
+    // SAFETY: the table is open, and the slot holds one of its rows.
+    unsafe {
+        pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
+            || candidate.version.is_own()
+            || pg_sys::table_tuple_satisfies_snapshot(table, slot, pg_sys::GetTransactionSnapshot())
+    }
 }
 
 /// The near rows that a search has found so far.
@@ -40,132 +78,130 @@ struct NearRows<'a> {
     marks: bool,
 }
 
-impl Statement {
-    /// Searches for near rows, and confirms them by the new text if it is given. If the outcome depends on another
-    /// transaction, releases the registration and waits for that transaction.
-    pub fn find_near(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
-        let mut found = NearRows { marks: self.guard.action == Action::Mark, ..NearRows::default() };
-        // Any near row suffices to skip the new row.
-        let any_suffices = self.guard.action == Action::Skip;
-        self.search_all(query, new_text, &mut found, any_suffices)?;
-        if found.nearest.is_none() && query.marked.lift_limit() {
-            self.search_all(query, new_text, &mut found, true)?;
-        }
-        Ok(match found {
-            // A row that is already present decides, whatever other transactions do.
-            NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
-            NearRows { awaited: Some((transaction, table, tid)), .. } => {
-                self.current.borrow_mut().registration.release();
-                transaction.wait(&Relation::open(table), tid);
-                Outcome::SearchAgain
-            }
-            NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
-            NearRows { .. } => {
-                self.check_pending(query, new_text)?;
-                Outcome::Unique
-            }
-        })
+/// Searches for near rows, and confirms them by the new text if it is given.
+pub fn find_near<'a>(
+    statement: &'a Statement,
+    query: &NearQuery,
+    new_text: Option<&NewText>,
+) -> Result<Outcome<'a>, ErrorReport> {
+    let action = statement.guard().action;
+    let mut found = NearRows { marks: action == Action::Mark, ..NearRows::default() };
+    // Any near row suffices to skip the new row.
+    search_all(statement, query, new_text, &mut found, action == Action::Skip)?;
+    if found.nearest.is_none() && query.marked.lift_limit() {
+        search_all(statement, query, new_text, &mut found, true)?;
     }
-
-    /// Adds the near rows of all tables, until one of them decides: any present row if `any_suffices`, or one at
-    /// distance 0.
-    fn search_all<'a>(
-        &'a self,
-        query: &NearQuery,
-        new_text: Option<&NewText>,
-        found: &mut NearRows<'a>,
-        any_suffices: bool,
-    ) -> Result<(), ErrorReport> {
-        for searched in &self.guard.searched {
-            let mark = self.guard.mark_column(searched.oid).map(|mark| mark.column);
-            let flow = query
-                .each_near(searched, |candidate| {
-                    match self.may_count(query, searched, candidate, mark) {
-                        Ok(true) => {}
-                        Ok(false) => return ControlFlow::Continue(()),
-                        Err(error) => return ControlFlow::Break(Err(error)),
-                    }
-                    if let Err(error) = found.add(searched, candidate, new_text) {
-                        return ControlFlow::Break(Err(error));
-                    }
-                    let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
-                    if any_suffices || nearest.distance == 0 {
-                        return ControlFlow::Break(Ok(()));
-                    }
-                    query.max_distance.set(nearest.distance.cast_signed() - 1);
-                    ControlFlow::Continue(())
-                })
-                .map_err(algorithm_error)?;
-            if let ControlFlow::Break(stopped) = flow {
-                return stopped;
-            }
+    Ok(match found {
+        // A row that is already present decides, whatever other transactions do.
+        NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
+        NearRows { awaited: Some((transaction, table, tid)), .. } => Outcome::Depends(transaction, table, tid),
+        NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
+        NearRows { .. } => {
+            check_pending(statement, query, new_text)?;
+            Outcome::Unique
         }
-        Ok(())
-    }
+    })
+}
 
-    /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
-    /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
-    /// found.
-    fn may_count(
-        &self,
-        query: &NearQuery,
-        searched: &SearchedTable,
-        candidate: &Candidate,
-        mark: Option<i16>,
-    ) -> Result<bool, ErrorReport> {
-        let row = candidate.version.row();
-        // A version that is gone may only cause another search, so it need not be checked.
-        let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
-        // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
-        if mark.is_some_and(|mark| row.value(mark).is_some()) {
-            query.marked.add();
+/// Adds the near rows of all tables, until one of them decides: any present row if `any_suffices`, or one at
+/// distance 0.
+fn search_all<'a>(
+    statement: &'a Statement,
+    query: &NearQuery,
+    new_text: Option<&NewText>,
+    found: &mut NearRows<'a>,
+    any_suffices: bool,
+) -> Result<(), ErrorReport> {
+    let (guard, among) = (statement.guard(), statement.among());
+    for searched in &guard.searched {
+        let mark = guard.mark_column(searched.oid).map(|mark| mark.column);
+        let flow = query
+            .each_near(searched, |candidate| {
+                match may_count(among, query, searched, candidate, mark) {
+                    Ok(true) => {}
+                    Ok(false) => return ControlFlow::Continue(()),
+                    Err(error) => return ControlFlow::Break(Err(error)),
+                }
+                if let Err(error) = found.add(searched, candidate, new_text) {
+                    return ControlFlow::Break(Err(error));
+                }
+                let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
+                if any_suffices || nearest.distance == 0 {
+                    return ControlFlow::Break(Ok(()));
+                }
+                query.max_distance.set(nearest.distance.cast_signed() - 1);
+                ControlFlow::Continue(())
+            })
+            .map_err(algorithm_error)?;
+        if let ControlFlow::Break(stopped) = flow {
+            return stopped;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
+/// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
+/// found.
+fn may_count(
+    among: Option<&Among>,
+    query: &NearQuery,
+    searched: &SearchedTable,
+    candidate: &Candidate,
+    mark: Option<i16>,
+) -> Result<bool, ErrorReport> {
+    let row = candidate.version.row();
+    // A version that is gone may only cause another search, so it need not be checked.
+    let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
+    // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
+    if mark.is_some_and(|mark| row.value(mark).is_some()) {
+        query.marked.add();
+        return Ok(false);
+    }
+    let Some(among) = among else { return Ok(true) };
+    match candidate.state {
+        VersionState::Present => among.includes_present(searched.oid, row, &query.excluded),
+        // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
+        // not read them yet, as in [`NearRows::add`].
+        VersionState::Depends { inserts: true, .. } if among.is_out_of_line(searched.oid, row)? => Ok(true),
+        _ => among.holds(searched.oid, row),
+    }
+}
+
+/// An error if the new row is near a row that another statement of this session is about to store. No search can
+/// find that row yet.
+fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
+    let guard = statement.guard();
+    let Some(searched) = guard.searched.first() else { return Ok(()) };
+    for other in statement.other_rows() {
+        let other = other.borrow();
+        if let Some(near) = other.pending.near(query, &searched.scope)
+            && is_confirmed(statement, near, new_text)?
+        {
+            let name = user_name_of(&Relation::open(guard.identity.root))?;
+            let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
+                .set_detail("A trigger or a function wrote it before the other row was stored.")
+                .set_hint("Write it in an AFTER trigger."));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a row that is being stored fulfils the condition `among`, and its text resembles the new text.
+fn is_confirmed(statement: &Statement, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
+    let Some((table, row)) = pending.tuple() else { return Ok(true) };
+    let Some(searched) = statement.guard().searched(table) else { return Ok(true) };
+    let table = Relation::open(table);
+    // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
+    unsafe {
+        let slot = TableSlot::holding(&table, row);
+        if let Some(among) = statement.among()
+            && !among.holds(searched.oid, slot.row())?
+        {
             return Ok(false);
         }
-        let Some(among) = &self.among else { return Ok(true) };
-        match candidate.state {
-            VersionState::Present => among.includes_present(searched.oid, row, &query.excluded),
-            // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
-            // not read them yet, as in [`NearRows::add`].
-            VersionState::Depends { inserts: true, .. } if among.is_out_of_line(searched.oid, row)? => Ok(true),
-            _ => among.holds(searched.oid, row),
-        }
-    }
-
-    /// An error if the new row is near a row that another statement of this session is about to store. No search can
-    /// find that row yet.
-    fn check_pending(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
-        let Some(searched) = self.guard.searched.first() else { return Ok(()) };
-        let identity = self.guard.identity.without_detached();
-        for other in rows_of_other_statements(self.memory, &identity) {
-            let other = other.borrow();
-            if let Some(near) = other.pending.near(query, &searched.scope)
-                && self.is_confirmed(near, new_text)?
-            {
-                let name = user_name_of(&Relation::open(self.guard.identity.root))?;
-                let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
-                return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
-                    .set_detail("A trigger or a function wrote it before the other row was stored.")
-                    .set_hint("Write it in an AFTER trigger."));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a row that is being stored fulfils the condition `among`, and its text resembles the new text.
-    fn is_confirmed(&self, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
-        let Some((table, row)) = pending.tuple() else { return Ok(true) };
-        let Some(searched) = self.guard.searched(table) else { return Ok(true) };
-        let table = Relation::open(table);
-        // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
-        unsafe {
-            let slot = TableSlot::holding(&table, row);
-            if let Some(among) = &self.among
-                && !among.holds(searched.oid, slot.row())?
-            {
-                return Ok(false);
-            }
-            new_text.map_or(Ok(true), |text| Ok(text.confirm(searched, slot.row())?.is_some()))
-        }
+        new_text.map_or(Ok(true), |text| Ok(text.confirm(searched, slot.row())?.is_some()))
     }
 }
 

@@ -1,75 +1,99 @@
-//! The tuple that the trigger returns: the new row, a copy with another mark, or null if the row is skipped.
+//! The guard's action: the tuple that the trigger returns (the new row, a copy with another mark, or null if the row is
+//! skipped), or the error of a rejected row, with the fields that drivers read.
+
+use std::convert::Infallible;
 
 use pgrx::pg_sys::HeapTuple;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::foreign_key::foreign_keys;
-use postgres::error::user_error;
+use postgres::catalog::names::schema_name;
+use postgres::error::{sendable, user_error};
 use postgres::heap::row::Row;
+use postgres::raised::{ErrorNames, raise_with_names};
+use postgres::text::to_server;
 use postgres::trigger::RowEvent;
 
 use super::disclosure::Disclosure;
-use super::near_duplicate::NearDuplicate;
-use super::rejection::reject;
-use super::statement::Statement;
+use super::near_rows::NearDuplicate;
 use crate::sql::guard::definition::action::Action;
-use crate::sql::guard::definition::distribution::user_name_of;
+use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
+use crate::sql::guard::definition::guard::TriggerGuard;
 
-impl Statement {
-    /// Takes the guard's action for a row with a near-duplicate. `may_have_moved` says whether an UPDATE may have
-    /// deleted the row in another partition.
-    pub fn act(
-        &self,
-        event: &RowEvent,
-        nearest: &NearDuplicate,
-        may_have_moved: bool,
-    ) -> Result<HeapTuple, ErrorReport> {
-        let action = self.guard.action;
-        if action != Action::Reject && !nearest.is_visible {
-            let name = user_name_of(&event.table())?;
-            // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
-            // transaction.
-            return Err(user_error(
-                PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent update",
-            )
-            .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
-        }
-        match action {
-            // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
-            // that has been deleted in another partition: it would be lost.
-            Action::Skip if !changes_foreign_key(event) && !may_have_moved => Ok(std::ptr::null_mut()),
-            Action::Mark => self.with_mark(event, Some(nearest)),
-            Action::Skip | Action::Reject => match reject(event, &Disclosure::new(nearest)?)? {},
-        }
+/// Takes the guard's action for a row with a near-duplicate. `may_have_moved` says whether an UPDATE may have
+/// deleted the row in another partition.
+pub fn act(
+    guard: &TriggerGuard,
+    event: &RowEvent,
+    nearest: &NearDuplicate,
+    may_have_moved: bool,
+) -> Result<HeapTuple, ErrorReport> {
+    let action = guard.action;
+    if action != Action::Reject && !nearest.is_visible {
+        let name = user_name_of(&event.table())?;
+        // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
+        // transaction.
+        return Err(user_error(
+            PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+            "could not serialize access due to concurrent update",
+        )
+        .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
     }
+    match action {
+        // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
+        // that has been deleted in another partition: it would be lost.
+        Action::Skip if !changes_foreign_key(event) && !may_have_moved => Ok(std::ptr::null_mut()),
+        Action::Mark => with_mark(guard, event, Some(nearest)),
+        Action::Skip | Action::Reject => match reject(event, &Disclosure::new(nearest)?)? {},
+    }
+}
 
-    /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
-    pub fn with_mark(&self, event: &RowEvent, near: Option<&NearDuplicate>) -> Result<HeapTuple, ErrorReport> {
-        let Some(own) = self.guard.own_mark_column() else { return Ok(event.new_tuple()) };
-        let of_near = |near: &NearDuplicate| {
-            self.guard.mark_column(near.searched.oid).map(|mark| mark.value(near.searched, &near.key))
-        };
-        let value = near.and_then(of_near).transpose()?.flatten();
-        if value.is_none() && event.new_row().value(own.column).is_none() {
-            return Ok(event.new_tuple());
-        }
-        // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::of` has checked.
-        Ok(unsafe { event.with_value(own.column.into(), value) })
+/// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
+pub fn with_mark(
+    guard: &TriggerGuard,
+    event: &RowEvent,
+    near: Option<&NearDuplicate>,
+) -> Result<HeapTuple, ErrorReport> {
+    let Some(own) = guard.own_mark_column() else { return Ok(event.new_tuple()) };
+    let of_near =
+        |near: &NearDuplicate| guard.mark_column(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
+    let value = near.and_then(of_near).transpose()?.flatten();
+    if value.is_none() && event.new_row().value(own.column).is_none() {
+        return Ok(event.new_tuple());
     }
+    // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::of` has checked.
+    Ok(unsafe { event.with_value(own.column.into(), value) })
+}
 
-    /// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
-    /// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
-    /// writes the mark column but not the text sets the mark.
-    pub fn with_old_mark(&self, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
-        let mark = self.guard.own_mark_column()?.column;
-        let writes_text = || self.guard.own_table().made_from.iter().any(|&column| event.writes(column));
-        if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
-            return None;
-        }
-        // SAFETY: the trigger's table has this column, and the value is of the same column.
-        Some(unsafe { event.with_value(mark.into(), old.value(mark)) })
+/// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
+/// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
+/// writes the mark column but not the text sets the mark.
+pub fn with_old_mark(guard: &TriggerGuard, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
+    let mark = guard.own_mark_column()?.column;
+    let writes_text = || guard.own_table().made_from.iter().any(|&column| event.writes(column));
+    if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
+        return None;
     }
+    // SAFETY: the trigger's table has this column, and the value is of the same column.
+    Some(unsafe { event.with_value(mark.into(), old.value(mark)) })
+}
+
+/// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
+/// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
+/// has no other use in an error about a constraint.
+fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport> {
+    const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
+    let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
+    let names = ErrorNames {
+        schema: to_server(&schema_name(event.table().schema())?)?,
+        table: to_server(&table)?,
+        constraint: to_server(&name)?,
+        data_type: to_server(&near.to_json())?,
+    };
+    let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
+        .set_detail(sendable(near.to_sentence()))
+        .set_hint("Skip the row, or change the existing one.");
+    raise_with_names(CODE, report, &names)
 }
 
 /// Whether the event is an UPDATE that changes a column of a foreign key.

@@ -5,11 +5,14 @@
 //! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before.
 //! If the indexes are not covering, it fetches rows in the order of their tids.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::relation::Relation;
+use postgres::error::algorithm_error;
 use postgres::heap::dirty_scan::{DirtyScan, VersionState, fetch_present};
 use postgres::heap::entry_scan::MAX_VALUES_AT_ONCE;
 use postgres::heap::moment::Moment;
@@ -21,7 +24,6 @@ use simhash::search::blocks::Block;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
-use super::dismissed::Dismissed;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
 use crate::sql::indexed::layouts::{block_indexes, share_read};
@@ -98,6 +100,32 @@ impl MarkedRows {
         let is_at_limit = self.left.get() == 0;
         self.is_cut.set(self.is_cut.get() || is_at_limit);
         is_at_limit
+    }
+}
+
+/// The rows that a search has found and dismissed, by table and tid, so that it does not judge them again: it may find a
+/// row in several indexes.
+///
+/// Only rows that are present may be added. No other row gets such a row's tid during the search, because VACUUM does
+/// not remove what this transaction may see.
+#[derive(Default)]
+pub struct Dismissed(RefCell<HashSet<(u32, (u32, u16))>>);
+
+impl Dismissed {
+    pub fn contains(&self, table: Oid, row: Row<'_>) -> bool {
+        self.0.borrow().contains(&(table.to_u32(), tid_numbers(row.tid())))
+    }
+
+    /// Adds a row. An error if out of memory.
+    pub fn add(&self, table: Oid, row: Row<'_>) -> Result<(), ErrorReport> {
+        let mut rows = self.0.borrow_mut();
+        rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+        rows.insert((table.to_u32(), tid_numbers(row.tid())));
+        Ok(())
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.borrow().len()
     }
 }
 

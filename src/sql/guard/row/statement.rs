@@ -4,38 +4,42 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{Datum, HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::heap::computed::Computed;
+use postgres::heap::moment::Moment;
+use postgres::heap::row::Row;
 use postgres::portal::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
+use simhash::search::lock_keys::LockKeys;
 
 use super::among::Among;
-use super::confirmation::TextReader;
-use super::running::{CurrentRow, current_row};
-use super::same_key::UniqueIndexes;
+use super::confirmation::{NewText, TextReader};
+use super::running::{CurrentRow, clear_after_call, current_row, rows_of_other_statements};
+use super::same_key::{SameKey, UniqueIndexes};
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::{Guard, TriggerGuard};
+use crate::sql::guard::definition::scope::GuardScopeValues;
 
 /// The state of a guard for one table in one statement.
 pub struct Statement {
     /// The trigger function.
     function: Oid,
     /// The guard's name.
-    pub name: Rc<str>,
-    pub guard: TriggerGuard,
+    name: Rc<str>,
+    guard: TriggerGuard,
     /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and
     /// the expressions of indexes, only after the trigger.
-    pub computation: Option<Computed>,
+    computation: Option<Computed>,
     /// The condition that a partition's rows fulfil; None if the table is not a partition.
-    pub partition: Option<Computed>,
+    partition: Option<Computed>,
     unique_indexes: OnceCell<UniqueIndexes>,
-    pub texts: TextReader,
-    pub among: Option<Among>,
+    texts: TextReader,
+    among: Option<Among>,
     /// Memory that lives as long as the statement.
-    pub memory: pg_sys::MemoryContext,
-    pub current: Rc<RefCell<CurrentRow>>,
+    memory: pg_sys::MemoryContext,
+    current: Rc<RefCell<CurrentRow>>,
 }
 
 impl Statement {
@@ -89,8 +93,84 @@ impl Statement {
         Ok(())
     }
 
-    /// The unique indexes of the trigger's table, by which ON CONFLICT finds the row with the same key.
-    pub fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
+    pub fn guard(&self) -> &TriggerGuard {
+        &self.guard
+    }
+
+    /// The condition under which existing rows count; None if all rows count.
+    pub fn among(&self) -> Option<&Among> {
+        self.among.as_ref()
+    }
+
+    /// The text of the new row; None if the guard does not compare texts.
+    pub fn new_text<'a>(&'a self, event: &'a RowEvent) -> Option<NewText<'a>> {
+        let least = self.guard.criterion.resemblance?;
+        Some(NewText::new(&self.texts, event.new_row(), self.guard.own_table(), least))
+    }
+
+    /// The fingerprint of the new row; None if it has none.
+    ///
+    /// # Safety
+    /// The event belongs to this statement.
+    pub unsafe fn fingerprint(&self, event: &RowEvent) -> Option<i64> {
+        let new = event.new_row();
+        let value = match &self.computation {
+            // SAFETY: the event belongs to this statement, and `computation` was made for its table.
+            Some(computation) => unsafe { computation.value(new) },
+            None => self.guard.own_table().fingerprint.and_then(|column| new.value(column)),
+        };
+        value.map(|value| value.value() as i64)
+    }
+
+    /// Whether an UPDATE moves the row to another partition. PostgreSQL deletes the old row before it inserts the new
+    /// one there, so the guard must decide before the deletion.
+    ///
+    /// # Safety
+    /// The event belongs to this statement.
+    pub unsafe fn moves(&self, event: &RowEvent) -> bool {
+        let is_of_partition = |partition: &Computed| {
+            // SAFETY: the row belongs to the table that the condition was made for; the condition's result is a boolean.
+            unsafe { partition.value(event.new_row()) != Some(Datum::from(false)) }
+        };
+        event.old_row().is_some() && !self.partition.as_ref().is_none_or(is_of_partition)
+    }
+
+    /// Whether an UPDATE makes the condition `among` hold for the row. Then the row is checked as if it were new.
+    pub fn begins_to_count(&self, event: &RowEvent, old: Row<'_>) -> Result<bool, ErrorReport> {
+        let (table, new) = (event.table().oid(), event.new_row());
+        match &self.among {
+            Some(among) if !among.has_same_columns(table, old, new)? => {
+                Ok(among.holds(table, new)? && !among.holds(table, old)?)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether ON CONFLICT takes a row for the new row. If the flag is set, only unique indexes without expressions and
+    /// predicates count.
+    ///
+    /// # Safety
+    /// The event belongs to this statement, and the row to the event's table.
+    pub unsafe fn has_same_key(&self, event: &RowEvent, found: Row<'_>, by_plain_columns: bool) -> bool {
+        // SAFETY: the unique indexes belong to the event's table, and so does the row.
+        unsafe { self.unique_indexes(event).has_same_key(event.new_row(), found, by_plain_columns, &self.name) }
+    }
+
+    /// Looks for the row that ON CONFLICT would find.
+    ///
+    /// # Safety
+    /// The event belongs to this statement.
+    pub unsafe fn same_key(&self, event: &RowEvent, since: &Moment) -> SameKey {
+        // SAFETY: the unique indexes belong to the event's table, and so does the new row.
+        unsafe { self.unique_indexes(event).find(&event.table(), event.new_row(), since) }
+    }
+
+    /// Whether an UPDATE leaves the unique keys unchanged.
+    pub fn are_keys_unchanged(&self, event: &RowEvent, old: Row<'_>) -> bool {
+        self.unique_indexes(event).are_keys_unchanged(old, event.new_row())
+    }
+
+    fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
         self.unique_indexes.get_or_init(|| {
             // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
             unsafe {
@@ -98,6 +178,53 @@ impl Statement {
                 PgMemoryContexts::For(self.memory).switch_to(indexes)
             }
         })
+    }
+
+    /// Forgets the previous row, which has been stored or dropped. Returns whether the new row has already been checked
+    /// in another partition, from which an UPDATE moves it here.
+    pub fn begin_row(&self, event: &RowEvent) -> bool {
+        clear_after_call(&self.current);
+        let mut current = self.current.borrow_mut();
+        current.pending.clear();
+        std::mem::take(&mut current.moves) && event.old_row().is_none()
+    }
+
+    /// Registers the new row. Waits as long as another session has registered a near row.
+    pub fn register(&self, fingerprint: i64, scope: &GuardScopeValues<'_>) {
+        let Guard { identity, secret, key_blocks, .. } = &*self.guard;
+        let keys = LockKeys { secret, scope: self.guard.own_table().scope.hash(scope), key_blocks };
+        self.current.borrow_mut().registration.register(identity.root, &keys, fingerprint);
+    }
+
+    pub fn release_registration(&self) {
+        self.current.borrow_mut().registration.release();
+    }
+
+    /// Says that an UPDATE moves the registered row to another partition, or that it does not.
+    pub fn set_moves(&self, moves: bool) {
+        self.current.borrow_mut().moves = moves;
+    }
+
+    /// Makes a row that was accepted the pending row, until it is stored.
+    ///
+    /// # Safety
+    /// The tuple is a row of the event's table.
+    pub unsafe fn set_pending(
+        &self,
+        event: &RowEvent,
+        fingerprint: i64,
+        scope: &GuardScopeValues<'_>,
+        tuple: HeapTuple,
+    ) {
+        let own = self.guard.own_table();
+        let tuple = (own.source.is_some() || self.among.is_some()).then_some(tuple);
+        // SAFETY: the memory of the statement, with which the current row is dropped.
+        unsafe { self.current.borrow_mut().pending.set(self.memory, event, fingerprint, &own.scope, scope, tuple) };
+    }
+
+    /// The rows that other statements of this session are storing under the same guard.
+    pub fn other_rows(&self) -> Vec<Rc<RefCell<CurrentRow>>> {
+        rows_of_other_statements(self.memory, &self.guard.identity.without_detached())
     }
 }
 

@@ -9,6 +9,7 @@ use postgres::call::Call;
 use postgres::raised::forward_errors;
 use postgres::trigger::RowEvent;
 
+use super::decision::decide;
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::USAGE;
 
@@ -18,7 +19,7 @@ fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRepo
         // SAFETY: `fcinfo` belongs to the running call.
         let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
         // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
-        let row = unsafe { Statement::from_call(fcinfo, &event)?.decide(&event)? };
+        let row = unsafe { decide(Statement::from_call(fcinfo, &event)?, &event)? };
         Ok(Internal::from(Some(Datum::from(row))))
     })
 }
