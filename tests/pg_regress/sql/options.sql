@@ -72,3 +72,9 @@ FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"top": 1e3}', '{"top"
     LATERAL (SELECT pg_temp.outcome(format('SELECT simhash(''to be or not to be'', %L::text)', document)),
         pg_temp.outcome(format('SELECT simhash(''to be or not to be'', %L::jsonb)', document))
     ) AS outcomes (outcome, as_jsonb);
+
+-- The comment lists the options that the error lists: none is missing.
+SELECT count(*), string_agg(option[1], ' ') FILTER (WHERE obj_description('simhash(text, jsonb)'::regprocedure, 'pg_proc')
+    !~ ('\m' || option[1] || '\M')) AS missing
+FROM errors($$SELECT simhash('a', '{"": 1}'::jsonb)$$) AS line, regexp_matches(line, '"(\w+)"', 'g') AS option
+WHERE line ~ 'HINT';
