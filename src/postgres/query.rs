@@ -86,8 +86,8 @@ impl Query {
             base: pg_sys::DestReceiver {
                 receiveSlot: Some(receive),
                 rStartup: Some(start),
-                rShutdown: Some(nothing),
-                rDestroy: Some(nothing),
+                rShutdown: Some(end),
+                rDestroy: Some(end),
                 mydest: pg_sys::CommandDest::DestNone,
             },
             take: &mut take,
@@ -149,4 +149,4 @@ unsafe extern "C-unwind" fn receive(slot: *mut pg_sys::TupleTableSlot, receiver:
 unsafe extern "C-unwind" fn start(_receiver: *mut pg_sys::DestReceiver, _operation: c_int, _row: pg_sys::TupleDesc) {}
 
 #[pg_guard]
-unsafe extern "C-unwind" fn nothing(_receiver: *mut pg_sys::DestReceiver) {}
+unsafe extern "C-unwind" fn end(_receiver: *mut pg_sys::DestReceiver) {}

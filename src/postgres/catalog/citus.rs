@@ -70,12 +70,12 @@ pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>, ErrorReport> {
     let name = shard.name()?;
     let Some((stem, number)) = split(&name) else { return Ok(None) };
     let Some(table) = table_with_shard(number) else { return Ok(None) };
-    let Some(whole) = relation_name(table)? else { return Ok(None) };
+    let Some(table_name) = relation_name(table)? else { return Ok(None) };
     // Citus shortens a name that would be too long with the number.
-    let is_shortened = to_server(&whole)?.count_bytes() + name.len() - stem.len() >= pg_sys::NAMEDATALEN as usize;
+    let is_shortened = to_server(&table_name)?.count_bytes() + name.len() - stem.len() >= pg_sys::NAMEDATALEN as usize;
     // SAFETY: a look-up in a system cache.
     let schema = unsafe { pg_sys::get_rel_namespace(table) };
-    Ok((shard.schema() == schema && (stem == whole || is_shortened)).then_some(table))
+    Ok((shard.schema() == schema && (stem == table_name || is_shortened)).then_some(table))
 }
 
 /// The name of an object on a shard, without the number that Citus has added. It is the number of the shard or, for a

@@ -190,7 +190,7 @@ impl<'a> Indexes<'a> {
         let Self { relation, usable, .. } = *self;
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
         let indexed = self.blocks(fingerprint, column);
-        let mut scopes: Vec<&Vec<i16>> = indexed.iter().map(|found| &found.scope).collect();
+        let mut scopes: Vec<&Vec<i16>> = indexed.iter().map(|scoped| &scoped.scope).collect();
         scopes.sort();
         scopes.dedup();
         let mut tables = Vec::new();
@@ -206,11 +206,11 @@ impl<'a> Indexes<'a> {
                 // The scan looks up the same keys in all indexes, so use the indexes with the same equalities.
                 let mut scope: Option<Vec<usize>> = None;
                 let mut blocks = Vec::new();
-                for found in indexed.iter().filter(|found| found.scope == *columns) {
-                    let of_index = (0..columns.len()).map(|position| value(found.block.index, position));
+                for scoped in indexed.iter().filter(|scoped| scoped.scope == *columns) {
+                    let of_index = (0..columns.len()).map(|position| value(scoped.block.index, position));
                     let Some(of_index) = of_index.collect::<Option<Vec<_>>>() else { continue };
                     if *scope.get_or_insert_with(|| of_index.clone()) == of_index {
-                        blocks.push(found.block);
+                        blocks.push(scoped.block);
                     }
                 }
                 let Some(scope) = scope else { continue };

@@ -200,11 +200,11 @@ impl Expressions {
             if self.radii.is_null() {
                 return Goal::Near(Nearness::within(max_distance), sizes);
             }
-            let Some(radii) = value(node, self.radii) else { return Goal::None };
+            let Some(array) = value(node, self.radii) else { return Goal::None };
             // An array that is stored in a table is detoasted, which makes a copy.
             let memory = (*node.ss.ps.ps_ExprContext).ecxt_per_tuple_memory;
             let near = PgMemoryContexts::For(memory).switch_to(|_| {
-                let radii = AnyArray::from_polymorphic_datum(radii, false, pg_sys::INT4ARRAYOID)?;
+                let radii = AnyArray::from_polymorphic_datum(array, false, pg_sys::INT4ARRAYOID)?;
                 check_radii(max_distance, &radii).ok()
             });
             near.map_or(Goal::None, |near| Goal::Near(near, sizes))

@@ -31,8 +31,8 @@ pub fn check_allows_triggers(table: &Relation) -> Result<(), ErrorReport> {
 /// shard, also if the table is distributed after it was guarded.
 pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<(), ErrorReport> {
     check_has_rows(table)?;
-    let Some(whole) = table_of_shard(table)? else { return Ok(()) };
-    let (Some(found), Some(name)) = (distribution(whole)?, relation_name(whole)?) else { return Ok(()) };
+    let Some(table) = table_of_shard(table)? else { return Ok(()) };
+    let (Some(found), Some(name)) = (distribution(table)?, relation_name(table)?) else { return Ok(()) };
     check_scope(&name, &found, scope)
 }
 

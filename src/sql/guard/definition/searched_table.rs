@@ -240,20 +240,21 @@ impl SearchedIndexes {
     /// look up each value of this column.
     fn cheapest(
         table: &Relation,
-        found: &[ScopedBlock],
+        indexed: &[ScopedBlock],
         scope: &GuardScope,
         near: Nearness,
     ) -> Result<Self, NotServed> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
-            |found: &&ScopedBlock| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
-        let usable: Vec<_> = found.iter().filter(is_usable).collect();
-        let mut before: Vec<_> = usable.iter().map(|found| &found.scope).collect();
+            |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
+        let usable: Vec<_> = indexed.iter().filter(is_usable).collect();
+        let mut before: Vec<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         before.sort();
         before.dedup();
         let all_rows = table.estimated_rows();
         let of_scope = |before: &Vec<i16>| {
-            let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
+            let layouts =
+                layouts_of(usable.iter().filter(|scoped| scoped.scope == *before).map(|scoped| &scoped.block));
             let growth = |rows| Growth::new(rows, block_indexes(&layouts), near);
             let nominal = growth(NOMINAL_ROWS).total(near.max_distance())?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
@@ -262,7 +263,7 @@ impl SearchedIndexes {
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
             let (has_layout_of_radii, total) = (growth(rows).serves_radii(), growth(rows).total(near.max_distance())?);
-            let position = |column: &i16| columns.iter().position(|found| found == column);
+            let position = |column: &i16| columns.iter().position(|own| own == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
             Some(Ok(Self { before, rows, layouts, has_layout_of_radii, total }))
         };

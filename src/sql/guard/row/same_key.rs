@@ -39,7 +39,7 @@ pub struct UniqueIndexes {
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
     /// A slot for the new row with its `generated` columns; null if there are none.
-    with_generated: *mut pg_sys::TupleTableSlot,
+    generated_slot: *mut pg_sys::TupleTableSlot,
 }
 
 /// The limit on the key columns of an index.
@@ -102,7 +102,7 @@ impl UniqueIndexes {
                 .filter(is_needed)
                 .filter_map(|column| Some((column, Computed::generated(table, column)?)))
                 .collect();
-            let with_generated = if generated.is_empty() {
+            let generated_slot = if generated.is_empty() {
                 std::ptr::null_mut()
             } else {
                 let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
@@ -122,7 +122,7 @@ impl UniqueIndexes {
                 executor: pg_sys::CreateExecutorState(),
                 generated,
                 columns,
-                with_generated,
+                generated_slot,
             }
         }
     }
@@ -142,7 +142,7 @@ impl UniqueIndexes {
         // per-row memory is reset, at the end.
         unsafe {
             let context = self.context();
-            let new = self.complete(new, context);
+            let new = self.with_generated_columns(new, context);
             let slot = TableSlot::new(table);
             let mut found = SameKey::None;
             for index in &self.indexes {
@@ -171,7 +171,7 @@ impl UniqueIndexes {
         // the end.
         unsafe {
             let context = self.context();
-            let new = self.complete(new, context);
+            let new = self.with_generated_columns(new, context);
             let mut indexes = self.indexes.iter().filter(|index| !by_plain_columns || index.is_plain());
             let found = indexes.any(|index| {
                 let key = |info, row| index.key_of(info, row, self.executor, context);
@@ -199,26 +199,26 @@ impl UniqueIndexes {
     ///
     /// # Safety
     /// The row belongs to the table that `self` was made for.
-    unsafe fn complete<'a>(&'a self, new: Row<'a>, context: *mut pg_sys::ExprContext) -> Row<'a> {
+    unsafe fn with_generated_columns<'a>(&'a self, new: Row<'a>, context: *mut pg_sys::ExprContext) -> Row<'a> {
         if self.generated.is_empty() {
             return new;
         }
         // SAFETY: the caller passes a row of the table, and both slots have the columns of that table.
         unsafe {
-            let (complete, new_slot) = (self.with_generated, new.slot());
+            let (slot, new_slot) = (self.generated_slot, new.slot());
             pg_sys::slot_getallattrs(new_slot);
-            pg_sys::ExecClearTuple(complete);
-            let columns = (*(*complete).tts_tupleDescriptor).natts as usize;
-            std::ptr::copy_nonoverlapping((*new_slot).tts_values, (*complete).tts_values, columns);
-            std::ptr::copy_nonoverlapping((*new_slot).tts_isnull, (*complete).tts_isnull, columns);
-            (*complete).tts_tableOid = (*new_slot).tts_tableOid;
+            pg_sys::ExecClearTuple(slot);
+            let columns = (*(*slot).tts_tupleDescriptor).natts as usize;
+            std::ptr::copy_nonoverlapping((*new_slot).tts_values, (*slot).tts_values, columns);
+            std::ptr::copy_nonoverlapping((*new_slot).tts_isnull, (*slot).tts_isnull, columns);
+            (*slot).tts_tableOid = (*new_slot).tts_tableOid;
             for (column, computed) in &self.generated {
                 let index = *column as usize - 1;
                 let value = computed.value_in(new, context);
-                *(*complete).tts_values.add(index) = value.unwrap_or_else(Datum::null);
-                *(*complete).tts_isnull.add(index) = value.is_none();
+                *(*slot).tts_values.add(index) = value.unwrap_or_else(Datum::null);
+                *(*slot).tts_isnull.add(index) = value.is_none();
             }
-            Row::new(pg_sys::ExecStoreVirtualTuple(complete))
+            Row::new(pg_sys::ExecStoreVirtualTuple(slot))
         }
     }
 }
