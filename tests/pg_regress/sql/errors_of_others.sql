@@ -27,7 +27,7 @@ BEGIN
                 context = PG_EXCEPTION_CONTEXT, column_name = COLUMN_NAME, constraint_name = CONSTRAINT_NAME,
                 type_name = PG_DATATYPE_NAME, table_name = TABLE_NAME, schema_name = SCHEMA_NAME;
             context = split_part(context, format('SQL statement "%s"', statement), 1);
-            context = regexp_replace(context, '(SQL statement "[A-Z ]+)[^"]*', '\1...', 'g');
+            context = regexp_replace(context, '(SQL statement "[A-Z ]+)[^\n]*"', '\1..."', 'g');
             RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
             RETURN QUERY SELECT format('  %s: %s', name, replace(rtrim(value, E'\n'), E'\n', ' | '))
                 FROM unnest('{DETAIL,HINT,CONTEXT,COLUMN,CONSTRAINT,TYPE,TABLE,SCHEMA}'::text[],
