@@ -153,7 +153,9 @@ class Laboratory(TransactionTestCase):
         self.assertNotEqual(MigrationAutodetector(self.state, declared)._detect_changes(), {})
 
 
-BLOCKS = [f"simhash_block{block}" for block in range(4)]
+def attached(prefix, blocks=4):
+    """The columns that simhash_attach adds."""
+    return [prefix, f"{prefix}_size", *(f"{prefix}_block{block}" for block in range(blocks))]
 
 
 class TestExtension(Laboratory):
@@ -172,8 +174,10 @@ class TestExtension(Laboratory):
 class TestAttach(Laboratory):
     def test_unknown_to_the_model(self):
         done = self.forwards(Attach("Text", "body"))
-        self.assertEqual(self.columns(), ["simhash", *BLOCKS])
-        self.assertEqual(self.indexes(), [f"btree ({block}) INCLUDE (simhash)" for block in BLOCKS])
+        self.assertEqual(self.columns(), attached("simhash"))
+        self.assertEqual(
+            self.indexes(), [f"btree (simhash_block{block}, simhash_size) INCLUDE (simhash)" for block in range(4)]
+        )
         self.assertQuiet()
         self.insert(TEXT)
         self.assertEqual(
@@ -185,7 +189,7 @@ class TestAttach(Laboratory):
 
     def test_field(self):
         done = self.forwards(Attach("Text", "body", field="fingerprint"))
-        self.assertEqual(self.columns(), ["fingerprint", *(f"fingerprint_block{block}" for block in range(4))])
+        self.assertEqual(self.columns(), attached("fingerprint"))
         self.assertQuiet(("fingerprint", generated()))
         (text,) = self.insert(TEXT)
         found = self.model.objects.filter(fingerprint__near=SimHash(Value(NEAR)))
@@ -197,9 +201,13 @@ class TestAttach(Laboratory):
     def test_arguments(self):
         operation = Attach("text", "body", field="fingerprint", prefix="Finger print", blocks=2, options={"ngram": 2})
         done = self.forwards(operation)
-        self.assertEqual(self.columns(), ["Finger print", "Finger print_block0", "Finger print_block1"])
+        self.assertEqual(self.columns(), attached("Finger print", 2))
         self.assertEqual(
-            self.indexes(), [f'btree ("Finger print_block{block}") INCLUDE ("Finger print")' for block in range(2)]
+            self.indexes(),
+            [
+                f'btree ("Finger print_block{block}", "Finger print_size") INCLUDE ("Finger print")'
+                for block in range(2)
+            ],
         )
         self.assertQuiet(("fingerprint", generated({"ngram": 2}, db_column="Finger print")))
         (text,) = self.insert(TEXT)
@@ -217,7 +225,7 @@ class TestAttach(Laboratory):
         self.forwards(Attach("Text", "body"))
         with connection.schema_editor() as editor:
             Attach("Text", "body").database_forwards(APP, editor, self.state, self.state)
-        self.assertEqual(self.columns(), ["simhash", *BLOCKS])
+        self.assertEqual(self.columns(), attached("simhash"))
 
     def test_detach(self):
         self.forwards(Attach("Text", "body", field="fingerprint"))
@@ -225,7 +233,7 @@ class TestAttach(Laboratory):
         self.assertNothing()
         self.assertQuiet()
         self.backwards(done)
-        self.assertEqual(len(self.columns()), 5)
+        self.assertEqual(self.columns(), attached("fingerprint"))
         self.assertQuiet(("fingerprint", generated()))
 
     def test_without_columns(self):
@@ -277,7 +285,8 @@ class TestIndexConcurrently(Laboratory):
         fingerprint = 'simhash("The body")'
         layout = "" if blocks == 4 else f", {blocks}"
         return [
-            f"btree ({scope}simhash_block({fingerprint}, {block}{layout}), {fingerprint})" for block in range(blocks)
+            f'btree ({scope}simhash_block({fingerprint}, {block}{layout}), simhash_size("The body"), {fingerprint})'
+            for block in range(blocks)
         ]
 
     def test_layouts(self):
