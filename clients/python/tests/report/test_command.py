@@ -177,7 +177,7 @@ class Sources(WithDatabase):
     def options(self, name, column="body", fingerprint="simhash"):
         with psycopg.connect() as connection:
             found = table.find(connection, name, column, fingerprint, None, [], {})
-        return found.options, found.made_from
+        return found.criterion.options, found.made_from
 
     def test_options(self):
         self.table(
