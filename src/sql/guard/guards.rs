@@ -35,6 +35,7 @@ fn definition(arguments: &[u8]) -> Result<String, ErrorReport> {
         ("scope", Some(array(guard.scope.iter().map(|column| string(column))))),
         ("mark_column", guard.mark_column.as_deref().map(string)),
         ("among", guard.among.as_deref().map(string)),
+        ("unless", guard.unless.as_deref().map(string)),
     ];
     Ok(object(members.into_iter().filter_map(|(name, value)| Some((name, value?)))))
 }

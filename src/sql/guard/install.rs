@@ -23,8 +23,8 @@ use postgres::text::{RawText, decode, from_server};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
 
 use super::definition::action::Action;
-use super::definition::among::AskedCondition;
 use super::definition::arguments::{Arguments, TRIGGER_NAME};
+use super::definition::condition::{AskedCondition, ConditionArgument};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::mark_column::{self, MarkColumn};
@@ -35,6 +35,7 @@ use super::preview::cost::{report_cost, report_estimates};
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{DEFAULT_NAME, meant_column, named_fingerprint};
+use crate::sql::indexed::source::shown_literal;
 use crate::sql::indexed::text_source::TextSource;
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
@@ -49,12 +50,15 @@ fn simhash_guard(
     among: Option<RawText<'_>>,
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
+    unless: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let criterion = AskedCriterion::read(required(criterion, "criterion")?)?;
-    let among = among.map(AskedCondition::new).transpose()?;
+    let condition = |argument| move |condition| AskedCondition::new(argument, condition);
+    let among = among.map(condition(ConditionArgument::Among)).transpose()?;
+    let unless = unless.map(condition(ConditionArgument::Unless)).transpose()?;
     let target = required(target, "target")?;
     let scope = required(scope, "scope")?;
     let mut guard = AskedGuard {
@@ -67,6 +71,7 @@ fn simhash_guard(
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,
         among,
+        unless,
     };
     forward_errors(|| {
         let table = Target::lock(target, GUARD_LOCK)?;
@@ -107,6 +112,7 @@ struct AskedGuard {
     mark_column: Option<String>,
     fingerprint: String,
     among: Option<AskedCondition>,
+    unless: Option<AskedCondition>,
 }
 
 impl AskedGuard {
@@ -114,8 +120,9 @@ impl AskedGuard {
         let relation = table.open();
         let (criterion, searched) = self.check(table, &relation)?;
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
+        let unless = self.unless.as_ref().map(|unless| unless.check(&relation, None)).transpose()?;
         drop(relation);
-        let arguments = self.arguments(criterion.clone(), among.clone()).to_texts()?;
+        let arguments = self.arguments(criterion.clone(), among.clone(), unless).to_texts()?;
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
@@ -162,14 +169,15 @@ impl AskedGuard {
     fn preview_arguments(&self, table: &Target) -> Vec<String> {
         let mut arguments = vec![quote_literal(table.sql())];
         if self.criterion.0 != "{}" {
-            arguments.push(quote_literal(&self.criterion.0));
+            arguments.push(shown_literal(&self.criterion.0));
         }
         if !self.scope.is_empty() {
             let names: Vec<_> = self.scope.iter().map(quote_literal).collect();
             arguments.push(format!("scope => ARRAY[{}]", names.join(", ")));
         }
-        if let Some(among) = &self.among {
-            arguments.push(format!("among => {}", quote_literal(among.as_asked())));
+        for (name, condition) in [("among", &self.among), ("unless", &self.unless)] {
+            let asked = condition.as_ref().map(AskedCondition::as_asked);
+            arguments.extend(asked.map(|asked| format!("{name} => {}", shown_literal(asked))));
         }
         if self.fingerprint != DEFAULT_NAME {
             arguments.push(format!("fingerprint => {}", quote_literal(&self.fingerprint)));
@@ -177,7 +185,7 @@ impl AskedGuard {
         arguments
     }
 
-    fn arguments(&self, criterion: GuardCriterion, among: Option<String>) -> Arguments {
+    fn arguments(&self, criterion: GuardCriterion, among: Option<String>, unless: Option<String>) -> Arguments {
         Arguments {
             action: self.action,
             criterion,
@@ -185,6 +193,7 @@ impl AskedGuard {
             mark_column: self.mark_column.clone(),
             scope: self.scope.clone(),
             among,
+            unless,
         }
     }
 

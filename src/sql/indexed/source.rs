@@ -77,8 +77,11 @@ impl SourceKind {
     }
 }
 
-/// A criterion that is longer is not shown: it has a dictionary of weights in it.
-const MAX_SHOWN_BYTES: usize = 500;
+/// A text as a literal in a command that is shown. A long one is left out: a criterion may have a dictionary of weights.
+pub fn shown_literal(text: &str) -> String {
+    const MAX_SHOWN_BYTES: usize = 500;
+    quote_literal(if text.len() > MAX_SHOWN_BYTES { "..." } else { text })
+}
 
 /// The options for a column of hexadecimal digits, as `jsonb` prints them.
 const IS_HEX: &str = r#"{"source": "hex"}"#;
@@ -167,8 +170,7 @@ impl Source {
                 let options = self.options_json.as_deref().unwrap_or("{}");
                 let criterion = match laid_over(&CriterionDocument::of_layout(blocks), options)? {
                     empty if empty == "{}" => String::new(),
-                    long if long.len() > MAX_SHOWN_BYTES => ", '{...}'".to_owned(),
-                    criterion => format!(", {}", quote_literal(&criterion)),
+                    criterion => format!(", {}", shown_literal(&criterion)),
                 };
                 return Ok(format!("simhash_near({source}, $1{criterion})"));
             }

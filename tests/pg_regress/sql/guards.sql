@@ -15,12 +15,12 @@ SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
 SELECT of_docs() = '{"action": "mark", "criterion": {"max_distance": 8, "radii": [1, 1, 1, 0], "resemblance": 0.7,
     "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "fingerprint": "simhash", "scope": ["tenant"],
-    "mark_column": "mark", "among": "(id > 0)", "enabled": "O", "error": null}' AS is_all;
+    "mark_column": "mark", "among": "(id > 0)", "unless": null, "enabled": "O", "error": null}' AS is_all;
 \echo no texts are compared
 SELECT simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "radii": [], "resemblance": null},
-    "fingerprint": "simhash", "scope": [], "mark_column": null, "among": null, "enabled": "D", "error": null}' AS is_all;
+    "fingerprint": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": null}' AS is_all;
 SELECT simhash_unguard('docs');
 SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
 

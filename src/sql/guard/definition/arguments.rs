@@ -3,7 +3,7 @@
 //!
 //! The criterion is a JSON document, as [`simhash::criterion`] describes it.
 //!
-//! A condition may follow: an empty argument, and the condition.
+//! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use postgres::trigger::protocol_violated;
@@ -28,6 +28,8 @@ pub struct Arguments {
     pub scope: Vec<String>,
     /// The condition under which existing rows count, as SQL; None if all rows count.
     pub among: Option<String>,
+    /// The condition under which a new row is stored unchecked, as SQL.
+    pub unless: Option<String>,
 }
 
 impl Arguments {
@@ -42,42 +44,48 @@ impl Arguments {
             [] => (None, &[][..]),
             [mark, following @ ..] => (Some(mark.clone()).filter(|mark| !mark.is_empty()), following),
         };
-        let (scope, among) = split(following)?;
+        let (scope, among, unless) = split(following)?;
         if (action == Action::Mark) != mark_column.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
         let (fingerprint, scope) = (fingerprint.clone(), scope.to_vec());
-        Ok(Self { action, criterion, fingerprint, mark_column, scope, among })
+        Ok(Self { action, criterion, fingerprint, mark_column, scope, among, unless })
     }
 
     /// The arguments as texts, for CREATE TRIGGER.
     pub fn to_texts(&self) -> Result<Vec<String>, ErrorReport> {
         let mut texts = vec![self.action.name().to_owned(), self.criterion.to_json()?, self.fingerprint.clone()];
-        if self.mark_column.is_some() || !self.scope.is_empty() || self.among.is_some() {
+        let has_condition = self.among.is_some() || self.unless.is_some();
+        if self.mark_column.is_some() || !self.scope.is_empty() || has_condition {
             texts.push(self.mark_column.clone().unwrap_or_default());
         }
         texts.extend(self.scope.iter().cloned());
-        if let Some(among) = &self.among {
-            texts.extend([String::new(), among.clone()]);
+        if has_condition {
+            texts.push(String::new());
+            texts.extend(self.among.clone());
+        }
+        if let Some(unless) = &self.unless {
+            texts.extend([String::new(), unless.clone()]);
         }
         Ok(texts)
     }
 
-    /// The columns of the guarded table that the arguments name, except the condition's columns.
+    /// The columns of the guarded table that the arguments name, except those of conditions.
     pub fn columns(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.fingerprint).chain(&self.mark_column).chain(&self.scope)
     }
 }
 
-/// Splits the arguments after the mark column into the scope and the condition.
-fn split(arguments: &[String]) -> Result<(&[String], Option<String>), ErrorReport> {
+/// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`.
+fn split(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>), ErrorReport> {
     let sections: Vec<_> = arguments.split(String::is_empty).collect();
     match sections[..] {
-        [scope] => Ok((scope, None)),
-        [scope, [among]] => Ok((scope, Some(among.clone()))),
+        [scope] => Ok((scope, None, None)),
+        [scope, [among]] => Ok((scope, Some(among.clone()), None)),
+        [scope, among @ ([] | [_]), [unless]] => Ok((scope, among.first().cloned(), Some(unless.clone()))),
         _ => {
-            let message = "simhash_dedup takes one condition, after the columns of the scope and an empty argument";
+            let message = "simhash_dedup takes two conditions at most, each after an empty argument, behind the columns of the scope";
             Err(protocol_violated(message.to_owned(), USAGE))
         }
     }

@@ -17,9 +17,9 @@ use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::{KeyBlocks, Secret};
 
 use super::action::Action;
-use super::among::GuardCondition;
 use super::arguments::Arguments;
 use super::cache::Cache;
+use super::condition::{ConditionArgument, GuardCondition};
 use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
@@ -49,6 +49,8 @@ pub struct Guard {
     pub criterion: GuardCriterion,
     /// The condition under which existing rows count; None if all rows count.
     pub among: Option<Rc<GuardCondition>>,
+    /// The condition under which a new row is stored unchecked.
+    pub unless: Option<Rc<GuardCondition>>,
     /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
     pub searched: Vec<SearchedTable>,
     positions: HashMap<Oid, usize>,
@@ -148,7 +150,7 @@ impl Guard {
         let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
         check_columns(event, arguments.columns())?;
-        let Arguments { action, criterion, fingerprint, mark_column, scope, among } = arguments;
+        let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } = arguments;
         let members = Members::read_with(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;
@@ -157,6 +159,7 @@ impl Guard {
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| mark_column.as_ref().map(|mark| MarkColumn::of(own, mark, &searched));
         let mark_columns = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
+        let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
         let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
         let tables = all.iter().copied().collect();
         let guard = Self {
@@ -165,7 +168,8 @@ impl Guard {
             key_blocks: KeyBlocks::of(criterion.near),
             action,
             criterion,
-            among: among.map(GuardCondition::new).map(Rc::new),
+            among: condition(ConditionArgument::Among, among),
+            unless: condition(ConditionArgument::Unless, unless),
             searched,
             positions,
             mark_columns,

@@ -85,7 +85,7 @@ pub fn report_cost(
     if criterion.resemblance.is_none() || !can_be_read(table)? {
         return Ok(());
     }
-    let preview = Preview::of_tables(function, criterion, true, among, searched);
+    let preview = Preview::of_tables(function, criterion, true, [among, None], searched);
     let preview = Preview { compares_all: true, ..preview };
     preview.of_sample(family, fingerprint, COST_SAMPLE_ROWS, MAX_DISMISSED)?;
     report_refuted(&preview, table);

@@ -20,7 +20,7 @@ use super::cost::report_refuted;
 use super::groups::{Example, GroupKind};
 use super::sample::Preview;
 use crate::sql::arguments::{name, required};
-use crate::sql::guard::definition::among::AskedCondition;
+use crate::sql::guard::definition::condition::{AskedCondition, ConditionArgument};
 use crate::sql::guard::definition::criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
 use crate::sql::indexed::fingerprint_column::meant_column;
@@ -33,6 +33,7 @@ fn simhash_preview(
     scope: Option<AnyArray>,
     among: Option<RawText<'_>>,
     fingerprint: Option<&CStr>,
+    unless: Option<RawText<'_>>,
     sample: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<
@@ -55,7 +56,9 @@ fn simhash_preview(
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let asked = AskedCriterion::read(required(criterion, "criterion")?)?;
-    let among = among.map(AskedCondition::new).transpose()?;
+    let condition = |argument| move |condition| AskedCondition::new(argument, condition);
+    let among = among.map(condition(ConditionArgument::Among)).transpose()?;
+    let unless = unless.map(condition(ConditionArgument::Unless)).transpose()?;
     let scope = names(&required(scope, "scope")?, "scope")?;
     let fingerprint = name(fingerprint, "fingerprint")?;
     let sample = required(sample, "sample")?;
@@ -73,7 +76,7 @@ fn simhash_preview(
         let is_hidden = hides() || as_owner(table.owner, hides);
         let groups = as_owner(table.owner, || {
             let fingerprint = meant_column(&table.open(), &fingerprint)?;
-            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, [among.as_ref(), unless.as_ref()])?;
             let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
             report_refuted(&preview, &table);
             Ok(groups)

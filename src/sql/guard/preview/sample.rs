@@ -16,12 +16,12 @@ use postgres::text::to_server;
 
 use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::arguments::TRIGGER_NAME;
+use crate::sql::guard::definition::condition::{AskedCondition, ConditionArgument, GuardCondition};
 use crate::sql::guard::definition::criterion::{AskedCriterion, GuardCriterion};
 use crate::sql::guard::definition::members::Members;
 use crate::sql::guard::definition::searched_table::SearchedTable;
-use crate::sql::guard::row::among::Among;
+use crate::sql::guard::row::condition::Condition;
 use crate::sql::guard::row::confirmation::TextReader;
 use crate::sql::indexed::fingerprint_column::named_fingerprint;
 use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
@@ -37,7 +37,9 @@ pub struct Preview {
     pub has_text: bool,
     pub searched: Vec<SearchedTable>,
     pub texts: TextReader,
-    pub among: Option<Among>,
+    pub among: Option<Condition>,
+    /// The condition under which a guard stores a row unchecked.
+    pub unless: Option<Condition>,
     /// Whether a row is compared with all others, as a new row is, and not only with earlier rows.
     pub compares_all: bool,
     /// The number of rows that were looked up.
@@ -55,7 +57,7 @@ impl Preview {
         asked: &AskedCriterion,
         fingerprint: &str,
         scope: &[String],
-        among: Option<&AskedCondition>,
+        [among, unless]: [Option<&AskedCondition>; 2],
     ) -> Result<Self, ErrorReport> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
@@ -69,25 +71,31 @@ impl Preview {
             let with_texts = GuardCriterion { resemblance: Some(0.0), ..criterion.clone() };
             searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
-        let among = among.map(|among| among.check(&relation, None)).transpose()?;
-        Ok(Self::of_tables(call.function(), criterion, has_text, among, searched))
+        let check = |asked: &AskedCondition| asked.check(&relation, None);
+        let conditions = [among.map(check).transpose()?, unless.map(check).transpose()?];
+        Ok(Self::of_tables(call.function(), criterion, has_text, conditions, searched))
     }
 
     pub fn of_tables(
         function: Oid,
         criterion: GuardCriterion,
         has_text: bool,
-        among: Option<String>,
+        [among, unless]: [Option<String>; 2],
         searched: Vec<SearchedTable>,
     ) -> Self {
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        let (name, among) = (Rc::<str>::from(TRIGGER_NAME), among.map(GuardCondition::new).map(Rc::new));
-        // SAFETY: the memory context of the running call.
-        let (texts, among) = unsafe {
-            (TextReader::new(function, name.clone(), memory), among.map(|among| Among::new(among, name, memory)))
+        let name = Rc::<str>::from(TRIGGER_NAME);
+        let condition = |argument, sql: Option<String>| {
+            let condition = Rc::new(GuardCondition::new(argument, sql?));
+            // SAFETY: the memory context of the running call.
+            Some(unsafe { Condition::new(condition, name.clone(), memory) })
         };
+        let among = condition(ConditionArgument::Among, among);
+        let unless = condition(ConditionArgument::Unless, unless);
+        // SAFETY: the memory context of the running call.
+        let texts = unsafe { TextReader::new(function, name.clone(), memory) };
         let (rows, refuted, excluded) = (Cell::new(0), Cell::new(0), Cell::new(0));
-        Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted, excluded }
+        Self { criterion, has_text, searched, texts, among, unless, compares_all: false, rows, refuted, excluded }
     }
 
     /// Looks up about `sample` rows of a table and its partitions, until `max_dismissed` near rows were excluded, or
@@ -129,7 +137,11 @@ impl Preview {
 
     /// Adds a sampled row to its group.
     fn add(&self, groups: &mut PreviewGroups, own: &SearchedTable, row: Row<'_>) -> Result<(), ErrorReport> {
-        let earlier = self.earlier(own, row)?;
+        let unchecked = |unless: &Condition| unless.holds(own.oid, row);
+        let earlier = match self.unless.as_ref().map(unchecked).transpose()? {
+            Some(true) => None,
+            _ => self.earlier(own, row)?,
+        };
         let kind = match &earlier {
             Some(earlier) if earlier.is_confirmed => GroupKind::Duplicates,
             Some(_) => GroupKind::Refuted,

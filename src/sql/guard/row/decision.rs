@@ -66,7 +66,7 @@ pub unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<Heap
     };
     if let Some(old) = event.old_row()
         && needs_no_search(statement.guard(), &row, old)
-        && !statement.begins_to_count(event, old)?
+        && !statement.is_checked_anew(event, old)?
     {
         // The fingerprint and its source stay the same, so there is nothing to search for. If another session's search
         // misses the new version, that search detects this.
@@ -149,7 +149,9 @@ unsafe fn search_once(statement: &Statement, row: &NewRow, waits: u32) -> Result
         marked: MarkedRows::default(),
         excluded: Dismissed::default(),
     };
-    let (tuple, is_near) = match find_near(statement, &query, new_text.as_ref())? {
+    let outcome =
+        if statement.is_unchecked(event)? { Outcome::Unique } else { find_near(statement, &query, new_text.as_ref())? };
+    let (tuple, is_near) = match outcome {
         Outcome::Unique => (with_mark(guard, event, None)?, false),
         Outcome::Near(nearest) => (act(guard, event, &nearest, row.may_have_moved)?, true),
         Outcome::Depends(transaction, table, tid) => {

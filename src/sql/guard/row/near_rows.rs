@@ -12,7 +12,7 @@ use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::TableSlot;
 
-use super::among::Among;
+use super::condition::Condition;
 use super::confirmation::NewText;
 use super::running::PendingRow;
 use super::search::{Candidate, NearQuery};
@@ -144,7 +144,7 @@ fn search_all<'a>(
 /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
 /// found.
 fn may_count(
-    among: Option<&Among>,
+    among: Option<&Condition>,
     query: &NearQuery,
     searched: &SearchedTable,
     candidate: &Candidate,

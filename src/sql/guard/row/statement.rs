@@ -14,10 +14,11 @@ use postgres::portal::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
-use super::among::Among;
+use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
 use super::running::{CurrentRow, clear_after_call, current_row, rows_of_other_statements};
 use super::same_key::{SameKey, UniqueIndexes};
+use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::{Guard, TriggerGuard};
 use crate::sql::guard::definition::scope::GuardScopeValues;
@@ -36,7 +37,8 @@ pub struct Statement {
     partition: Option<Computed>,
     unique_indexes: OnceCell<UniqueIndexes>,
     texts: TextReader,
-    among: Option<Among>,
+    among: Option<Condition>,
+    unless: Option<Condition>,
     /// Memory that lives as long as the statement.
     memory: pg_sys::MemoryContext,
     current: Rc<RefCell<CurrentRow>>,
@@ -73,10 +75,23 @@ impl Statement {
         let name: Rc<str> = user_names_of(&table, event.trigger_name()?)?.1.into();
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
-        let (texts, among) =
-            unsafe { (TextReader::new(function, name.clone(), memory), among_of(&guard, &name, memory)) };
+        let texts = unsafe { TextReader::new(function, name.clone(), memory) };
+        // SAFETY: as above.
+        let (among, unless) = unsafe { conditions(&guard, &name, memory) };
         let unique_indexes = OnceCell::new();
-        Ok(Self { function, name, guard, computation, partition, unique_indexes, texts, among, memory, current })
+        Ok(Self {
+            function,
+            name,
+            guard,
+            computation,
+            partition,
+            unique_indexes,
+            texts,
+            among,
+            unless,
+            memory,
+            current,
+        })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -87,7 +102,7 @@ impl Statement {
         if let Some(guard) = self.guard.changed(self.function, event)? {
             self.texts.forget();
             // SAFETY: the statement's memory context outlives the statement.
-            self.among = unsafe { among_of(&guard, &self.name, self.memory) };
+            (self.among, self.unless) = unsafe { conditions(&guard, &self.name, self.memory) };
             self.guard = guard;
         }
         Ok(())
@@ -98,8 +113,14 @@ impl Statement {
     }
 
     /// The condition under which existing rows count; None if all rows count.
-    pub fn among(&self) -> Option<&Among> {
+    pub fn among(&self) -> Option<&Condition> {
         self.among.as_ref()
+    }
+
+    /// Whether the new row is stored unchecked, by the condition `unless`.
+    pub fn is_unchecked(&self, event: &RowEvent) -> Result<bool, ErrorReport> {
+        let unless = self.unless.as_ref();
+        unless.map_or(Ok(false), |unless| unless.holds_for_new(event.table().oid(), event.new_row()))
     }
 
     /// The text of the new row; None if the guard does not compare texts.
@@ -135,15 +156,17 @@ impl Statement {
         event.old_row().is_some() && !self.partition.as_ref().is_none_or(is_of_partition)
     }
 
-    /// Whether an UPDATE makes the condition `among` hold for the row. Then the row is checked as if it were new.
-    pub fn begins_to_count(&self, event: &RowEvent, old: Row<'_>) -> Result<bool, ErrorReport> {
+    /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
+    /// checked as if it were new.
+    pub fn is_checked_anew(&self, event: &RowEvent, old: Row<'_>) -> Result<bool, ErrorReport> {
         let (table, new) = (event.table().oid(), event.new_row());
-        match &self.among {
-            Some(among) if !among.has_same_columns(table, old, new)? => {
-                Ok(among.holds(table, new)? && !among.holds(table, old)?)
+        let becomes = |condition: &Option<Condition>, value| match condition {
+            Some(condition) if !condition.has_same_columns(table, old, new)? => {
+                Ok::<_, ErrorReport>(condition.holds(table, new)? == value && condition.holds(table, old)? != value)
             }
             _ => Ok(false),
-        }
+        };
+        Ok(becomes(&self.among, true)? || becomes(&self.unless, false)?)
     }
 
     /// Whether ON CONFLICT takes a row for the new row. If the flag is set, only unique indexes without expressions and
@@ -228,11 +251,16 @@ impl Statement {
     }
 }
 
-/// The condition of a guard; None if all rows count.
+/// The conditions `among` and `unless` of a guard, if it has them.
 ///
 /// # Safety
 /// The memory context lives as long as the result.
-unsafe fn among_of(guard: &Guard, name: &Rc<str>, memory: pg_sys::MemoryContext) -> Option<Among> {
+unsafe fn conditions(
+    guard: &Guard,
+    name: &Rc<str>,
+    memory: pg_sys::MemoryContext,
+) -> (Option<Condition>, Option<Condition>) {
     // SAFETY: the caller passes a memory context that lives long enough.
-    guard.among.clone().map(|condition| unsafe { Among::new(condition, name.clone(), memory) })
+    let condition = |condition: &Rc<GuardCondition>| unsafe { Condition::new(condition.clone(), name.clone(), memory) };
+    (guard.among.as_ref().map(condition), guard.unless.as_ref().map(condition))
 }

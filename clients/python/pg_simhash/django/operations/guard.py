@@ -20,7 +20,8 @@ class Guard(TableOperation):
     The arguments are those of ``simhash_guard``, with names of the model's fields in place of columns. A name that the
     model does not have is that of a column. ``criterion`` says what a near-duplicate is, such as
     ``{"resemblance": 0.9}``; the default compares texts where fingerprints are made from a text. ``among`` is a
-    condition in SQL on the columns of existing rows: only those for which it holds count.
+    condition in SQL on the columns of existing rows: only those for which it holds count. A new row for which
+    ``unless`` holds is stored unchecked.
 
     To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.
     Then the migration can be reversed.
@@ -36,6 +37,7 @@ class Guard(TableOperation):
     among: str | None = None
     mark_field: str | None = None
     fingerprint: str = "simhash"
+    unless: str | None = None
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         arguments: dict[str, Any] = {"action": self.action}
@@ -45,6 +47,8 @@ class Guard(TableOperation):
             arguments["scope"] = columns_of(model, self.scope)
         if self.among is not None:
             arguments["among"] = self.among
+        if self.unless is not None:
+            arguments["unless"] = self.unless
         if self.mark_field:
             arguments["mark_column"] = column_of(model, self.mark_field)
         arguments["fingerprint"] = column_of(model, self.fingerprint)

@@ -393,13 +393,15 @@ class TestGuard(Laboratory):
         self.assertEqual(json.loads(criterion), {"max_distance": 4, "radii": [], "resemblance": None})
         self.assertEqual([action, *columns], ["mark", "fingerprint", "Near to", "The tenant", ""])
 
-    def test_criterion_and_condition(self):
+    def test_criterion_and_conditions(self):
         asked = {"radii": [0, 0, -1, 1], "same": ["numbers"], "ngram": 2}
-        self.forwards(Guard("Text", criterion=asked, fingerprint="fingerprint", among='"The tenant" > 0'))
+        conditions = {"among": '"The tenant" > 0', "unless": '"The tenant" < 0'}
+        self.forwards(Guard("Text", criterion=asked, fingerprint="fingerprint", **conditions))
         ((_, arguments),) = self.triggers()
         action, criterion, *columns = arguments.split("\\000")
         self.assertEqual(json.loads(criterion), asked | {"max_distance": 10, "resemblance": 0.84})
-        self.assertEqual([action, *columns], ["reject", "fingerprint", "", "", '("The tenant" > 0)', ""])
+        among, unless = '("The tenant" > 0)', '("The tenant" < 0)'
+        self.assertEqual([action, *columns], ["reject", "fingerprint", "", "", among, "", unless, ""])
 
     def test_unguard(self):
         arguments = {"fingerprint": "fingerprint", "criterion": {"resemblance": 0.8}}

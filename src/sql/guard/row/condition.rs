@@ -1,4 +1,4 @@
-//! Evaluates the condition `among` of a guard in one statement.
+//! Evaluates a condition of a guard in one statement.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use postgres::heap::row::Row;
 
 use super::search::Dismissed;
 use super::stored_rows::on_stored_row;
-use crate::sql::guard::definition::among::{GuardCondition, with_fixed_settings};
+use crate::sql::guard::definition::condition::{GuardCondition, with_fixed_settings};
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
-pub struct Among {
+pub struct Condition {
     condition: Rc<GuardCondition>,
     /// The guard's name.
     guard: Rc<str>,
@@ -25,7 +25,7 @@ pub struct Among {
     computed: RefCell<HashMap<Oid, Rc<Computed>>>,
 }
 
-impl Among {
+impl Condition {
     /// # Safety
     /// The memory context lives as long as the result.
     pub unsafe fn new(condition: Rc<GuardCondition>, guard: Rc<str>, memory: pg_sys::MemoryContext) -> Self {
@@ -38,6 +38,13 @@ impl Among {
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
         let holds = || Ok(unsafe { condition.value(row) } == Some(Datum::from(true)));
         on_stored_row(&self.guard, table, true, || with_fixed_settings(holds))
+    }
+
+    /// Whether the condition holds for a new row, of which the writer knows all values.
+    pub fn holds_for_new(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
+        let condition = self.of_table(table)?;
+        // SAFETY: the condition was made for the row's table, and its value is a boolean.
+        Ok(with_fixed_settings(|| unsafe { condition.value(row) }) == Some(Datum::from(true)))
     }
 
     /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.

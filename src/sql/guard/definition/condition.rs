@@ -1,4 +1,5 @@
-//! The condition `among` of a guard: only existing rows for which it holds count as near-duplicates.
+//! The conditions of a guard. Only existing rows for which `among` holds count as near-duplicates. A new row for which
+//! `unless` holds is stored unchecked.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,10 +17,29 @@ use postgres::expression::Expression;
 use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 use postgres::text::{RawText, from_bytes};
 
-/// The argument's name, for errors.
-const ARGUMENT_NAME: &CStr = c"among";
-/// The CONTEXT of errors. A writer who causes one has passed no argument.
-const CONTEXT: &CStr = c"argument \"among\" of the guard";
+/// An argument of a guard that is a condition on a row of the table.
+#[derive(Clone, Copy)]
+pub enum ConditionArgument {
+    Among,
+    Unless,
+}
+
+impl ConditionArgument {
+    fn name(self) -> &'static CStr {
+        match self {
+            Self::Among => c"among",
+            Self::Unless => c"unless",
+        }
+    }
+
+    /// The CONTEXT of errors. A writer who causes one has passed no argument.
+    fn context(self) -> &'static CStr {
+        match self {
+            Self::Among => c"argument \"among\" of the guard",
+            Self::Unless => c"argument \"unless\" of the guard",
+        }
+    }
+}
 
 /// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session has
 /// set: what decides how PostgreSQL prints and reads names, literals, operators and values.
@@ -50,16 +70,17 @@ pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
 
 /// A condition as a user writes it.
 pub struct AskedCondition {
+    argument: ConditionArgument,
     condition: String,
     /// The user's search path, in the server's encoding.
     search_path: CString,
 }
 
 impl AskedCondition {
-    pub fn new(condition: RawText<'_>) -> Result<Self, ErrorReport> {
+    pub fn new(argument: ConditionArgument, condition: RawText<'_>) -> Result<Self, ErrorReport> {
         // SAFETY: the setting is NUL-terminated, and copied at once.
         let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
-        Ok(Self { condition: from_bytes(condition)?, search_path })
+        Ok(Self { argument, condition: from_bytes(condition)?, search_path })
     }
 
     /// The condition as the user writes it.
@@ -72,7 +93,7 @@ impl AskedCondition {
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set_locally(c"search_path", &self.search_path);
-            parse(table, &self.condition, ARGUMENT_NAME, CONTEXT)
+            parse(table, &self.condition, self.argument.name(), self.argument.context())
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
         if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
@@ -84,8 +105,9 @@ impl AskedCondition {
     }
 }
 
-/// The condition `among` of a guard.
+/// A condition of a guard.
 pub struct GuardCondition {
+    argument: ConditionArgument,
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,
     /// The columns that the condition reads, by table. A table is added on first use.
@@ -93,8 +115,8 @@ pub struct GuardCondition {
 }
 
 impl GuardCondition {
-    pub fn new(sql: String) -> Self {
-        Self { sql, columns: RefCell::default() }
+    pub fn new(argument: ConditionArgument, sql: String) -> Self {
+        Self { argument, sql, columns: RefCell::default() }
     }
 
     /// The condition for the rows of a table, in the current memory context.
@@ -102,7 +124,7 @@ impl GuardCondition {
     /// Each statement parses the condition again: parsing checks who owns the functions that it calls, and an owner can
     /// change.
     pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
-        with_fixed_settings(|| parse(&Relation::open(table), &self.sql, ARGUMENT_NAME, CONTEXT))
+        with_fixed_settings(|| parse(&Relation::open(table), &self.sql, self.argument.name(), self.argument.context()))
     }
 
     /// The columns of a table that the condition reads. They change only with the definition of the table, so they are
