@@ -76,9 +76,10 @@ test('columns: a model with them and their indexes is like the database', async 
   await createDocs(query, 'columns', { id })
   const lines = [0, 1, 2, 3].flatMap((block) => [
     `simhash_block${block} Int? @default(dbgenerated())`,
-    `@@index([simhash_block${block}, simhash], map: "docs_simhash_block${block}_idx")`,
+    `@@index([simhash_block${block}, simhash_size, simhash], map: "docs_simhash_block${block}_idx")`,
   ])
-  const columns = ['simhash BigInt? @default(dbgenerated())', ...lines].join('\n')
+  const fingerprint = ['simhash BigInt? @default(dbgenerated())', 'simhash_size Int? @default(dbgenerated())']
+  const columns = [...fingerprint, ...lines].join('\n')
   assert.equal(await difference(page.replace(/^ *body .*$/m, (line) => `${line}\n${columns}`)), '')
   assert.match(await difference(page), /DROP INDEX "docs_simhash_block0_idx"/)
 })
