@@ -59,8 +59,9 @@ def main():
     copy_in("docs", ((n, texts.text()) for n in range(rows)))
     psql("SELECT simhash_attach('docs', 'body')")
     fresh(texts, runs * 2 * len(LAYOUTS) * transactions)
-    average, smallest, largest = psql("SELECT avg(octet_length(body))::integer, min(simhash_size), max(simhash_size) FROM docs")[0]
-    print(f"{rows:,} texts of {average} bytes and {smallest} to {largest} words and pairs on average")
+    ((average, least, most),) = psql(
+        "SELECT avg(octet_length(body))::integer, min(simhash_size), max(simhash_size) FROM docs")
+    print(f"{rows:,} texts of {average} bytes on average, and of {least} to {most} words and pairs")
     table = Table(rows, transactions)
     found = {layout: [] for layout in LAYOUTS}
     for run in range(runs):
@@ -69,7 +70,7 @@ def main():
     for layout, measured in found.items():
         median = {key: statistics.median(run[key] for run in measured) for key in measured[0]}
         print(
-            f"{layout:<30} {median['bytes'] / rows:5.1f} index bytes a row; a search: {median['descents']:3.0f} look-ups,"
+            f"{layout:<30} {median['bytes']:5.1f} index bytes a row; a search: {median['descents']:3.0f} look-ups,"
             f" {median['entries']:7,.0f} entries, {median['ms']:.3f} ms, {median['rows']:.2f} rows;"
             f" inserts: {median['free']:6,.0f}/s, guarded {median['guarded']:6,.0f}/s ({median['ratio']:.2f})",
             flush=True,
@@ -79,14 +80,14 @@ def main():
 def fresh(texts, wanted):
     """Texts of which no two, and none and one of docs, are near-duplicates."""
     psql("DROP TABLE IF EXISTS fresh", "CREATE UNLOGGED TABLE fresh (n integer, body text)")
-    copy_in("fresh", ((n, texts.text()) for n in range(round(1.2 * wanted))))
+    copy_in("fresh", ((n, texts.text()) for n in range(round(1.2 * wanted) + SEARCHES)))
     psql("DELETE FROM fresh WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, fresh.body))",
          "DELETE FROM fresh USING (SELECT n, simhash_duplicate_of(n, body) OVER (ORDER BY n) AS other FROM fresh) AS found"
          " WHERE fresh.n = found.n AND other IS NOT NULL",
          "CREATE UNLOGGED TABLE numbered AS SELECT row_number() OVER (ORDER BY n)::integer - 1 AS n, body FROM fresh",
          "DROP TABLE fresh", "ALTER TABLE numbered RENAME TO fresh", "ALTER TABLE fresh ADD PRIMARY KEY (n)",
          "VACUUM ANALYZE fresh")
-    if int(value("SELECT count(*) FROM fresh")) < wanted:
+    if int(value("SELECT count(*) FROM fresh")) < wanted + SEARCHES:
         raise RuntimeError("too many of the texts are near-duplicates")
 
 
@@ -104,7 +105,7 @@ class Table:
         criterion = "{}" if radii is None else json.dumps({"radii": radii})
         found = {
             "bytes": int(value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
-                               " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")),
+                               " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")) / self.last_id,
             **self.search(criterion),
             "free": self.insert(),
         }
@@ -114,7 +115,8 @@ class Table:
         return found | {"ratio": found["guarded"] / found["free"]}
 
     def search(self, criterion):
-        query = (f"SELECT count(d.id) FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS q"
+        # The last ones, which are not inserted.
+        query = (f"SELECT count(d.id) FROM (SELECT body FROM fresh ORDER BY n DESC LIMIT {SEARCHES}) AS q"
                  f" LEFT JOIN docs AS d ON simhash_near(d.body, q.body, '{criterion}')")
         plan = "\n".join(line for (line, *_) in psql(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) {query}",
                                                      enable_seqscan="off"))
