@@ -62,6 +62,9 @@ const DEFAULT_DISTANCE: i32 = 3;
 pub struct CriterionDocument {
     /// How the fingerprints are made, and how the texts are compared.
     pub options: Options,
+    /// `"weights": "table"`: texts are compared with weights that are
+    /// [learnt](crate::fingerprint::learn::TextSample::learn_table) from a table, which [`Self::options`] do not have.
+    pub weights_of_table: bool,
     max_distance: Option<i32>,
     radii: Option<Vec<i32>>,
     resemblance: Asked,
@@ -95,6 +98,10 @@ impl CriterionDocument {
                 "max_distance" => distance(value).map(|distance| read.max_distance = Some(distance)),
                 "radii" => radii(value).map(|radii| read.radii = Some(radii)),
                 "resemblance" => resemblance(value).map(|asked| read.resemblance = asked),
+                "weights" if value == r#""table""# => {
+                    read.weights_of_table = true;
+                    continue;
+                }
                 _ => {
                     read.options.set(key, value).map_err(InvalidOptions::in_criterion)?;
                     continue;
@@ -278,6 +285,16 @@ mod tests {
         let document = r#"{"resemblance": 0.5, "tokens": "chars", "ngram": 3}"#;
         let options = Options::from_json(r#"{"tokens": "chars", "ngram": 3}"#).unwrap();
         assert_eq!(CriterionDocument::from_json(document).unwrap().options, options);
+    }
+
+    #[test]
+    fn weights_may_be_those_of_a_table() {
+        let read = |document| CriterionDocument::from_json(document).unwrap();
+        let of_table = read(r#"{"weights": "table", "ngram": 2}"#);
+        assert_eq!(of_table, CriterionDocument { weights_of_table: true, ..read(r#"{"ngram": 2}"#) });
+        assert!(Options::from_json(r#"{"weights": "table"}"#).is_err());
+        let weighted = of_table.options.with_weights(r#"{"A b": 0.2}"#).unwrap();
+        assert_eq!(weighted, Options::from_json(r#"{"weights": {"a b": 0.2}, "ngram": 2}"#).unwrap());
     }
 
     #[test]

@@ -6,9 +6,11 @@ use std::cmp::Reverse;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::feature_table::FeatureTable;
+use super::features::{FeatureSink, each_feature_of};
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use crate::error::Error;
+use crate::random::GOLDEN_RATIO;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
@@ -68,6 +70,16 @@ impl TextSample {
         Self { size, texts: Vec::new() }
     }
 
+    /// Number of texts.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether no text was offered.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// Offers a text. Most texts of a large table cost only their hash.
     pub fn add(&mut self, text: &str) -> Result<(), Error> {
         let read = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
@@ -101,48 +113,6 @@ impl TextSample {
     /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
     pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
-        self.learn_from(options, most, 0, tick)
-    }
-
-    /// The weights with which the texts of a table are compared with each other, as JSON: those of [`Self::learn`] for
-    /// the commonest features that a tenth of the texts have, at most [`MAX_TABLE_WEIGHTS`] and
-    /// [`MAX_TABLE_WEIGHT_BYTES`].
-    ///
-    /// The words of a template weigh less than those that a text has of its own. What is stored of a table is bounded,
-    /// and has no word of few rows.
-    pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String, Error> {
-        Ok(to_json(&self.learn_from(options, MAX_TABLE_WEIGHTS, ONE_IN, tick)?, MAX_TABLE_WEIGHT_BYTES))
-    }
-
-    /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
-    /// these resemble each other whatever else they say. Reads the sample twice, and takes the memory of
-    /// [`Self::learn`], with pairs.
-    pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64, Error> {
-        let options = Options { top: None, weights: None, ..options.clone() };
-        let mut fingerprinter = Fingerprinter::default();
-        let mut frequencies = FeatureTable::default();
-        frequencies.reset(0, true, tick)?;
-        for (_, text) in &self.texts {
-            let compared = fingerprinter.compared_features(text, &options, tick)?;
-            for (hash, _) in ticking(compared.iter(), tick) {
-                frequencies.insert(hash, tick)?;
-            }
-        }
-        let is_common = |hash: u64| {
-            let frequency = frequencies.count(hash) as usize;
-            frequency > 1 && frequency * ONE_IN >= self.texts.len()
-        };
-        let mut mostly = 0;
-        for (_, text) in &self.texts {
-            let compared = fingerprinter.compared_features(text, &options, tick)?;
-            let common = ticking(compared.iter(), tick).filter(|(hash, _)| is_common(*hash)).count();
-            mostly += usize::from(2 * common > compared.distinct());
-        }
-        Ok(mostly as f64 / self.texts.len().max(1) as f64)
-    }
-
-    /// The weights of the `most` features that occur in most texts, of those that at least one in `one_in` texts has.
-    fn learn_from(&self, options: &Options, most: usize, one_in: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let mut frequencies = FeatureTable::default();
@@ -158,8 +128,7 @@ impl TextSample {
         let mut common = Vec::new();
         common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
-            let is_wanted = one_in == 0 || frequency as usize * one_in >= texts;
-            if is_wanted && fifths(texts, frequency) < WEIGHT_LEVELS {
+            if fifths(texts, frequency) < WEIGHT_LEVELS {
                 common.push((Reverse(frequency), hash));
             }
             // Not one sort of all features, which could not be cancelled.
@@ -179,6 +148,82 @@ impl TextSample {
         );
         self.find_features(&mut fingerprinter, &options, &common, &mut learnt, tick)?;
         Ok(learnt)
+    }
+
+    /// The weights with which the texts of a table are compared with each other, as JSON: a fifth for each feature that
+    /// is in a pair of neighbours that a tenth of the texts have. Of these, the commonest, at most
+    /// [`MAX_TABLE_WEIGHTS`] and [`MAX_TABLE_WEIGHT_BYTES`]. If the options compare no pairs, a fifth for each feature
+    /// that a tenth of the texts have.
+    ///
+    /// So the words of a template weigh less than those that a text has of its own, and frequent words of prose do not.
+    /// What is stored of a table is bounded, and has no word of few rows. Reads the sample three times, and takes the
+    /// memory of [`Self::learn`], with pairs.
+    pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String, Error> {
+        let options = Options { top: None, weights: None, ..options.clone() };
+        let mut fingerprinter = Fingerprinter::default();
+        let (mut frequencies, mut of_text) = (FeatureTable::default(), FeatureTable::default());
+        frequencies.reset(0, true, tick)?;
+        for (_, text) in &self.texts {
+            of_text.reset(0, false, tick)?;
+            let mut count = |hash| match of_text.insert(hash, tick)? {
+                true => frequencies.insert(hash, tick).map(drop),
+                false => Ok(()),
+            };
+            each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| {
+                previous.map_or(Ok(()), |previous| count(pair(previous, hash)))?;
+                count(hash)
+            })?;
+        }
+        let is_common = |hash| self.is_common(frequencies.count(hash));
+        let mut common = FeatureTable::default();
+        common.reset(0, false, tick)?;
+        for (_, text) in &self.texts {
+            each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| match previous {
+                _ if !options.has_pairs() && is_common(hash) => common.insert(hash, tick).map(drop),
+                Some(previous) if options.has_pairs() && is_common(pair(previous, hash)) => {
+                    common.insert(previous, tick)?;
+                    common.insert(hash, tick).map(drop)
+                }
+                _ => Ok(()),
+            })?;
+        }
+        let mut commonest = Vec::new();
+        commonest.try_reserve_exact(common.distinct())?;
+        commonest.extend(common.iter().map(|(hash, _)| (Reverse(frequencies.count(hash)), hash)));
+        commonest.sort_unstable();
+        commonest.truncate(MAX_TABLE_WEIGHTS);
+        let mut learnt = vec![Learnt { feature: String::new(), fifths: 1 }; commonest.len()];
+        self.find_features(&mut fingerprinter, &options, &commonest, &mut learnt, tick)?;
+        Ok(to_json(&learnt, MAX_TABLE_WEIGHT_BYTES))
+    }
+
+    /// Whether a tenth of the texts have what so many of them have; nothing is common to one text.
+    fn is_common(&self, frequency: u32) -> bool {
+        frequency > 1 && frequency as usize * ONE_IN >= self.texts.len()
+    }
+
+    /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
+    /// these resemble each other whatever else they say. Reads the sample twice, and takes the memory of
+    /// [`Self::learn`], with pairs.
+    pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64, Error> {
+        let options = Options { top: None, weights: None, ..options.clone() };
+        let mut fingerprinter = Fingerprinter::default();
+        let mut frequencies = FeatureTable::default();
+        frequencies.reset(0, true, tick)?;
+        for (_, text) in &self.texts {
+            let compared = fingerprinter.compared_features(text, &options, tick)?;
+            for (hash, _) in ticking(compared.iter(), tick) {
+                frequencies.insert(hash, tick)?;
+            }
+        }
+        let mut mostly = 0;
+        for (_, text) in &self.texts {
+            let compared = fingerprinter.compared_features(text, &options, tick)?;
+            let common =
+                ticking(compared.iter(), tick).filter(|(hash, _)| self.is_common(frequencies.count(*hash))).count();
+            mostly += usize::from(2 * common > compared.distinct());
+        }
+        Ok(mostly as f64 / self.texts.len().max(1) as f64)
     }
 
     /// Fills in the features of the hashes in `common`.
@@ -207,6 +252,39 @@ impl TextSample {
         }
         Ok(())
     }
+}
+
+/// Passes `pass` the hash of each feature of a text, and that of the feature before it in its run.
+fn each_succession(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    options: &Options,
+    tick: &dyn Fn(),
+    pass: impl FnMut(Option<u64>, u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    struct Successions<F> {
+        previous: Option<u64>,
+        pass: F,
+    }
+
+    impl<F: FnMut(Option<u64>, u64) -> Result<(), Error>> FeatureSink for Successions<F> {
+        fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
+            (self.pass)(self.previous.replace(hash), hash)
+        }
+
+        fn end_run(&mut self) {
+            self.previous = None;
+        }
+    }
+
+    fingerprinter.read_normal(text, options, tick, |normal| {
+        each_feature_of(normal, false, options, tick, Successions { previous: None, pass })
+    })
+}
+
+/// A hash of two neighbours.
+fn pair(first: u64, second: u64) -> u64 {
+    first.rotate_left(32).wrapping_mul(GOLDEN_RATIO) ^ second
 }
 
 /// The weight of a feature of `frequency` of `texts` texts, in fifths.
@@ -286,7 +364,7 @@ mod tests {
         (0..200).for_each(|n| sample.add(&format!("unrelated{n} rare{} words{n}", n / 20)).expect("memory"));
         assert_eq!(sample.mostly_common(&Options::default(), &|| ()), Ok(1.0 / 3.0));
         let json = sample.learn_table(&Options::default(), &|| ()).expect("memory");
-        assert!(json.contains(r#""legal7":0.4"#) && !json.contains("rare"), "{json}");
+        assert!(json.contains(r#""legal7":0.2"#) && !json.contains("rare"), "{json}");
         let weighted = Options::from_json(&format!(r#"{{"weights": {json}}}"#)).expect("weights");
         let found = |a: &str, b: &str, options: &Options| {
             resemblance(&mut Fingerprinter::default(), a, b, options, &|| ()).expect("memory").expect("features")

@@ -184,6 +184,13 @@ impl Options {
         Ok(options)
     }
 
+    /// The same options with these weights, as JSON.
+    pub fn with_weights(&self, weights: &str) -> Result<Self, InvalidOptions> {
+        let mut options = self.clone();
+        options.set("weights".to_owned(), weights)?;
+        Ok(options)
+    }
+
     /// Sets the option of this key, whose value is JSON. Keys come in byte order: the weights are read after what
     /// decides how features are normalised and hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {

@@ -14,13 +14,14 @@ use simhash::Error;
 use simhash::criterion::Criterion;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
+use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
 use simhash::pairs::{Component, Verification};
 
 use super::partition::{CONTENT_ARGUMENT, read_rows};
 use super::progress::Reporter;
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::read_criterion;
+use crate::sql::fingerprint::options::{read_criterion_of_table, with_weights};
 
 /// The positions of the arguments.
 const CRITERION_ARGUMENT: c_int = 2;
@@ -34,6 +35,7 @@ const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 pub struct TextArguments {
     criterion: Criterion,
     options: Options,
+    weights_of_table: bool,
     progress: bool,
 }
 
@@ -41,9 +43,10 @@ impl TextArguments {
     /// Reads the arguments; None if the criterion is NULL.
     pub fn read(window: &Window<'_>) -> Result<Option<Self>, ErrorReport> {
         let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
-        let document = read_criterion(document)?;
+        let document = read_criterion_of_table(document)?;
         let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
-        Ok(Some(Self { criterion: document.of_texts(), options: document.options, progress }))
+        let (criterion, weights_of_table) = (document.of_texts(), document.weights_of_table);
+        Ok(Some(Self { criterion, options: document.options, weights_of_table, progress }))
     }
 
     /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
@@ -58,6 +61,7 @@ impl TextArguments {
             *fingerprint = [read.map(u64::cast_signed)];
             Ok(())
         })?;
+        let compared = self.compared_options(window, &mut context)?;
         // SAFETY: the setting is a plain number, of kilobytes.
         let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
         let report = |progress| reporter.tick(progress);
@@ -67,13 +71,26 @@ impl TextArguments {
         while let Some(row) = verification.row_to_read(&report) {
             let features = match self.criterion.resemblance {
                 Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
-                    FeatureSet::new(fingerprinter, text, &self.options, &tick)
+                    FeatureSet::new(fingerprinter, text, &compared, &tick)
                 })?,
                 None => None,
             };
             verification.push(features, &report).map_err(algorithm_error)?;
         }
         Ok(verification.into_results())
+    }
+
+    /// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
+    /// rows at equal intervals.
+    fn compared_options(&self, window: &Window<'_>, context: &mut PgMemoryContexts) -> Result<Options, ErrorReport> {
+        if !self.weights_of_table {
+            return Ok(self.options.clone());
+        }
+        let mut sample = TextSample::new(TABLE_SAMPLE);
+        for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
+            with_text(window, row, context, |_, text| sample.add(text).map(Some))?;
+        }
+        with_weights(&self.options, &sample.learn_table(&self.options, &tick).map_err(algorithm_error)?)
     }
 }
 

@@ -46,14 +46,42 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorRepor
     OPTIONS.with(|cache| cache.read(document, Options::from_json))
 }
 
-/// The criterion in a document; an error if it is invalid or the document is too long.
+/// The criterion in a document; an error if it is invalid, if the document is too long, or if it asks for the weights of
+/// a table.
 pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
-    read_criterion_document(OptionsDocument::Jsonb(document))
+    without_table(read_criterion_of_table(document)?)
 }
 
 /// The criterion in a document that is not `jsonb`, as [`read_criterion`].
 pub fn read_criterion_text(document: &str) -> Result<CriterionDocument, ErrorReport> {
+    without_table(read_criterion_of_table_text(document)?)
+}
+
+/// The criterion in a document, which may ask for the weights of a table.
+pub fn read_criterion_of_table(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
+    read_criterion_document(OptionsDocument::Jsonb(document))
+}
+
+/// The criterion in a document that is not `jsonb`, as [`read_criterion_of_table`].
+pub fn read_criterion_of_table_text(document: &str) -> Result<CriterionDocument, ErrorReport> {
     read_criterion_document(OptionsDocument::Text(to_server(document)?.to_bytes()))
+}
+
+fn without_table(document: CriterionDocument) -> Result<CriterionDocument, ErrorReport> {
+    if !document.weights_of_table {
+        return Ok(document);
+    }
+    let message = "invalid value for simhash option \"weights\": \"table\"";
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_detail("There is no table here to learn the weights from.")
+        .set_hint("Use it in simhash_guard, simhash_preview, simhash_cluster and simhash_duplicate_of."))
+}
+
+/// Options with weights that were learnt from a table, as JSON.
+pub fn with_weights(options: &Options, weights: &str) -> Result<Options, ErrorReport> {
+    options
+        .with_weights(weights)
+        .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
 fn read_criterion_document(document: OptionsDocument<'_>) -> Result<CriterionDocument, ErrorReport> {

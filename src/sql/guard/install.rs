@@ -32,6 +32,7 @@ use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
 use super::preview::cost::{report_cost, report_estimates};
+use super::preview::sample::Preview;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{DEFAULT_NAME, meant_column, named_fingerprint};
@@ -122,11 +123,13 @@ impl AskedGuard {
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
         let unless = self.unless.as_ref().map(|unless| unless.check(&relation, None)).transpose()?;
         drop(relation);
-        let arguments = self.arguments(criterion.clone(), among.clone(), unless).to_texts()?;
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let mut preview = Preview::of_tables(self.function, criterion, true, [among.clone(), None], searched);
+        preview.weigh(table, &family, &self.fingerprint)?;
+        let arguments = self.arguments(preview.criterion.clone(), among, unless).to_texts()?;
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
-        let family = table.family(pg_sys::AccessShareLock as Lock)?;
-        report_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
+        report_cost(preview, table, &family, &self.fingerprint)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             notice(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());

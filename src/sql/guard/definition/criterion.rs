@@ -4,11 +4,13 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::error::user_error;
 use postgres::json::{RawJsonb, to_json_text};
-use simhash::criterion::Criterion;
+use simhash::criterion::{Criterion, CriterionDocument};
 use simhash::fingerprint::options::Options;
 use simhash::search::nearness::Nearness;
 
-use crate::sql::fingerprint::options::{laid_over, read_criterion, read_criterion_text};
+use crate::sql::fingerprint::options::{
+    laid_over, read_criterion_of_table, read_criterion_of_table_text, read_criterion_text, with_weights,
+};
 use crate::sql::indexed::text_source::TextSource;
 
 /// The criterion by which two rows are near-duplicates.
@@ -22,18 +24,28 @@ pub struct GuardCriterion {
     pub options: Options,
     /// The options as JSON, among the other keys of a criterion.
     pub document: String,
+    /// Whether the weights of the table are still to be learnt.
+    pub weights_of_table: bool,
 }
 
 impl GuardCriterion {
     /// Reads the argument of a trigger.
     pub fn parse(argument: &str) -> Result<Self, ErrorReport> {
         let document = read_criterion_text(argument)?;
-        Ok(Self::new(document.of_texts(), document.options, argument.to_owned()))
+        Ok(Self::new(document.of_texts(), &document, argument))
     }
 
-    fn new(criterion: Criterion, options: Options, document: String) -> Self {
+    fn new(criterion: Criterion, document: &CriterionDocument, json: &str) -> Self {
         let Criterion { near, resemblance } = criterion;
-        Self { near, resemblance, options, document }
+        let (options, weights_of_table) = (document.options.clone(), document.weights_of_table);
+        Self { near, resemblance, options, document: json.to_owned(), weights_of_table }
+    }
+
+    /// The criterion with the weights of the table, as JSON.
+    pub fn with_weights(&self, weights: &str) -> Result<Self, ErrorReport> {
+        let document = laid_over(&format!(r#"{{"weights": {weights}}}"#), &self.document)?;
+        let options = with_weights(&self.options, weights)?;
+        Ok(Self { options, document, weights_of_table: false, ..self.clone() })
     }
 
     /// The criterion as JSON. Only options are left to a default, and these are those of `simhash(text)`.
@@ -55,7 +67,7 @@ pub struct AskedCriterion(pub String);
 impl AskedCriterion {
     /// Reads the argument of an SQL function.
     pub fn read(document: RawJsonb<'_>) -> Result<Self, ErrorReport> {
-        read_criterion(document)?;
+        read_criterion_of_table(document)?;
         // SAFETY: an argument or a constant of type jsonb.
         Ok(Self(unsafe { to_json_text(document) }?))
     }
@@ -64,16 +76,16 @@ impl AskedCriterion {
     pub fn of_rows(&self, source: Option<&TextSource>) -> Result<Criteria, ErrorReport> {
         let of_source = source.map_or(Ok("{}".to_owned()), TextSource::options_json)?;
         let json = laid_over(&self.0, &of_source)?;
-        let document = read_criterion_text(&json)?;
+        let document = read_criterion_of_table_text(&json)?;
         let options = source.map_or(Options::default(), |source| source.options.clone());
         let first = document.of_rows(source.is_some());
-        if first.resemblance.is_none() && document.options != options {
+        if first.resemblance.is_none() && (document.options != options || document.weights_of_table) {
             let message = "options are for comparing texts, and no texts are compared";
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("The fingerprints are made with the options of simhash_attach.")
                 .set_hint("Give a resemblance, or leave out the options."));
         }
-        let with_options = |criterion| GuardCriterion::new(criterion, document.options.clone(), json.clone());
+        let with_options = |criterion| GuardCriterion::new(criterion, &document, &json);
         let others = document.of_rows_by_other_layouts(source.is_some()).map(with_options).collect();
         Ok(Criteria { first: with_options(first), others })
     }

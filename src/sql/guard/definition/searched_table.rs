@@ -102,6 +102,14 @@ pub const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 pub const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
 impl SearchedTable {
+    /// Compares texts with other weights than the fingerprints are made with. So the sizes in the indexes say nothing.
+    pub fn compare_with_weights(&mut self, options: &Options) {
+        self.has_sizes = false;
+        if let Some(source) = &mut self.source {
+            (source.options, source.has_own_options) = (options.clone(), false);
+        }
+    }
+
     /// Reads the columns and the indexes of a table, or why the indexes do not serve searches by the criterion. An
     /// error if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(

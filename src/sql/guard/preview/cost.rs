@@ -1,7 +1,6 @@
 //! Reports if a guard is expensive for each new row, and how to make it cheaper.
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
@@ -15,7 +14,6 @@ use simhash::search::layout_costs::{LayoutCost, layout_costs};
 use simhash::search::recall::{recall, searches};
 
 use super::sample::Preview;
-use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::layouts::share_read;
@@ -64,7 +62,7 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
 
 /// Whether the rows can be read and the names can be locked. A read-only transaction cannot lock names. If a policy
 /// hides rows from the owner, they cannot be read. The rows of a table that Citus manages are in other tables.
-fn can_be_read(table: &Target) -> Result<bool, ErrorReport> {
+pub fn can_be_read(table: &Target) -> Result<bool, ErrorReport> {
     let is_elsewhere = table.open().is_temporary_elsewhere() || distribution(table.oid)?.is_some();
     // SAFETY: a setting that is a plain variable.
     let is_read_only = unsafe { pg_sys::XactReadOnly };
@@ -73,19 +71,10 @@ fn can_be_read(table: &Target) -> Result<bool, ErrorReport> {
 
 /// Looks up some rows as a guard looks up new rows, and reports if it compares many texts that do not resemble them, or
 /// reads many index entries.
-pub fn report_cost(
-    function: Oid,
-    table: &Target,
-    family: &[Target],
-    fingerprint: &str,
-    criterion: GuardCriterion,
-    among: Option<String>,
-    searched: Vec<SearchedTable>,
-) -> Result<(), ErrorReport> {
-    if criterion.resemblance.is_none() || !can_be_read(table)? {
+pub fn report_cost(preview: Preview, table: &Target, family: &[Target], fingerprint: &str) -> Result<(), ErrorReport> {
+    if preview.criterion.resemblance.is_none() || !can_be_read(table)? {
         return Ok(());
     }
-    let preview = Preview::of_tables(function, criterion, true, [among, None], searched);
     let preview = Preview { compares_all: true, ..preview };
     preview.of_sample(family, fingerprint, COST_SAMPLE_ROWS, MAX_DISMISSED)?;
     report_refuted(&preview, table);

@@ -76,7 +76,9 @@ fn simhash_preview(
         let is_hidden = hides() || as_owner(table.owner, hides);
         let groups = as_owner(table.owner, || {
             let fingerprint = meant_column(&table.open(), &fingerprint)?;
-            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, [among.as_ref(), unless.as_ref()])?;
+            let conditions = [among.as_ref(), unless.as_ref()];
+            let mut preview = Preview::new(call, &table, &asked, &fingerprint, &scope, conditions)?;
+            preview.weigh(&table, &family, &fingerprint)?;
             let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
             report_refuted(&preview, &table);
             Ok(groups)

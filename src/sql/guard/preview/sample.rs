@@ -107,10 +107,26 @@ impl Preview {
         sample: i32,
         max_dismissed: usize,
     ) -> Result<PreviewGroups, ErrorReport> {
+        let mut groups = PreviewGroups::new();
+        self.each_sampled_row(family, fingerprint, sample, |own, row| {
+            self.add(&mut groups, own, row)?;
+            Ok(self.refuted.get() + self.excluded.get() < max_dismissed)
+        })?;
+        Ok(groups)
+    }
+
+    /// Calls `read` with about `sample` rows of a table and its partitions, until it returns false. The memory that it
+    /// allocates is freed after each row.
+    pub fn each_sampled_row(
+        &self,
+        family: &[Target],
+        fingerprint: &str,
+        sample: i32,
+        mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<bool, ErrorReport>,
+    ) -> Result<(), ErrorReport> {
         let members = family.iter().filter(|member| member.is_ordinary());
         let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
         let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
-        let mut groups = PreviewGroups::new();
         let mut memory = PgMemoryContexts::new("simhash_preview row");
         let mut limit = i64::from(sample) * MAX_TIMES_SAMPLE;
         for member in members {
@@ -121,18 +137,17 @@ impl Preview {
             let slot = TableSlot::new(&table);
             for tid in tids {
                 pgrx::check_for_interrupts!();
-                if self.refuted.get() + self.excluded.get() >= max_dismissed {
-                    return Ok(groups);
-                }
                 let Some(row) = slot.fetch(&table, tid) else { continue };
-                // SAFETY: the groups have nothing in this memory.
-                unsafe {
-                    memory.switch_to(|_| self.add(&mut groups, own, row))?;
-                    memory.reset();
+                // SAFETY: what is read of a row is copied to Rust's memory.
+                let goes_on = unsafe { memory.switch_to(|_| read(own, row)) }?;
+                // SAFETY: as above.
+                unsafe { memory.reset() };
+                if !goes_on {
+                    return Ok(());
                 }
             }
         }
-        Ok(groups)
+        Ok(())
     }
 
     /// Adds a sampled row to its group.
