@@ -63,7 +63,7 @@ SELECT count(*) FROM documents WHERE simhash_block(fingerprint, block, blocks) I
 CREATE SEQUENCE calls;
 GRANT ALL ON SEQUENCE calls TO regress_simhash_reader;
 CREATE FUNCTION cleaned(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM nextval('calls'); RETURN lower(content); END $$;
+    $$ BEGIN PERFORM nextval('public.calls'); RETURN lower(content); END $$;
 CREATE TABLE texts (reader name, body text);
 INSERT INTO texts SELECT 'somebody else', 'some text that is hidden from the reader' FROM generate_series(1, 100);
 ALTER TABLE texts ENABLE ROW LEVEL SECURITY;
