@@ -57,7 +57,7 @@ BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         CONTINUE WHEN line NOT LIKE '%Sizes: %';
         -- As PostgreSQL prints it before 17.
-        RETURN NEXT replace(trim(line), '(InitPlan 1).col1', '$0');
+        RETURN NEXT regexp_replace(trim(line), '\(InitPlan \w+\)\.col1', '$0');
     END LOOP;
 END $$;
 SET enable_seqscan = off;
