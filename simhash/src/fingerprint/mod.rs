@@ -2,8 +2,8 @@
 //! stores the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`], [`weight_map`] and
 //! [`heaviest`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
 //! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
-//! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, with
-//! and what their [`agreement`] must be on, such as [`numbers`]; [`size`] counts what is compared, and [`difference`]
+//! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
+//! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, and [`difference`]
 //! lists what differs. [`learn`] finds weights.
 //! [`passages`] are made of the same tokens, to find texts within others.
 

@@ -1,7 +1,7 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
-//! which a table can be searched, [`near_texts`] those on texts, [`sizes`] has the sizes of these, and [`estimate`] estimates how many rows fulfil them.
-//! [`path`] offers the scan of block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines
-//! what the plan stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes,
+//! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them;
+//! [`sizes`] has the sizes of the texts. [`path`] offers the scan of block indexes to the planner, [`join`] corrects the
+//! costs of joins, and [`plan`] defines what the plan stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes,
 //! [`rows`] fetches rows, and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;

@@ -85,7 +85,8 @@ fn split(arguments: &[String]) -> Result<(&[String], Option<String>, Option<Stri
         [scope, [among]] => Ok((scope, Some(among.clone()), None)),
         [scope, among @ ([] | [_]), [unless]] => Ok((scope, among.first().cloned(), Some(unless.clone()))),
         _ => {
-            let message = "simhash_dedup takes two conditions at most, each after an empty argument, behind the columns of the scope";
+            let message = "simhash_dedup takes two conditions at most, each after an empty argument, behind the columns \
+                 of the scope";
             Err(protocol_violated(message.to_owned(), USAGE))
         }
     }
