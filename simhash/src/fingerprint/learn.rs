@@ -8,9 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::feature_table::FeatureTable;
 use super::features::{FeatureSink, each_feature_of};
 use super::fingerprinter::Fingerprinter;
+use super::neighbours::join;
 use super::options::Options;
 use crate::error::Error;
-use crate::random::GOLDEN_RATIO;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
@@ -170,7 +170,7 @@ impl TextSample {
                 false => Ok(()),
             };
             each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| {
-                previous.map_or(Ok(()), |previous| count(pair(previous, hash)))?;
+                previous.map_or(Ok(()), |previous| count(join(previous, hash)))?;
                 count(hash)
             })?;
         }
@@ -180,7 +180,7 @@ impl TextSample {
         for (_, text) in &self.texts {
             each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| match previous {
                 _ if !options.has_pairs() && is_common(hash) => common.insert(hash, tick).map(drop),
-                Some(previous) if options.has_pairs() && is_common(pair(previous, hash)) => {
+                Some(previous) if options.has_pairs() && is_common(join(previous, hash)) => {
                     common.insert(previous, tick)?;
                     common.insert(hash, tick).map(drop)
                 }
@@ -280,11 +280,6 @@ fn each_succession(
     fingerprinter.read_normal(text, options, tick, |normal| {
         each_feature_of(normal, false, options, tick, Successions { previous: None, pass })
     })
-}
-
-/// A hash of two neighbours.
-fn pair(first: u64, second: u64) -> u64 {
-    first.rotate_left(32).wrapping_mul(GOLDEN_RATIO) ^ second
 }
 
 /// The weight of a feature of `frequency` of `texts` texts, in fifths.

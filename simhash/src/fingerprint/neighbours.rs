@@ -81,7 +81,7 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
 
 /// The hash of a pair: a folded product of both, then the finalizer of SplitMix64. It is stored nowhere.
 #[inline(always)]
-fn join(first: u64, second: u64) -> u64 {
+pub(super) fn join(first: u64, second: u64) -> u64 {
     let product = u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(second ^ 0xc2b2_ae3d_27d4_eb4f);
     let mut hash = product as u64 ^ (product >> 64) as u64 ^ second.rotate_left(32);
     hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
