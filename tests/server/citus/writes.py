@@ -223,7 +223,10 @@ class Commands(unittest.TestCase):
             ],
             "`append`": [(COORDINATOR, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(COORDINATOR, "INSERT INTO later VALUES (1, 1, 1)")],
-            "simhash_preview": [(COORDINATOR, "SELECT simhash_preview('docs')")],
+            "simhash_preview": [
+                (COORDINATOR, "SELECT simhash_preview('docs')"),
+                (COORDINATOR, guard.replace("'docs'", "'docs', criterion => '{\"weights\": \"table\"}'") + ")"),
+            ],
         }
         tried = 0
         for statement, error in rows:

@@ -2,6 +2,7 @@
 //! texts consist mostly of it.
 
 use pgrx::pg_sys::panic::ErrorReport;
+use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::target::Target;
 use postgres::error::{algorithm_error, notice, tick};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
@@ -25,6 +26,7 @@ impl Preview {
         {
             return Ok(());
         }
+        check_has_rows(&table.open())?;
         let sample = self.texts_of_sample(family, fingerprint)?;
         if !is_asked {
             return report(&self.criterion.options, &sample, table);
