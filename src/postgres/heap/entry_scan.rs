@@ -93,8 +93,7 @@ impl EntryScan {
     ///
     /// # Safety
     /// The index has keys of PostgreSQL's own type `int4` and its order on the column after those of `before` and, with
-    /// a range, on the next one. It supports the keys before. The scan was begun with one key more than these, and two
-    /// more for a range.
+    /// a range, on the next one. It supports the keys before. The scan was begun with [`key_count`] keys.
     pub unsafe fn look_up(
         &mut self,
         before: &[pg_sys::ScanKeyData],
@@ -247,6 +246,11 @@ unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
         offset = align(offset, alignment) + length;
     }
     Some(align(offset, align_of::<i64>()))
+}
+
+/// The number of keys with which a scan begins for [`EntryScan::look_up`], after so many keys `before`.
+pub fn key_count(before: usize, has_range: bool) -> usize {
+    before + if has_range { 3 } else { 1 }
 }
 
 /// A scan key on a column of type `int4`. Without a strategy, it is a test for NULL.

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::{out_of_memory, push};
-use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE};
+use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::row::{tid_of_number, tid_to_number};
 use simhash::distance::hamming;
 use simhash::fingerprint::size::SimilarSizes;
@@ -399,7 +399,7 @@ impl Finder {
     /// Begins a scan of an index, unless it has begun.
     fn open(&mut self, index: (usize, usize), rows: &FetchedRows) {
         let has_range = self.sizes.is_some() && self.index(index).indexed.has_size;
-        let keys = self.scope.len() + if has_range { 3 } else { 1 };
+        let keys = key_count(self.scope.len(), has_range);
         self.index(index).open(rows, keys);
     }
 

@@ -14,7 +14,7 @@ use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::algorithm_error;
 use postgres::heap::dirty_scan::{DirtyScan, VersionState, fetch_present};
-use postgres::heap::entry_scan::MAX_VALUES_AT_ONCE;
+use postgres::heap::entry_scan::{MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, tid_numbers};
 use postgres::heap::row_version::RowVersion;
@@ -183,7 +183,7 @@ impl NearQuery<'_> {
             let Some(block) = Block::new(indexed.block, indexed.blocks) else { break };
             let index = Relation::open(indexed.index);
             let range = sizes.filter(|_| indexed.has_size).map(|sizes| &sizes.range);
-            let keys = before.len() + if range.is_some() { 3 } else { 1 };
+            let keys = key_count(before.len(), range.is_some());
             // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
             // fingerprint, a bigint, at this position.
             let mut scan = unsafe { DirtyScan::begin(&table, &index, &slot, self.since, keys, indexed.fingerprint) };
