@@ -309,7 +309,14 @@ CREATE FUNCTION simhash_near(a text, b text, criterion jsonb DEFAULT '{}') RETUR
     AS 'MODULE_PATHNAME', 'simhash_near_texts_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600 SUPPORT simhash_near_support;
 COMMENT ON FUNCTION simhash_near(text, text, jsonb) IS
-    'whether two texts are near-duplicates by a criterion; a table with indexed blocks of their fingerprints is searched by them';
+    'whether text a is a near-duplicate of text b, which is searched for, by a criterion; a table with indexed blocks of their fingerprints is searched by them';
+
+-- Searches for near texts call it.
+CREATE FUNCTION simhash_flips(content text, criterion jsonb DEFAULT '{}') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_flips_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash_flips(text, jsonb) IS
+    'the bits of a text''s fingerprint that a search for near texts flips in a block: those of which one is flipped, those of which two are flipped together, ..';
 
 -- Attach ---------------------------------------------------------------------
 
@@ -345,7 +352,7 @@ CREATE FUNCTION simhash_layouts(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
     OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean,
-    OUT within integer, OUT radii integer[], OUT found double precision
+    OUT within integer, OUT radii integer[], OUT flips integer[], OUT found double precision
 ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'simhash_layouts_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 10;

@@ -19,9 +19,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
+use simhash::search::blocks::DEFAULT_BLOCKS;
+use simhash::search::cost::probes;
+use simhash::search::flips::BitOrder;
 use simhash::search::nearness::Nearness;
 
 mod documents;
@@ -33,6 +37,25 @@ use sets::{NEAR, SIMILAR, Set, read_sets};
 const SHOWN: std::ops::RangeInclusive<i32> = 1..=8;
 /// The largest distance of any search.
 const FARTHEST: i32 = 10;
+/// Criteria of guards and searches for texts.
+const CRITERIA: [&str; 16] = [
+    r#"{"radii": [], "max_distance": 3}"#,
+    r#"{"radii": [], "max_distance": 6}"#,
+    r#"{"radii": [], "max_distance": 8}"#,
+    r#"{"radii": [], "max_distance": 10}"#,
+    r#"{"radii": [0, 0, 0, 0]}"#,
+    r#"{"radii": [1, 1, 0, 0]}"#,
+    r#"{"radii": [1, 1, 1, 1], "flips": []}"#,
+    r#"{"radii": [1, 1, 1, 1], "flips": [6]}"#,
+    r#"{"radii": [1, 1, 1, 1]}"#,
+    r#"{"radii": [2, 2, 2, 2], "flips": [6, 4]}"#,
+    r#"{"radii": [0, 0, 0]}"#,
+    r#"{"radii": [1, 1, 1]}"#,
+    r#"{"radii": [1, 1, 1], "flips": []}"#,
+    r#"{"radii": [0, 0, 0, 0, 0]}"#,
+    r#"{"radii": [1, 1, 1, 1, 1]}"#,
+    r#"{"radii": [1, 1, 1, 1, 1, 1]}"#,
+];
 /// The least resemblance that confirms a pair: the default of guards and clusters.
 const CONFIRMED: f64 = simhash::fingerprint::resemblance::COPY;
 /// The options that are measured, the default first.
@@ -115,14 +138,15 @@ fn report(set: &Set, seeds: u64) {
                 found.is_some_and(|found| found >= CONFIRMED)
             })
         };
-        Figures::new(set, &of_default, |pair| near.contains(pair.difference) && is_confirmed(pair))
+        Figures::new(set, &of_default, |pair| {
+            near.by_votes(&pair.votes).contains(pair.difference) && is_confirmed(pair)
+        })
     };
-    let exact = [6, 8, FARTHEST].map(|distance| (format!("within {distance}"), Nearness::within(distance)));
-    let radii: [&[i32]; 5] = [&[0, 0, 0, 0], &[1, 1, 0, 0], &[1, 1, 1, 1], &[0, 0, 0], &[1, 1, 1]];
-    let by_radii = radii.map(|radii| (format!("{radii:?}"), Nearness::by_radii(FARTHEST, radii).expect("a layout")));
-    for (name, near) in exact.into_iter().chain(by_radii) {
+    for criterion in CRITERIA {
+        let near = CriterionDocument::from_json(criterion).expect("a valid criterion").of_texts().near;
+        let look_ups = probes(near.blocks().unwrap_or(DEFAULT_BLOCKS), near).expect("few look-ups");
         let figures = confirmed(near);
-        println!("{name:<32}{}  {}", figures.shipped(), figures.of_seeds());
+        println!("{criterion:<44}{look_ups:>4} look-ups  {}  {}", figures.shipped(), figures.of_seeds());
     }
 
     judge("within 3", &Figures::within(set, &of_default, 3), WITHIN_3, 0.0);
@@ -149,6 +173,8 @@ struct Pair {
     b: usize,
     /// The bits in which the fingerprints differ.
     difference: u64,
+    /// The votes of the later document, which a guard searches for.
+    votes: BitOrder,
     /// 0 below the least J of the set.
     j: f64,
 }
@@ -159,15 +185,18 @@ fn pairs_by_seed(set: &Set, options: &Options, seeds: u64) -> Vec<Vec<Pair>> {
     let of_seed = |seed| {
         let options = options.with_seed(seed).expect("memory");
         let mut fingerprinter = Fingerprinter::default();
-        let mut fingerprint = |text: &String| fingerprinter.fingerprint(text, &options, &|| ()).expect("a fingerprint");
-        let all: Vec<(usize, u64)> =
+        let mut fingerprint = |text: &String| {
+            let fingerprint = fingerprinter.fingerprint(text, &options, &|| ()).expect("a fingerprint")?;
+            Some((fingerprint, fingerprinter.closest_votes(text, &options, &|| ()).expect("votes")?))
+        };
+        let all: Vec<(usize, (u64, BitOrder))> =
             set.texts.iter().enumerate().filter_map(|(document, text)| Some((document, fingerprint(text)?))).collect();
         let mut pairs = Vec::new();
-        for (i, &(b, of_b)) in all.iter().enumerate() {
-            let near = all[..i].iter().filter(|(_, of_a)| Nearness::within(FARTHEST).contains(of_a ^ of_b));
-            pairs.extend(near.map(|&(a, of_a)| {
+        for (i, &(b, (of_b, votes))) in all.iter().enumerate() {
+            let near = all[..i].iter().filter(|(_, (of_a, _))| Nearness::within(FARTHEST).contains(of_a ^ of_b));
+            pairs.extend(near.map(|&(a, (of_a, _))| {
                 let j = js.get(&(a, b)).copied().unwrap_or(0.0);
-                Pair { a, b, difference: of_a ^ of_b, j }
+                Pair { a, b, difference: of_a ^ of_b, votes, j }
             }));
         }
         pairs

@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
 use crate::fingerprint::resemblance::COPY;
+use crate::search::cost::probes;
+use crate::search::flips::MAX_FLIPS;
 use crate::search::nearness::Nearness;
 
 /// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts
@@ -25,10 +27,12 @@ pub struct Criterion {
 impl Criterion {
     /// The criterion as a document without options: nothing in it is left to a default.
     pub fn to_json(&self) -> String {
-        let radii: Vec<_> = self.near.radii().map(|radius| radius.to_string()).collect();
+        let (radii, flips): (Vec<_>, Vec<_>) = (self.near.radii().collect(), self.near.flips().collect());
         let resemblance = self.resemblance.map_or("null".to_owned(), |least| least.to_string());
-        let (max_distance, radii) = (self.near.max_distance(), radii.join(", "));
-        format!(r#"{{"max_distance": {max_distance}, "radii": [{radii}], "resemblance": {resemblance}}}"#)
+        let max_distance = self.near.max_distance();
+        let has_flips = self.resemblance.is_some() && radii.iter().any(|radius| *radius > 0);
+        let flips = if !has_flips { String::new() } else { format!(r#""flips": {flips:?}, "#) };
+        format!(r#"{{"max_distance": {max_distance}, "radii": {radii:?}, {flips}"resemblance": {resemblance}}}"#)
     }
 
     /// Whether a row with these features may be a near-duplicate of any other: a text without a feature resembles none.
@@ -46,10 +50,18 @@ impl Criterion {
     }
 }
 
-/// The default radii if texts are compared, in order of preference: a table is searched by the first whose layout it has
-/// indexed. More blocks find more copies, and read more index entries; four find nearly all of them. In eight blocks,
-/// radius 1 would read a quarter of the entries.
-const DEFAULT_RADII: [&[i32]; 7] = [&[1; 4], &[1; 3], &[1; 5], &[1; 6], &[1; 2], &[1; 7], &[0; 8]];
+/// The default radii and flips if texts are compared, in order of preference: a table is searched by the first whose
+/// layout it has indexed. More blocks find more copies, and read more index entries; four find nearly all of them. In
+/// seven and eight blocks, flips would read a large part of the entries.
+const DEFAULT_RADII: [(&[i32], &[u32]); 7] = [
+    (&[1; 4], &[5, 3]),
+    (&[1; 3], &[8, 5]),
+    (&[1; 5], &[3]),
+    (&[1; 6], &[1]),
+    (&[1; 2], &[10, 6]),
+    (&[0; 7], &[]),
+    (&[0; 8], &[]),
+];
 /// The default distances: of candidates with radii and without, and of fingerprints alone (Manku, Jain and Das Sarma,
 /// WWW 2007).
 const DEFAULT_DISTANCE_WITH_RADII: i32 = 10;
@@ -67,6 +79,7 @@ pub struct CriterionDocument {
     pub weights_of_table: bool,
     max_distance: Option<i32>,
     radii: Option<Vec<i32>>,
+    flips: Option<Vec<u32>>,
     resemblance: Asked,
 }
 
@@ -82,7 +95,7 @@ enum Asked {
 
 impl CriterionDocument {
     /// The keys that are not options of a fingerprint.
-    pub const OWN_KEYS: [&str; 3] = ["max_distance", "radii", "resemblance"];
+    pub const OWN_KEYS: [&str; 4] = ["max_distance", "radii", "flips", "resemblance"];
 
     /// All keys.
     pub fn keys() -> Vec<&'static str> {
@@ -97,6 +110,7 @@ impl CriterionDocument {
             let own = match key.as_str() {
                 "max_distance" => distance(value).map(|distance| read.max_distance = Some(distance)),
                 "radii" => radii(value).map(|radii| read.radii = Some(radii)),
+                "flips" => flips(value).map(|flips| read.flips = Some(flips)),
                 "resemblance" => resemblance(value).map(|asked| read.resemblance = asked),
                 "weights" if value == r#""table""# => {
                     read.weights_of_table = true;
@@ -109,13 +123,20 @@ impl CriterionDocument {
             };
             own.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))?;
         }
+        let has_flips = read.flips.as_ref().is_some_and(|flips| !flips.is_empty());
+        if has_flips && (read.resemblance == Asked::Off || read.radii.as_ref().is_some_and(Vec::is_empty)) {
+            let flips = format!("{:?}", read.flips.unwrap_or_default());
+            let allowed = "[] if texts are not compared, or without radii";
+            return Err(InvalidOptions::wrong_value("flips".to_owned(), &flips, allowed));
+        }
         Ok(read)
     }
 
     /// The document by which a table with a layout of so many blocks is searched, as by `{}` with four.
     pub fn of_layout(blocks: i32) -> String {
         let document = Self::default();
-        let radii = DEFAULT_RADII.into_iter().find(|radii| radii.len() == blocks as usize).unwrap_or_default();
+        let radii = DEFAULT_RADII.into_iter().map(|(radii, _)| radii).find(|radii| radii.len() == blocks as usize);
+        let radii = radii.unwrap_or_default();
         let Criterion { near, .. } = document.with(Some(COPY), radii);
         match near.blocks() {
             _ if near == document.of_texts().near => "{}".to_owned(),
@@ -133,7 +154,7 @@ impl CriterionDocument {
     /// compare fingerprints alone.
     pub fn of_rows(&self, has_text: bool) -> Criterion {
         let resemblance = self.least_resemblance(has_text);
-        self.with(resemblance, self.only_radii(resemblance).unwrap_or(DEFAULT_RADII[0]))
+        self.with(resemblance, self.only_radii(resemblance).unwrap_or(DEFAULT_RADII[0].0))
     }
 
     /// The criteria that replace [`Self::of_rows`] if a table has not indexed its layout, in order of preference: if the
@@ -141,7 +162,7 @@ impl CriterionDocument {
     pub fn of_rows_by_other_layouts(&self, has_text: bool) -> impl Iterator<Item = Criterion> {
         let resemblance = self.least_resemblance(has_text);
         let others = DEFAULT_RADII[1..].iter().filter(move |_| self.only_radii(resemblance).is_none());
-        others.map(move |radii| self.with(resemblance, radii))
+        others.map(move |(radii, _)| self.with(resemblance, radii))
     }
 
     fn least_resemblance(&self, has_text: bool) -> Option<f64> {
@@ -164,10 +185,24 @@ impl CriterionDocument {
             (Some(_), []) => DEFAULT_DISTANCE_WITH_TEXTS,
             (Some(_), _) => DEFAULT_DISTANCE_WITH_RADII,
         });
-        let near = Nearness::by_radii(max_distance, radii);
-        // If the default radii exclude no fingerprint within the distance, they only make the search longer.
-        let near = near.filter(|near| self.radii.is_some() || !near.is_exact());
-        Criterion { near: near.unwrap_or(Nearness::within(max_distance)), resemblance }
+        let (all, flips) = (Nearness::within(max_distance), self.flips_for(resemblance, radii));
+        let near = Nearness::by_radii(max_distance, radii).map_or(all, |near| near.with_flips(flips));
+        // By default, everything within the distance counts if finding it takes no more look-ups.
+        let finds_all = || {
+            let look_ups = |near| probes(radii.len() as i32, near).unwrap_or(u64::MAX);
+            self.radii.is_none() && self.flips.is_none() && look_ups(all) <= look_ups(near)
+        };
+        Criterion { near: if finds_all() { all } else { near }, resemblance }
+    }
+
+    /// The flips for these radii. By default, blocks with radius 1 have some; larger radii are asked for to find more.
+    fn flips_for(&self, resemblance: Option<f64>, radii: &[i32]) -> &[u32] {
+        let of_layout = DEFAULT_RADII.iter().find(|(default, _)| default.len() == radii.len());
+        match (&self.flips, of_layout) {
+            (Some(flips), _) => flips,
+            (None, Some((_, flips))) if resemblance.is_some() && radii.iter().max() == Some(&1) => flips,
+            _ => &[],
+        }
     }
 }
 
@@ -189,6 +224,14 @@ fn radii(value: &str) -> Result<Vec<i32>, &'static str> {
     let radii = serde_json::from_str(value).ok();
     let radii = radii.filter(|radii: &Vec<i32>| Nearness::by_radii(0, radii).is_some());
     radii.ok_or("an array of the radius of each of 2 to 8 blocks, -1 for a block that is not compared; or []")
+}
+
+fn flips(value: &str) -> Result<Vec<u32>, &'static str> {
+    let flips = serde_json::from_str(value).ok();
+    let is_valid = |flips: &Vec<u32>| flips.len() <= MAX_FLIPS && flips.iter().all(|count| (1..=64).contains(count));
+    flips
+        .filter(is_valid)
+        .ok_or("an array of up to 3 integers from 1 to 64: among how many bits of a block one is flipped, two, ..")
 }
 
 fn resemblance(value: &str) -> Result<Asked, &'static str> {
@@ -216,13 +259,23 @@ mod tests {
 
     #[test]
     fn defaults_depend_on_what_is_compared() {
-        let default = Criterion { near: near(10, &[1; 4]), resemblance: Some(COPY) };
+        let default = Criterion { near: near(10, &[1; 4]).with_flips(&[5, 3]), resemblance: Some(COPY) };
         assert_eq!(criterion("{}"), default);
         assert_eq!(criterion(r#"{"radii": []}"#), Criterion { near: Nearness::within(6), ..default });
         assert_eq!(criterion(r#"{"radii": [0, 2, -1]}"#), Criterion { near: near(10, &[0, 2, -1]), ..default });
-        assert_eq!(criterion(r#"{"max_distance": 8}"#), Criterion { near: near(8, &[1; 4]), ..default });
-        // The default radii would exclude nothing.
-        assert_eq!(criterion(r#"{"max_distance": 4}"#), Criterion { near: Nearness::within(4), ..default });
+        let by_layout = Criterion { near: near(10, &[1, 0, -1]).with_flips(&[8, 5]), ..default };
+        assert_eq!(criterion(r#"{"radii": [1, 0, -1]}"#), by_layout);
+        let whole = Criterion { near: near(10, &[1; 4]), ..default };
+        assert_eq!(criterion(r#"{"flips": []}"#), whole);
+        let asked = Criterion { near: near(10, &[2; 4]).with_flips(&[4, 4, 1]), ..default };
+        assert_eq!(criterion(r#"{"radii": [2, 2, 2, 2], "flips": [4, 4, 1]}"#), asked);
+        assert_eq!(asked.near.flips().collect::<Vec<_>>(), [4, 4, 1]);
+        assert_eq!(
+            criterion(r#"{"max_distance": 8}"#),
+            Criterion { near: near(8, &[1; 4]).with_flips(&[5, 3]), ..default }
+        );
+        // Everything within 5 bits is found by as many look-ups.
+        assert_eq!(criterion(r#"{"max_distance": 5}"#), Criterion { near: Nearness::within(5), ..default });
         assert_eq!(criterion(r#"{"resemblance": 1}"#), Criterion { resemblance: Some(1.0), ..default });
         let fingerprints = Criterion { near: Nearness::within(3), resemblance: None };
         assert_eq!(criterion(r#"{"resemblance": null}"#), fingerprints);
@@ -237,8 +290,7 @@ mod tests {
         };
         let default = others("{}", true);
         let blocks: HashSet<_> = default.iter().filter_map(|criterion| criterion.near.blocks()).collect();
-        // Within 10 bits, radii 1 in six and seven blocks exclude nothing.
-        assert_eq!(blocks, HashSet::from([2, 3, 5, 8]));
+        assert_eq!(blocks, HashSet::from([2, 3, 5, 6, 7, 8]));
         assert!(default.iter().all(|criterion| criterion.resemblance == Some(COPY)), "{default:?}");
         for document in [r#"{"radii": []}"#, r#"{"radii": [2, 2, 2]}"#, r#"{"resemblance": null}"#] {
             assert_eq!(others(document, true), [], "{document}");
@@ -256,7 +308,7 @@ mod tests {
         }
         assert_eq!(CriterionDocument::of_layout(4), "{}");
         assert_eq!(CriterionDocument::of_layout(3), r#"{"radii": [1, 1, 1]}"#);
-        assert_eq!(CriterionDocument::of_layout(6), r#"{"max_distance": 10, "radii": []}"#);
+        assert_eq!(CriterionDocument::of_layout(6), r#"{"radii": [1, 1, 1, 1, 1, 1]}"#);
     }
 
     #[test]
@@ -270,7 +322,9 @@ mod tests {
 
     #[test]
     fn written_criteria_are_read_again() {
-        for document in ["{}", r#"{"resemblance": null, "max_distance": 0}"#, r#"{"radii": [0, 2, -1]}"#] {
+        for document in
+            ["{}", r#"{"resemblance": null, "max_distance": 0}"#, r#"{"radii": [0, 2, -1]}"#, r#"{"flips": []}"#]
+        {
             assert_eq!(criterion(&criterion(document).to_json()), criterion(document), "{document}");
         }
         let laid_over = |document, others| laid_over(document, others).unwrap();
@@ -312,6 +366,11 @@ mod tests {
         for value in ["[1]", "[1, -2]", "[0,0,0,0,0,0,0,0,0]", "null", "1", "[1.5, 1]", "\"{1,1}\""] {
             wrong("radii", value);
         }
+        for value in ["[0]", "[65]", "[1, 1, 1, 1]", "[-1]", "null", "1"] {
+            wrong("flips", value);
+        }
+        let unused = [r#"{"flips": [1], "resemblance": null}"#, r#"{"radii": [], "flips": [1]}"#];
+        assert!(unused.iter().all(|document| CriterionDocument::from_json(document).is_err()));
         for value in ["-0.1", "1.01", "\"0.9\"", "true", "1e999"] {
             wrong("resemblance", value);
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::hamming;
-use simhash::search::blocks::{BLOCK_COUNTS, Block, radius};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, count_of_weight, radius};
 use simhash::search::cost::Entries;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE, SearchBlock};
 use simhash::search::nearness::Nearness;
@@ -44,14 +44,14 @@ fn search(
         let Some(step) = growth.next(distance, NO_FULL_SCAN) else { return Ok(false) };
         let block = layouts[step.layout][step.block].block;
         // With few indexed blocks, the radii become large.
-        if block.ring_count(step.radius) > 10_000 {
+        if count_of_weight(step.radius, block.width()) > 10_000 {
             return Ok(true);
         }
         if given_up.next() == Some(true) {
             growth.give_up(step);
             continue;
         }
-        let values: Vec<i32> = block.ring(query, step.radius).collect();
+        let values: Vec<i32> = growth.values(step, query).collect();
         for (index, &fingerprint) in fingerprints.iter().enumerate() {
             if values.contains(&block.value(fingerprint)) && growth.is_new(fingerprint ^ query) {
                 prop_assert!(found.insert(index), "found {} twice", index);
@@ -94,11 +94,12 @@ proptest! {
         fingerprints in fingerprints(),
         layouts in prop::collection::vec(4i32..=8, 1..3),
         radii in prop::collection::vec(-1i32..=2, 4..=8),
+        flips in prop::collection::vec(1u32..=4, 0..=3),
         rows in 1.0f64..1e9,
         distance in -1i32..=14,
         given_up in prop::collection::vec(any::<bool>(), 0..8),
     ) {
-        let near = Nearness::by_radii(distance, &radii).expect("radii of a layout");
+        let near = Nearness::by_radii(distance, &radii).expect("radii of a layout").with_flips(&flips);
         let layouts: Vec<_> = layouts.into_iter().map(|blocks| layout(blocks, Entries::Covering)).collect();
         let has_layout = layouts.iter().any(|layout| layout.len() == radii.len());
         let mut growth = Growth::new(rows, layouts.clone(), near);

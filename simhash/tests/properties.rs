@@ -23,7 +23,7 @@ use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::size::{SimilarSizes, is_exact, size};
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
-use simhash::search::blocks::{Block, radius};
+use simhash::search::blocks::{Block, count_of_weight, radius};
 use simhash::text::ignore::Ignored;
 use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
@@ -304,6 +304,20 @@ proptest! {
     }
 
     #[test]
+    fn closest_votes_match_features(text in text(), options in options()) {
+        let mut fingerprinter = Fingerprinter::default();
+        let features = fingerprinter.features(&text, &options, &|| ()).expect("memory suffices");
+        let order = fingerprinter.closest_votes(&text, &options, &|| ()).expect("memory suffices");
+        let margin = |bit: u8| {
+            let vote = |hash: u64| if hash >> bit & 1 == 1 { 1 } else { -1 };
+            features.iter().map(|feature| vote(feature.hash) * i128::from(feature.weight)).sum::<i128>().abs()
+        };
+        let mut expected: Vec<u8> = (0..64).collect();
+        expected.sort_by_key(|bit| (margin(*bit), *bit));
+        prop_assert_eq!(order.map(Vec::from), (features.iter().next().is_some()).then_some(expected));
+    }
+
+    #[test]
     fn resemblance_matches_the_oracle(
         a in text(),
         common in text(),
@@ -539,8 +553,8 @@ proptest! {
         fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..5,
     ) {
         let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
-        let ring: Vec<_> = block.ring(fingerprint, radius).collect();
-        prop_assert_eq!(ring.len() as u64, block.ring_count(radius));
+        let ring: Vec<_> = block.ring(fingerprint, radius, !0).collect();
+        prop_assert_eq!(ring.len() as u64, count_of_weight(radius, block.width()));
         let inner = radius.checked_sub(1).map_or(0, |inner| block.probe_count(Some(inner))) as usize;
         let mut probes: Vec<_> = block.probes(fingerprint, Some(radius)).skip(inner).collect();
         probes.sort_unstable();

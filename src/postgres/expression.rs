@@ -235,6 +235,13 @@ impl Expression {
         unsafe { AnyArray::from_polymorphic_datum(datum, false, of_type) }
     }
 
+    /// The values of a constant `bigint[]` that is not NULL and has no NULL.
+    pub fn bigints(self) -> Option<Vec<i64>> {
+        let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT8ARRAYOID)?;
+        // SAFETY: the constant is such an array.
+        unsafe { Vec::from_datum(datum, false) }
+    }
+
     /// A constant of type `integer`.
     pub fn of_integer(value: i32) -> Option<Self> {
         // SAFETY: an integer has 4 bytes, and is passed by value.
@@ -253,6 +260,18 @@ impl Expression {
         let array = values.into_datum()?;
         // SAFETY: the array is a varlena in the current memory context, and is passed by reference.
         unsafe { Self::new(pg_sys::makeConst(pg_sys::INT4ARRAYOID, -1, Oid::INVALID, -1, array, false, false)) }
+    }
+
+    /// A call of a function that takes no notice of collations.
+    pub fn of_call(function: Oid, result: Oid, arguments: &[Self]) -> Option<Self> {
+        // SAFETY: the list is made here, of valid expressions.
+        unsafe {
+            let arguments = arguments
+                .iter()
+                .fold(std::ptr::null_mut(), |list, argument| pg_sys::lappend(list, argument.copy().as_ptr().cast()));
+            let explicit = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
+            Self::new(pg_sys::makeFuncExpr(function, result, arguments, Oid::INVALID, Oid::INVALID, explicit))
+        }
     }
 
     /// A copy of a function call with another first argument of the same type.

@@ -13,6 +13,7 @@ use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::error::Error;
+use crate::search::flips::BitOrder;
 use crate::text::ignore::Ignored;
 use crate::text::markup::text_of_html;
 use crate::text::normalise::{normalise, normalise_beyond_capitals, normalise_separators};
@@ -64,6 +65,12 @@ impl Fingerprinter {
     /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
     pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         self.read(text, options, tick, |this, text| this.tally(text, options, tick))
+    }
+
+    /// The bits of a text's fingerprint, from the one on which the vote was closest ([`Tally::closest`]); None if the text
+    /// has no feature. Costs as much as the fingerprint and a microsecond.
+    pub fn closest_votes(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<BitOrder>, Error> {
+        Ok(self.fingerprint(text, options, tick)?.map(|_| self.tally.closest()))
     }
 
     /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no

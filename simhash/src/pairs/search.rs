@@ -40,6 +40,7 @@ use super::plan::{self, CACHED_ROWS, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
+use crate::search::flips::Probed;
 use crate::search::nearness::Nearness;
 
 /// Most levels of slices within slices. Uniform fingerprints need three or four.
@@ -390,7 +391,7 @@ impl PairSearch {
         let mut blocks: Vec<PartitionBlock> = Vec::new();
         let (mut cost, mut bits) = (0.0, u32::MAX);
         let probed = self.near.blocks().and_then(|count| self.near.probed_blocks(count));
-        for (block, radius) in probed.into_iter().flatten() {
+        for Probed { block, radius, .. } in probed.into_iter().flatten() {
             // Near fingerprints are within the radius of an earlier block.
             if least_distance(&blocks) > self.max_distance {
                 break;

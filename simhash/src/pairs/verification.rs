@@ -105,7 +105,10 @@ struct Open<C> {
 
 impl<C: Component> Verification<C> {
     /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
+    ///
+    /// All pairs are compared that are near by the radii: no text is searched for whose votes could decide on flips.
     pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+        let criterion = Criterion { near: criterion.near.by_radii_alone(), ..criterion };
         let len = rows.len();
         let candidates = Candidates::new(rows, criterion.near, tick)?;
         let mut states = Vec::new();

@@ -61,33 +61,15 @@ impl Block {
         (self.value(bits) as u32).count_ones()
     }
 
-    /// Number of values that [`Block::ring`] returns for a radius.
-    pub fn ring_count(self, radius: u32) -> u64 {
-        let width = u64::from(self.width);
-        if u64::from(radius) > width {
-            return 0;
-        }
-        (0..u64::from(radius)).fold(1, |binomial, i| binomial * (width - i) / (i + 1))
-    }
-
-    /// The values that differ from this block of `fingerprint` in exactly `radius` bits; there are
-    /// [`Block::ring_count`].
-    pub fn ring(self, fingerprint: u64, radius: u32) -> impl Iterator<Item = i32> {
-        let value = self.value(fingerprint) as u32;
-        words_of_weight(radius, self.width).map(move |mask| (value ^ mask) as i32)
+    /// The values that differ from this block of `fingerprint` in exactly `radius` bits, each one of `among`.
+    pub fn ring(self, fingerprint: u64, radius: u32, among: u64) -> impl Iterator<Item = i32> {
+        let [value, among] = [fingerprint, among].map(|bits| self.value(bits) as u32);
+        words_of_weight(radius, among.count_ones()).map(move |word| (value ^ deposited(word, among)) as i32)
     }
 
     /// Number of values that [`Block::probes`] returns for a radius.
     pub fn probe_count(self, radius: Option<u32>) -> u64 {
-        let Some(radius) = radius else { return 0 };
-        let width = u64::from(self.width);
-        let mut binomial = 1;
-        let mut count = 1;
-        for i in 0..u64::from(radius).min(width) {
-            binomial = binomial * (width - i) / (i + 1);
-            count += binomial;
-        }
-        count
+        radius.map_or(0, |radius| (0..=radius.min(self.width)).map(|ones| count_of_weight(ones, self.width)).sum())
     }
 
     /// The values that a search must look up in this block: the value of `fingerprint` with up to `radius` bits
@@ -97,7 +79,7 @@ impl Block {
     pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
         // An empty range instead of None: valgrind reports an `Option` of a range as uninitialised memory.
         let radii = 0..radius.map_or(0, |radius| radius.min(self.width) + 1);
-        radii.flat_map(move |radius| self.ring(fingerprint, radius))
+        radii.flat_map(move |radius| self.ring(fingerprint, radius, !0))
     }
 
     /// [`Block::probes`] as a list of up to 4 MB. Fails if out of memory.
@@ -118,6 +100,28 @@ pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
     let radii = (max_distance.clamp(-1, 64) + 1) as u32;
     let (number, blocks) = (number as u32, blocks as u32);
     (radii / blocks + u32::from(number < radii % blocks)).checked_sub(1)
+}
+
+/// The lowest bits of `word`, in the places of the bits that are 1 in `among`, from the lowest on.
+fn deposited(word: u32, mut among: u32) -> u32 {
+    let mut deposited = 0;
+    let mut word = word;
+    while word != 0 {
+        let place = among & among.wrapping_neg();
+        deposited |= place * (word & 1);
+        among ^= place;
+        word >>= 1;
+    }
+    deposited
+}
+
+/// Number of words that [`words_of_weight`] returns.
+pub fn count_of_weight(ones: u32, width: u32) -> u64 {
+    if ones > width {
+        return 0;
+    }
+    let (ones, width) = (u64::from(ones), u64::from(width));
+    (0..ones).fold(1, |binomial, i| binomial * (width - i) / (i + 1))
 }
 
 /// The words of `width` bits, at most 32, of which `ones` bits are 1, in ascending order (Gosper's hack: HAKMEM, item

@@ -44,8 +44,8 @@ impl Entries {
 /// Number of probes of a search in all blocks. None if the layout cannot serve the search: there is no layout of so
 /// many blocks, the radii belong to another layout, or one block needs more than [`MAX_PROBES`].
 pub fn probes(blocks: i32, near: Nearness) -> Option<u64> {
-    near.probed_blocks(blocks)?.try_fold(0, |sum, (block, radius)| {
-        let count = block.probe_count(Some(radius));
+    near.probed_blocks(blocks)?.try_fold(0, |sum, probed| {
+        let count = probed.probe_count();
         (count <= MAX_PROBES).then_some(sum + count)
     })
 }
@@ -58,7 +58,7 @@ pub fn uniform_share(blocks: i32, near: Nearness) -> f64 {
         .probed_blocks(blocks)
         .into_iter()
         .flatten()
-        .map(|(block, radius)| -(block.probe_count(Some(radius)) as f64 / (block.width() as f64).exp2()))
+        .map(|probed| -(probed.probe_count() as f64 / (probed.block.width() as f64).exp2()))
         .map(f64::ln_1p)
         .sum();
     -missed_by_all.exp_m1()

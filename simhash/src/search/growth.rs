@@ -14,6 +14,9 @@
 //! If [`Nearness`] has radii, everything near has also been found when the steps of each block of its layout are
 //! complete up to its radius, whatever the distance.
 //!
+//! With [flips](super::flips), a step of that layout looks up only some of the values that differ in r bits. Its steps then
+//! say nothing of distances, but everything near has been found when they are complete.
+//!
 //! The next step is the cheapest one of the cheapest sequence of steps to the distance of the search. Costs rise with
 //! the radius, so always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform
 //! fingerprints. If a value turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and
@@ -21,6 +24,7 @@
 
 use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};
+use super::flips::{Flippable, Probed};
 use super::nearness::Nearness;
 
 /// The largest distance of two fingerprints.
@@ -45,6 +49,8 @@ pub struct Growth {
     /// The index of the layout whose blocks the radii of the search ask for; None without radii, or if one of these
     /// blocks is not indexed.
     by_radii: Option<usize>,
+    /// The bits that a search by radii flips.
+    flippable: Flippable,
     /// The expected cost of the steps so far, in microseconds.
     spent: f64,
 }
@@ -104,10 +110,11 @@ impl Growth {
     pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<SearchBlock>>, near: Nearness) -> Self {
         let progress = |searched| BlockProgress { searched, radii: 0, needed: 0, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
-        let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
+        let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, flippable: Flippable::ALL, spent: 0.0 };
         if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
             let probed: Vec<_> = probed.collect();
             growth.by_radii = growth.layouts.iter_mut().position(|blocks| set_needed_radii(blocks, &probed));
+            growth.flippable = near.flippable();
         }
         growth
     }
@@ -120,7 +127,24 @@ impl Growth {
         if by_radii {
             return LARGEST_DISTANCE;
         }
-        self.layouts.iter().map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
+        let whole = self.layouts.iter().enumerate().filter(|(layout, _)| !self.is_partial(*layout));
+        whole.map(|(_, blocks)| complete_within(blocks)).max().unwrap_or(-1)
+    }
+
+    /// Whether the steps of a layout leave values out, so that they say nothing of distances.
+    fn is_partial(&self, layout: usize) -> bool {
+        self.by_radii == Some(layout) && self.flippable != Flippable::ALL
+    }
+
+    /// What the steps of a block look up.
+    fn probed(&self, layout: usize, progress: &BlockProgress) -> Probed {
+        let flippable = if self.is_partial(layout) { self.flippable } else { Flippable::ALL };
+        Probed { block: progress.searched.block, radius: progress.radii, flippable }
+    }
+
+    /// The values that a step looks up, in a search for `query`.
+    pub fn values(&self, step: Step, query: u64) -> impl Iterator<Item = i32> + use<> {
+        self.probed(step.layout, &self.layouts[step.layout][step.block]).ring(query, step.radius)
     }
 
     /// Whether all blocks that the radii of the search need are indexed; false without radii.
@@ -138,7 +162,7 @@ impl Growth {
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None).filter(|(_, found)| found.cost <= otherwise)?;
         let progress = &self.layouts[layout][sequence.first];
-        let cost = self.step_cost(progress, progress.radii);
+        let cost = self.step_cost(layout, progress, progress.radii);
         // Once the step has cost more than this, the cheapest sequence without its block is cheaper.
         let others = self.cheapest_sequence(distance, Some((layout, sequence.first)));
         let others = others.map_or(otherwise, |(_, other)| other.cost.min(otherwise));
@@ -164,7 +188,12 @@ impl Growth {
     /// Whether no complete step has found a fingerprint that differs from the query in these bits.
     #[inline]
     pub fn is_new(&self, difference: u64) -> bool {
-        !self.layouts.iter().flatten().any(|progress| progress.searched.block.ones(difference) < progress.radii)
+        let found = |(layout, progress): (usize, &BlockProgress)| {
+            let probed = self.probed(layout, progress);
+            probed.block.ones(difference) < progress.radii && probed.finds(difference)
+        };
+        let layouts = self.layouts.iter().enumerate();
+        !layouts.flat_map(|(layout, blocks)| blocks.iter().map(move |progress| (layout, progress))).any(found)
     }
 
     /// The expected cost of all complete steps, in microseconds.
@@ -195,8 +224,8 @@ impl Growth {
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None)?;
         for (progress, &radii) in self.layouts[layout].iter().zip(&sequence.radii) {
-            let SearchBlock { block, entries } = progress.searched;
-            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(block, radius)) {
+            let (probed, entries) = (self.probed(layout, progress), progress.searched.entries);
+            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(probed, radius)) {
                 total.probes += probes;
                 total.entries += found;
                 if entries == Entries::Plain {
@@ -211,22 +240,30 @@ impl Growth {
     /// The cheapest sequence of steps that finds everything near within a distance, and the index of its layout;
     /// without one block, given as the indexes of its layout and of itself. None if no step is left.
     fn cheapest_sequence(&self, distance: i32, except: Option<(usize, usize)>) -> Option<(usize, StepSequence)> {
-        let sequences = self.layouts.iter().enumerate().filter_map(|(layout, blocks)| {
+        let whole = self.layouts.iter().enumerate().filter(|(layout, _)| !self.is_partial(*layout));
+        let sequences = whole.filter_map(|(layout, blocks)| {
             let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
-            Some((layout, self.cheapest_steps(blocks, distance, except)?))
+            Some((layout, self.cheapest_steps(layout, blocks, distance, except)?))
         });
         let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
-        let by_radii = by_radii.and_then(|layout| Some((layout, self.steps_by_radii(&self.layouts[layout])?)));
+        let by_radii = by_radii.and_then(|layout| Some((layout, self.steps_by_radii(layout, &self.layouts[layout])?)));
         sequences.chain(by_radii).min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
     }
 
     /// The cheapest steps to find everything within a distance by the blocks of one layout, without the block at
     /// `except`; None if there is no other block.
-    fn cheapest_steps(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<StepSequence> {
+    fn cheapest_steps(
+        &self,
+        layout: usize,
+        blocks: &[BlockProgress],
+        distance: i32,
+        except: Option<usize>,
+    ) -> Option<StepSequence> {
         let radii = blocks.iter().map(|progress| progress.radii).collect();
         let mut sequence = StepSequence { cost: 0.0, first: 0, radii };
         let mut first_cost = f64::INFINITY;
-        let mut costs: Vec<_> = blocks.iter().map(|progress| self.step_cost(progress, progress.radii)).collect();
+        let mut costs: Vec<_> =
+            blocks.iter().map(|progress| self.step_cost(layout, progress, progress.radii)).collect();
         for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
             let others = costs.iter().enumerate().filter(|(block, _)| Some(*block) != except);
             let (block, &cost) = others.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -239,15 +276,15 @@ impl Growth {
             if sequence.radii[block] > blocks[block].searched.block.width() {
                 break;
             }
-            costs[block] = self.step_cost(&blocks[block], sequence.radii[block]);
+            costs[block] = self.step_cost(layout, &blocks[block], sequence.radii[block]);
         }
         (first_cost < f64::INFINITY).then_some(sequence)
     }
 
     /// The steps that are left until everything near by the radii of the search is found; None if none is left.
-    fn steps_by_radii(&self, blocks: &[BlockProgress]) -> Option<StepSequence> {
+    fn steps_by_radii(&self, layout: usize, blocks: &[BlockProgress]) -> Option<StepSequence> {
         let cost = |progress: &BlockProgress, radii: std::ops::Range<u32>| -> f64 {
-            radii.map(|radius| self.step_cost(progress, radius)).sum()
+            radii.map(|radius| self.step_cost(layout, progress, radius)).sum()
         };
         let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.needed);
         let first_cost = |progress: &BlockProgress| cost(progress, progress.radii..progress.radii + 1);
@@ -259,27 +296,26 @@ impl Growth {
         })
     }
 
-    fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
-        let SearchBlock { block, entries } = progress.searched;
-        let (probes, found) = self.expected(block, radius);
-        let expected = probes * PROBE_MICROSECONDS + found * entries.microseconds();
+    fn step_cost(&self, layout: usize, progress: &BlockProgress, radius: u32) -> f64 {
+        let (probes, found) = self.expected(self.probed(layout, progress), radius);
+        let expected = probes * PROBE_MICROSECONDS + found * progress.searched.entries.microseconds();
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }
     }
 
     /// The probes of a step, and the index entries that they find among uniform fingerprints.
-    fn expected(&self, block: Block, radius: u32) -> (f64, f64) {
-        let probes = block.ring_count(radius) as f64;
-        (probes, probes * self.rows / (1u64 << block.width()) as f64)
+    fn expected(&self, probed: Probed, radius: u32) -> (f64, f64) {
+        let probes = probed.ring_count(radius) as f64;
+        (probes, probes * self.rows / (1u64 << probed.block.width()) as f64)
     }
 }
 
 /// Stores the radii of a search with the blocks of a layout; false if the layout lacks one of the blocks.
-fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[(Block, u32)]) -> bool {
-    let is_indexed = |(block, _): &(Block, u32)| blocks.iter().any(|progress| progress.searched.block == *block);
+fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[Probed]) -> bool {
+    let is_indexed = |probed: &Probed| blocks.iter().any(|progress| progress.searched.block == probed.block);
     if !probed.iter().all(is_indexed) {
         return false;
     }
-    for &(block, radius) in probed {
+    for &Probed { block, radius, .. } in probed {
         for progress in blocks.iter_mut().filter(|progress| progress.searched.block == block) {
             progress.needed = radius.min(block.width()) + 1;
         }

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 
 use super::blocks::Block;
 use super::cost::{cost, probes, uniform_share};
+use super::flips::Probed;
 use super::nearness::Nearness;
 use super::recall::recall;
 use crate::error::Error;
@@ -155,7 +156,7 @@ impl CountedSample {
 
     fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost, Error> {
         let uniform_share = uniform_share(blocks, near);
-        let probed: Vec<(Block, u32)> = near.probed_blocks(blocks).into_iter().flatten().collect();
+        let probed: Vec<Probed> = near.probed_blocks(blocks).into_iter().flatten().collect();
         let mut commonest = Vec::new();
         // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
         // each query finds, the fewer are needed.
@@ -165,27 +166,26 @@ impl CountedSample {
             self.sort_by(block);
             let share = self.commonest(block);
             commonest.push(share);
-            if probed.iter().any(|&(probed, _)| probed == block) {
+            if probed.iter().any(|probed| probed.block == block) {
                 finds += share * share;
             }
         }
         finds += uniform_share;
 
-        let compared =
-            probed.iter().map(|&(block, radius)| compared_groups(self.groups.len(), block, radius)).sum::<u64>();
+        let compared = probed.iter().map(|probed| compared_groups(self.groups.len(), *probed)).sum::<u64>();
         let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
         let count = ((MAX_COMPARISONS / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
         let mut searches = Vec::new();
         searches.try_reserve_exact(count)?;
         searches.extend(spaced_evenly(&self.queries, count).map(|query| SampledQuery { query, found: 0 }));
 
-        for (number, &(block, radius)) in probed.iter().enumerate() {
-            self.sort_by(block);
+        for (number, &of_block) in probed.iter().enumerate() {
+            self.sort_by(of_block.block);
             // Count only fingerprints that no earlier block has found.
             let earlier = probed.get(..number).unwrap_or_default();
             for search in &mut searches {
                 tick();
-                search.found += first_found(&self.groups, search.query, (block, radius), earlier);
+                search.found += first_found(&self.groups, search.query, of_block, earlier);
             }
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
@@ -264,30 +264,25 @@ fn count_fingerprints(groups: &[EqualFingerprints]) -> u64 {
     groups.iter().map(|group| u64::from(group.count)).sum()
 }
 
-fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
-    (block.value(a) ^ block.value(b)).count_ones() <= radius
-}
-
 /// Number of groups to compare to find the groups within a radius: by a binary search for each probe or, if these are
 /// more, all groups.
-fn compared_groups(groups: usize, block: Block, radius: u32) -> u64 {
+fn compared_groups(groups: usize, probed: Probed) -> u64 {
     let depth = groups.checked_ilog2().unwrap_or(0);
-    block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)
+    probed.probe_count().saturating_mul(depth.into()).min(groups as u64)
 }
 
 /// Counts the fingerprints that a query finds by the block of `probed`, and not by an earlier block. The groups are
 /// sorted by the block of `probed`.
-fn first_found(groups: &[EqualFingerprints], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
-    let (block, radius) = probed;
-    let first = |group: &&EqualFingerprints| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));
+fn first_found(groups: &[EqualFingerprints], query: u64, probed: Probed, earlier: &[Probed]) -> u64 {
+    let first = |group: &&EqualFingerprints| !earlier.iter().any(|earlier| earlier.finds(group.fingerprint ^ query));
     let count = |group: &EqualFingerprints| u64::from(group.count);
-    if compared_groups(groups.len(), block, radius) == groups.len() as u64 {
-        return groups.iter().filter(|group| within(probed, group.fingerprint, query)).filter(first).map(count).sum();
+    if compared_groups(groups.len(), probed) == groups.len() as u64 {
+        return groups.iter().filter(|group| probed.finds(group.fingerprint ^ query)).filter(first).map(count).sum();
     }
     let find = |value| {
-        let start = groups.partition_point(|group| block.value(group.fingerprint) < value);
-        let equal = groups.iter().skip(start).take_while(move |group| block.value(group.fingerprint) == value);
+        let start = groups.partition_point(|group| probed.block.value(group.fingerprint) < value);
+        let equal = groups.iter().skip(start).take_while(move |group| probed.block.value(group.fingerprint) == value);
         equal.filter(first).map(count).sum::<u64>()
     };
-    block.probes(query, Some(radius)).map(find).sum()
+    probed.probes(query).map(find).sum()
 }

@@ -2,7 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
-use super::blocks::{BLOCK_COUNTS, Block};
+use super::blocks::BLOCK_COUNTS;
+use super::flips::Probed;
 use super::nearness::Nearness;
 
 /// The secret that keys are hashed with. The table of locks may be public. Without the secret, a row's
@@ -12,8 +13,7 @@ pub struct Secret(pub [u8; 192]);
 /// The blocks that keys are made from. Near fingerprints are within the radius in at least one of these blocks. Without
 /// blocks, all fingerprints share one key.
 pub struct KeyBlocks {
-    near: Nearness,
-    blocks: Vec<(Block, u32)>,
+    blocks: Vec<Probed>,
 }
 
 impl KeyBlocks {
@@ -21,20 +21,20 @@ impl KeyBlocks {
     pub fn of(near: Nearness) -> Self {
         let layouts = BLOCK_COUNTS.filter_map(|blocks| near.probed_blocks(blocks)).map(Iterator::collect);
         let cost = |a: &Vec<_>, b: &Vec<_>| microseconds(a).total_cmp(&microseconds(b));
-        Self { near, blocks: layouts.chain([Vec::new()]).min_by(cost).unwrap_or_default() }
+        Self { blocks: layouts.chain([Vec::new()]).min_by(cost).unwrap_or_default() }
     }
 }
 
 /// The cost of registering a row: taking the locks on its keys, a look-up of each key that a near row may have, and
 /// reading all locks if another row has one of these keys by chance. The cost of reading all locks is that of a busy
 /// server.
-fn microseconds(blocks: &[(Block, u32)]) -> f64 {
+fn microseconds(blocks: &[Probed]) -> f64 {
     const LOCK_MICROSECONDS: f64 = 1.0;
     const KEY_PROBE_MICROSECONDS: f64 = 0.2;
     const READ_ALL_MICROSECONDS: f64 = 100.0;
-    let of_block = |&(block, radius): &(Block, u32)| {
-        let probes = block.probe_count(Some(radius)) as f64;
-        LOCK_MICROSECONDS + probes * (KEY_PROBE_MICROSECONDS + READ_ALL_MICROSECONDS / f64::from(block.width()).exp2())
+    let of_block = |probed: &Probed| {
+        let (probes, values) = (probed.probe_count() as f64, f64::from(probed.block.width()).exp2());
+        LOCK_MICROSECONDS + probes * (KEY_PROBE_MICROSECONDS + READ_ALL_MICROSECONDS / values)
     };
     if blocks.is_empty() { READ_ALL_MICROSECONDS } else { blocks.iter().map(of_block).sum() }
 }
@@ -47,23 +47,25 @@ pub struct LockKeys<'a> {
     pub scope: u64,
     /// The blocks that keys are made from.
     pub key_blocks: &'a KeyBlocks,
+    /// Which rows are near: by the votes of a row's text, or by any votes.
+    pub near: Nearness,
 }
 
 impl LockKeys<'_> {
     /// The keys of a row with this fingerprint.
     pub fn of_row(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
-        self.keys(move |block, _| [block.value(fingerprint)])
+        self.keys(move |probed| [probed.block.value(fingerprint)])
     }
 
     /// The keys of which each row near this fingerprint has at least one.
     pub fn of_near(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
-        self.keys(move |block, radius| block.probes(fingerprint, Some(radius)))
+        self.keys(move |probed| Probed { flippable: self.near.flippable(), ..probed }.probes(fingerprint))
     }
 
-    fn keys<V: IntoIterator<Item = i32>>(&self, values: impl Fn(Block, u32) -> V) -> impl Iterator<Item = u32> {
+    fn keys<V: IntoIterator<Item = i32>>(&self, values: impl Fn(Probed) -> V) -> impl Iterator<Item = u32> {
         let of_all = self.key_blocks.blocks.is_empty().then(|| self.hash(0, 0));
-        let of_block = move |(number, &(block, radius)): (u8, &(Block, u32))| {
-            values(block, radius).into_iter().map(move |value| self.hash(number, value.cast_unsigned()))
+        let of_block = move |(number, &probed): (u8, &Probed)| {
+            values(probed).into_iter().map(move |value| self.hash(number, value.cast_unsigned()))
         };
         (0..).zip(&self.key_blocks.blocks).flat_map(of_block).chain(of_all)
     }
@@ -78,7 +80,7 @@ impl LockKeys<'_> {
     /// Whether a fingerprint is near an encrypted fingerprint. A fingerprint that was encrypted with another secret or
     /// scope decrypts to a random number.
     pub fn is_near(&self, encrypted: u64, fingerprint: u64) -> bool {
-        self.key_blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
+        self.near.contains(self.decrypt(encrypted) ^ fingerprint)
     }
 
     fn decrypt(&self, encrypted: u64) -> u64 {
@@ -103,6 +105,7 @@ impl LockKeys<'_> {
 mod tests {
     use super::*;
     use crate::random::Random;
+    use crate::search::flips::BitOrder;
 
     fn secret() -> Secret {
         let mut random = Random(0);
@@ -117,9 +120,14 @@ mod tests {
     fn near_fingerprints_share_key() {
         let (mut random, secret) = (Random(0), secret());
         let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
-        for near in (-1..=64).map(Nearness::within).chain(by_radii.into_iter().flatten()) {
-            let blocks = KeyBlocks::of(near);
-            let keys = LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks };
+        let votes = Nearness::by_radii(10, &[1, 1, 0, -1]).unwrap().with_flips(&[5, 3]);
+        let by_radii = by_radii.into_iter().flatten().chain([votes, votes.by_any_votes()]);
+        for near in (-1..=64).map(Nearness::within).chain(by_radii) {
+            let blocks = KeyBlocks::of(if near == votes.by_any_votes() { votes } else { near });
+            let mut order: BitOrder = std::array::from_fn(|bit| bit as u8);
+            order.rotate_left((random.next() % 64) as usize);
+            let near = near.by_votes(&order);
+            let keys = LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks, near };
             for _ in 0..500 {
                 let a = random.next();
                 let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random.next() % 64));
@@ -135,7 +143,8 @@ mod tests {
         let (mut random, secret) = (Random(0), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);
-            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
+            let near = Nearness::within(max_distance);
+            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks, near };
             let own: Vec<_> = keys.of_row(random.next()).collect();
             let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
             let count = (0..10_000).filter(|_| shares_one(random.next())).count();
@@ -147,7 +156,7 @@ mod tests {
     fn costs_are_bounded() {
         let counts = |near| {
             let (secret, blocks) = (secret(), KeyBlocks::of(near));
-            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
+            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks, near };
             (keys.of_row(0).count(), keys.of_near(0).count())
         };
         let of_distance = |max_distance| counts(Nearness::within(max_distance));
@@ -164,7 +173,7 @@ mod tests {
     fn scopes_change_keys() {
         let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
-        let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &blocks };
+        let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &blocks, near: Nearness::within(3) };
         let own: Vec<_> = keys(&secret, 1).of_row(0).collect();
         let encrypted = keys(&secret, 1).encrypt(0);
         assert!(keys(&secret, 1).is_near(encrypted, 7));
@@ -179,8 +188,10 @@ mod tests {
     fn fingerprints_are_encrypted() {
         let (mut random, secret, blocks) = (Random(0), secret(), within(3));
         for _ in 0..1000 {
-            let (fingerprint, keys) =
-                (random.next(), LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks });
+            let (fingerprint, keys) = (
+                random.next(),
+                LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks, near: Nearness::within(3) },
+            );
             let encrypted = keys.encrypt(fingerprint);
             assert_eq!(keys.decrypt(encrypted), fingerprint);
             // One bit of the fingerprint changes about half of all bits.

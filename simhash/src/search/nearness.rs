@@ -1,12 +1,16 @@
 //! When two fingerprints are near.
 
 use super::blocks::{BLOCK_COUNTS, Block, radius};
+use super::flips::{BitOrder, Flippable, Probed};
 
 /// When two fingerprints are near: they differ in at most `max_distance` bits, and, if there are radii, some block of
 /// the layout differs in at most as many bits as its radius.
 ///
 /// Without radii, the distance alone decides. With radii, a search looks up fewer values than an exact search within
 /// the same distance, and some pairs within the distance are not near. Both forms are symmetric.
+///
+/// With [flips](super::flips) as well, a block with a radius of 1 or more must differ in no other bits than a search
+/// flips. This form is one of a search, and of the votes of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nearness {
     max_distance: i32,
@@ -14,12 +18,13 @@ pub struct Nearness {
     blocks: u8,
     /// The radius of each block, at most 64; -1 for a block that is not compared, and after the last block.
     radii: [i8; *BLOCK_COUNTS.end() as usize],
+    flippable: Flippable,
 }
 
 impl Nearness {
     /// All fingerprints within a distance. No fingerprints are near if the distance is negative.
     pub const fn within(max_distance: i32) -> Self {
-        Self { max_distance, blocks: 0, radii: [-1; _] }
+        Self { max_distance, blocks: 0, radii: [-1; _], flippable: Flippable::ALL }
     }
 
     /// Fingerprints within a distance, of which at least one block is within its radius. The layout has as many blocks
@@ -42,6 +47,46 @@ impl Nearness {
         Some(near)
     }
 
+    /// The same, but only with these flips ([`Flippable::first_of`]). Which bits they are is known with
+    /// [`Nearness::by_votes`].
+    pub fn with_flips(self, counts: &[u32]) -> Self {
+        self.flipping(Flippable::first_of(&std::array::from_fn(|bit| bit as u8), self.blocks.into(), counts))
+    }
+
+    /// The same, for a search for a text with this order of bits.
+    pub fn by_votes(self, order: &BitOrder) -> Self {
+        let counts: Vec<_> = self.flips().collect();
+        self.flipping(Flippable::first_of(order, self.blocks.into(), &counts))
+    }
+
+    /// The bits that the search flips.
+    pub fn flippable(self) -> Flippable {
+        self.flippable
+    }
+
+    /// The same, with these bits to flip.
+    pub fn flipping(self, flippable: Flippable) -> Self {
+        Self { flippable, ..self }
+    }
+
+    /// The number of bits of each block among which one is flipped, two are flipped together, and so on; empty for all.
+    pub fn flips(self) -> impl Iterator<Item = u32> {
+        let first = Block::new(0, self.blocks.into());
+        self.flippable.masks().filter_map(move |mask| Some(first?.ones(mask)))
+    }
+
+    /// Without flips: what is near by the radii alone.
+    pub fn by_radii_alone(self) -> Self {
+        self.flipping(Flippable::ALL)
+    }
+
+    /// Everything that may be near, by any votes.
+    pub fn by_any_votes(self) -> Self {
+        let most = self.flippable.masks().count() as i8;
+        let radii = self.radii.map(|radius| if radius > 0 { radius.max(most) } else { radius });
+        Self { radii, ..self.by_radii_alone() }
+    }
+
     /// The largest distance.
     pub fn max_distance(self) -> i32 {
         self.max_distance
@@ -60,14 +105,15 @@ impl Nearness {
     /// Whether all pairs within the distance are near. True with radii if they are large enough: in a pair that is not
     /// near, each block differs in at least its radius plus 1 bits, and the sum of these exceeds the distance.
     pub fn is_exact(self) -> bool {
-        self.blocks == 0 || self.radii().map(|radius| radius + 1).sum::<i32>() > self.max_distance
+        let is_whole = self.flippable == Flippable::ALL;
+        self.blocks == 0 || is_whole && self.radii().map(|radius| radius + 1).sum::<i32>() > self.max_distance
     }
 
-    /// The blocks of a layout that a search must look up, each with its radius. None if there is no layout of so many
-    /// blocks, or if the radii belong to another layout.
+    /// The blocks of a layout that a search must look up. None if there is no layout of so many blocks, or if the radii
+    /// belong to another layout.
     ///
     /// If the distance alone decides, every layout serves, with the smallest radii that miss nothing.
-    pub fn probed_blocks(self, blocks: i32) -> Option<impl Iterator<Item = (Block, u32)>> {
+    pub fn probed_blocks(self, blocks: i32) -> Option<impl Iterator<Item = Probed>> {
         if !BLOCK_COUNTS.contains(&blocks) || self.blocks().is_some_and(|own| own != blocks) {
             return None;
         }
@@ -75,7 +121,14 @@ impl Nearness {
             Some(_) => u32::try_from(self.radii[number as usize]).ok(),
             None => radius(number, blocks, self.max_distance),
         };
-        Some((0..blocks).filter_map(move |number| Some((Block::new(number, blocks)?, radius(number)?))))
+        Some((0..blocks).filter_map(move |number| {
+            let (block, radius) = (Block::new(number, blocks)?, radius(number)?);
+            Some(match self.flippable.masks().count() as u32 {
+                0 => Probed::whole(block, radius),
+                _ if radius == 0 => Probed::whole(block, 0),
+                most => Probed { block, radius: most, flippable: self.flippable },
+            })
+        }))
     }
 
     /// Whether two fingerprints that differ in these bits are near.
@@ -86,10 +139,7 @@ impl Nearness {
     }
 
     fn has_block_within_radius(self, difference: u64) -> bool {
-        let blocks = i32::from(self.blocks);
-        (0..blocks).zip(self.radii).any(|(number, radius)| {
-            Block::new(number, blocks).is_some_and(|block| block.ones(difference).cast_signed() <= radius.into())
-        })
+        self.probed_blocks(self.blocks.into()).is_some_and(|mut probed| probed.any(|probed| probed.finds(difference)))
     }
 }
 
@@ -134,7 +184,7 @@ mod tests {
             // A near fingerprint has a block that is looked up.
             if let (true, Some(blocks)) = (expected, by_radii.blocks()) {
                 let mut probed = by_radii.probed_blocks(blocks).unwrap();
-                assert!(probed.any(|(block, radius)| block.ones(a ^ b) <= radius));
+                assert!(probed.any(|probed| probed.finds(a ^ b)));
             }
         }
         assert!(near > 10_000 && exact > 10_000, "{near} {exact}");

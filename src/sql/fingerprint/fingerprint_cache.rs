@@ -15,6 +15,7 @@ use simhash::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::size;
+use simhash::search::flips::BitOrder;
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
@@ -32,6 +33,7 @@ struct LastText {
     /// None if it was not computed. None in it for a text without a feature.
     fingerprint: Option<Option<u64>>,
     size: Option<Option<i32>>,
+    closest_votes: Option<Option<BitOrder>>,
 }
 
 #[cfg(feature = "pg_test")]
@@ -64,6 +66,17 @@ pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>,
     )
 }
 
+/// The bits of a text's fingerprint, from the one on which the vote was closest; None if it has no feature. Costs a
+/// comparison if text and options are the last ones.
+pub fn closest_votes(content: TextArgument<'_>, options: &Options) -> Result<Option<BitOrder>, ErrorReport> {
+    cached(
+        content,
+        options,
+        |last| &mut last.closest_votes,
+        |fingerprinter, text| fingerprinter.closest_votes(text, options, &tick),
+    )
+}
+
 /// What `field` has of the last text, if that is this text, or what `compute` makes.
 fn cached<T: Copy>(
     content: TextArgument<'_>,
@@ -88,7 +101,7 @@ fn cached<T: Copy>(
         let computed =
             cache.with_fingerprinter(|fingerprinter| compute(fingerprinter, text)).map_err(algorithm_error)?;
         let is_cached = is_last || cache.text.remember(identity, MAX_CACHED_TEXT_BYTES);
-        let new = || LastText { options: options.clone(), fingerprint: None, size: None };
+        let new = || LastText { options: options.clone(), fingerprint: None, size: None, closest_votes: None };
         cache.last = is_cached.then(|| last.unwrap_or_else(new)).map(|mut last| {
             *field(&mut last) = Some(computed);
             last

@@ -60,23 +60,29 @@ fn simhash_resemblance(
     })
 }
 
-/// Whether two texts are near-duplicates; None if one of them has no feature.
+/// Whether two texts are near-duplicates, by the votes of the second one; None if one of them has no feature.
 pub fn are_near(
     texts: [TextArgument<'_>; 2],
     criterion: Criterion,
     options: &Options,
 ) -> Result<Option<bool>, ErrorReport> {
+    let query = texts[1];
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare(texts, options, |known, [text, other]| {
             let fingerprints = (known.fingerprint(text)?, fingerprint_cache::fingerprint(other, options)?);
             let (Some(a), Some(b)) = fingerprints else { return Ok(None) };
-            if !criterion.near.contains(a ^ b) {
+            let near = criterion.near;
+            if !near.by_any_votes().contains(a ^ b) {
                 return Ok(Some(false));
             }
-            match criterion.resemblance {
-                None => Ok(Some(true)),
-                Some(least) => Ok(Some(known.resemblance(text, other, least)?.is_some())),
+            if let Some(least) = criterion.resemblance
+                && known.resemblance(text, other, least)?.is_none()
+            {
+                return Ok(Some(false));
             }
+            let order =
+                if near.flips().next().is_some() { fingerprint_cache::closest_votes(query, options)? } else { None };
+            Ok(Some(order.map_or(near, |order| near.by_votes(&order)).contains(a ^ b)))
         })
     })
 }

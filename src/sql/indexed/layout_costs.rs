@@ -39,6 +39,7 @@ fn simhash_layouts(
             name!(best, bool),
             name!(within, i32),
             name!(radii, Vec<i32>),
+            name!(flips, Vec<i32>),
             name!(found, Option<f64>),
         ),
     >,
@@ -51,8 +52,9 @@ fn simhash_layouts(
     let rows = layout_rows(target, fingerprint, searches, &Scope::read(scope)?)?;
     Ok(TableIterator::new(rows.map(|row| {
         let (within, radii, found) = (row.near.max_distance(), row.near.radii().collect(), recall(row.near));
+        let flips = row.near.flips().map(u32::cast_signed).collect();
         let LayoutRow { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = row;
-        (blocks, indexed, probes, commonest, candidates, worst, cost, best, within, radii, found)
+        (blocks, indexed, probes, commonest, candidates, worst, cost, best, within, radii, flips, found)
     })))
 }
 

@@ -14,6 +14,7 @@ use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::Entries;
+use simhash::search::flips::Probed;
 use simhash::search::growth;
 use simhash::search::nearness::Nearness;
 
@@ -115,9 +116,9 @@ impl IndexedBlocks {
 
     /// Whether each block that a search with this layout looks up has an index without a predicate.
     pub fn serves(&self, blocks: i32, near: Nearness) -> bool {
-        let has = |(block, _): (Block, u32)| {
+        let has = |probed: Probed| {
             let is_this =
-                |found: &IndexedBlock| !found.is_partial && Block::new(found.block, found.blocks) == Some(block);
+                |found: &IndexedBlock| !found.is_partial && Block::new(found.block, found.blocks) == Some(probed.block);
             self.blocks.iter().any(is_this)
         };
         near.probed_blocks(blocks).is_some_and(|mut probed| probed.all(has))

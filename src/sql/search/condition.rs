@@ -7,6 +7,7 @@ use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, integer_strategy};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use simhash::search::blocks::DEFAULT_BLOCKS;
+use simhash::search::flips::Flippable;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
@@ -35,10 +36,20 @@ pub struct Limit {
     /// An integer of any type.
     pub expression: Expression,
     pub radii: Option<Expression>,
+    pub flips: Option<Flips>,
     /// The sizes of the texts, if the query compares them.
     pub sizes: Option<SizeLimit>,
     /// Whether the distance must be less than the expression.
     pub is_strict: bool,
+}
+
+/// The bits that a search for a text flips.
+#[derive(Clone, Copy)]
+pub struct Flips {
+    /// A `bigint[]` of `simhash_flips`.
+    pub masks: Expression,
+    /// As many bits, for the planner's estimates.
+    pub expected: Flippable,
 }
 
 /// A condition on the distance of a table's fingerprint from a query, by which the table can be searched.
@@ -67,7 +78,8 @@ impl NearCondition {
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
             let types = types.get(..arguments.len())?;
             ExtensionSchema::of(function, c"simhash_near", types, c"simhash_near_support")?;
-            let limit = Limit { expression: limit, radii: radii.first().copied(), sizes: None, is_strict: false };
+            let limit =
+                Limit { expression: limit, radii: radii.first().copied(), flips: None, sizes: None, is_strict: false };
             return Some(Self { fingerprints: [a, b].map(Bits::of_bigint), limit, is_estimated: true });
         }
         let DistanceComparison { distance, strategy, limit, .. } = DistanceComparison::read(condition)?;
@@ -77,7 +89,7 @@ impl NearCondition {
             pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => false,
             _ => return None,
         };
-        let limit = Limit { expression: limit, radii: None, sizes: None, is_strict };
+        let limit = Limit { expression: limit, radii: None, flips: None, sizes: None, is_strict };
         Some(Self { fingerprints: distance.fingerprints, limit, is_estimated: false })
     }
 }
@@ -201,13 +213,14 @@ impl Limit {
             Some(radii) => check_radii(max_distance, &radii).ok(),
             None => Nearness::by_radii(max_distance, &vec![USUAL_RADIUS; blocks as usize]),
         });
-        near.unwrap_or(Nearness::within(max_distance))
+        let near = near.unwrap_or(Nearness::within(max_distance));
+        self.flips.map_or(near, |flips| near.flipping(flips.expected))
     }
 
     /// The expressions of the limit.
     pub fn expressions(self) -> impl Iterator<Item = Expression> {
         let of_sizes = self.sizes.into_iter().flat_map(|sizes| [sizes.size, sizes.least]);
-        [self.expression].into_iter().chain(self.radii).chain(of_sizes)
+        [self.expression].into_iter().chain(self.radii).chain(self.flips.map(|flips| flips.masks)).chain(of_sizes)
     }
 }
 

@@ -10,7 +10,9 @@ use simhash::fingerprint::size::SimilarSizes;
 use super::finder::FinderCounts;
 use super::plan::Settings;
 use super::sizes::SizeLimit;
+use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::indexed::layouts::is_covering;
+use crate::sql::radii::check_radii;
 
 /// The work of a scan in this process.
 pub struct ScanWork {
@@ -46,6 +48,9 @@ pub unsafe fn explain(
         }
         if let Some(radii) = settings.radii_index().and_then(shown) {
             output.text(c"Within Radii", &radii);
+        }
+        if let Some(flips) = settings.flips_index().and_then(|index| flips_of(&expressions[index - 1..=index])) {
+            output.text(c"Flips", format!("{flips:?}").as_bytes());
         }
         if let Some(index) = settings.sizes_index()
             && let [size, least] = expressions[index..index + 2]
@@ -84,6 +89,16 @@ pub unsafe fn explain(
             show_counts(&work, instrument, &output);
         }
     }
+}
+
+/// The flips of a criterion: of the call of `simhash_flips`, whose criterion is constant, or by its constant result.
+fn flips_of(radii_and_masks: &[Expression]) -> Option<Vec<u32>> {
+    let &[radii, masks] = radii_and_masks else { return None };
+    if let Some((_, arguments)) = masks.call() {
+        return Some(read_criterion(arguments.get(1)?.jsonb()?).ok()?.of_texts().near.flips().collect());
+    }
+    let blocks = check_radii(0, &radii.array()?).ok()?.blocks()? as u32;
+    Some(masks.bigints()?.into_iter().map(|mask| mask.count_ones() / blocks).collect())
 }
 
 /// The name of a column of the scope, as SQL.

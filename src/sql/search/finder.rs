@@ -13,7 +13,6 @@ use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_
 use postgres::heap::row::{tid_of_number, tid_to_number};
 use simhash::distance::hamming;
 use simhash::fingerprint::size::SimilarSizes;
-use simhash::search::blocks::Block;
 use simhash::search::cost::Entries;
 use simhash::search::growth::{Growth, Step};
 use simhash::search::nearness::Nearness;
@@ -61,7 +60,6 @@ pub struct FinderCounts {
 /// An index on a block.
 struct SearchedIndex {
     indexed: IndexedBlock,
-    block: Block,
     entries: Entries,
     relation: pg_sys::Relation,
     scan: Option<EntryScan>,
@@ -130,10 +128,9 @@ impl Finder {
     /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
     pub fn new(settings: &Settings, row_count: f64) -> Self {
         let index = |indexed: &IndexedBlock| {
-            let block = Block::new(indexed.block, indexed.blocks)?;
             // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
             let relation = unsafe { pg_sys::index_open(indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-            Some(SearchedIndex { indexed: *indexed, block, entries: indexed.entries(), relation, scan: None })
+            Some(SearchedIndex { indexed: *indexed, entries: indexed.entries(), relation, scan: None })
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
@@ -238,8 +235,7 @@ impl Finder {
 
     fn begin_step(&mut self, step: Step, rows: &FetchedRows) {
         let index = (step.layout, step.block);
-        let block = self.index(index).block;
-        let values = block.ring(self.query, step.radius);
+        let values = self.growth.values(step, self.query);
         self.open(index, rows);
         let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
         if self.seen.len() >= MAX_SEEN_TIDS {

@@ -17,6 +17,7 @@ use super::USUAL_DISTANCE;
 use super::condition::Limit;
 use super::estimate::Estimate;
 use super::near_texts::NearTexts;
+use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::fingerprint::resemblance::are_near;
 use crate::sql::radii::check_radii;
@@ -52,6 +53,16 @@ fn simhash_near_texts(
 ) -> Result<Option<bool>, ErrorReport> {
     let criterion = read_criterion(criterion)?;
     are_near([a, b], criterion.of_texts(), &criterion.options)
+}
+
+/// The bits that a search for a text flips by a criterion: for each number of bits that are flipped together, from 1
+/// on, those of all blocks among which they are. NULL if the text has no feature, empty without flips.
+#[pg_extern(sql = false)]
+fn simhash_flips(content: TextArgument<'_>, criterion: RawJsonb<'_>) -> Result<Option<Vec<i64>>, ErrorReport> {
+    let criterion = read_criterion(criterion)?;
+    let near = criterion.of_texts().near;
+    let order = fingerprint_cache::closest_votes(content, &criterion.options)?;
+    Ok(order.map(|order| near.by_votes(&order).flippable().masks().map(u64::cast_signed).collect()))
 }
 
 /// The planner support function of `simhash_near` and `hamming`. It estimates how many rows `simhash_near` selects, and
@@ -91,7 +102,8 @@ fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -
         // Which column stores the fingerprints, whose statistics would help, is known when paths are offered.
         Estimate::of_unknown(NearTexts::expected(limit))
     } else {
-        let limit = Limit { expression: limit, radii: radii.first().copied(), sizes: None, is_strict: false };
+        let limit =
+            Limit { expression: limit, radii: radii.first().copied(), flips: None, sizes: None, is_strict: false };
         Estimate::new(planner, [a, b], limit.expected(DEFAULT_BLOCKS))
     };
     let rows = planner.most_rows([a, b]);

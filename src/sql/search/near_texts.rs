@@ -11,7 +11,7 @@ use simhash::criterion::{Criterion, CriterionDocument};
 use simhash::fingerprint::options::Options;
 use simhash::search::nearness::Nearness;
 
-use super::condition::Limit;
+use super::condition::{Flips, Limit};
 use super::sizes::SizeLimit;
 use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::functions::ExtensionSchema;
@@ -25,6 +25,8 @@ pub struct NearTexts {
     texts: [Expression; 2],
     options: Options,
     criterion: Criterion,
+    /// The criterion as it is written.
+    document: Expression,
 }
 
 /// A condition on fingerprints that follows from one on texts.
@@ -43,8 +45,8 @@ impl NearTexts {
         let &[a, b, criterion] = &arguments[..] else { return None };
         let types = [pg_sys::TEXTOID, pg_sys::TEXTOID, pg_sys::JSONBOID];
         let schema = ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
-        let document = document(criterion)?;
-        Some(Self { schema, texts: [a, b], criterion: document.of_texts(), options: document.options })
+        let read = document(criterion)?;
+        Some(Self { schema, texts: [a, b], criterion: read.of_texts(), options: read.options, document: criterion })
     }
 
     /// When the fingerprints are near, for the planner's estimates: by the default criterion if it is not known.
@@ -55,13 +57,15 @@ impl NearTexts {
     /// The conditions on fingerprints of a table that follow from this condition on texts.
     pub fn of_fingerprints(&self, relation: BaseRelation) -> Vec<NearFingerprints> {
         let [a, b] = self.texts;
-        let sides = [(a, b), (b, a)].into_iter().filter(|(own, _)| relation.owns(*own) && !own.is_volatile());
-        let of_side = |(own, other)| {
+        let sides = [(a, b, true), (b, a, false)].into_iter();
+        let sides = sides.filter(|(own, ..)| relation.owns(*own) && !own.is_volatile());
+        let of_side = |(own, other, is_searched_for): (Expression, Expression, bool)| {
             let found = self.stored(relation, own).into_iter();
             found.filter_map(move |(fingerprint, call)| {
                 // A stored call may name its arguments, which only folding puts in their order.
                 let query = call.with_folded_constants().with_first_argument(other)?;
-                let limit = Limit { sizes: self.sizes(relation, call, other), ..self.limit()? };
+                let limit =
+                    Limit { sizes: self.sizes(relation, call, other), ..self.limit(is_searched_for.then_some(other))? };
                 Some(NearFingerprints { fingerprint, query, limit })
             })
         };
@@ -105,14 +109,24 @@ impl NearTexts {
         SizeLimit::new(relation, &table, &TextSource::of(Some(call), self.schema)?, self.schema, other, least)
     }
 
-    /// The limit as constants, without the sizes.
-    fn limit(&self) -> Option<Limit> {
-        let near = self.criterion.near;
+    /// The limit without the sizes. `query` is the other text, if its votes decide which bits are flipped. Otherwise the
+    /// votes of each row's text decide, so any may have to be flipped.
+    fn limit(&self, query: Option<Expression>) -> Option<Limit> {
+        let near = if query.is_some() { self.criterion.near } else { self.criterion.near.by_any_votes() };
+        let flips = match query.filter(|_| near.flips().next().is_some()) {
+            Some(query) => {
+                let function = self.schema.function(c"simhash_flips", &[pg_sys::TEXTOID, pg_sys::JSONBOID])?;
+                let masks = Expression::of_call(function, pg_sys::INT8ARRAYOID, &[query, self.document])?;
+                Some(Flips { masks: masks.with_folded_constants(), expected: near.flippable() })
+            }
+            None => None,
+        };
         let radii = match near.blocks() {
             Some(_) => Some(Expression::integers(&near.radii().collect::<Vec<_>>())?),
             None => None,
         };
-        Some(Limit { expression: Expression::of_integer(near.max_distance())?, radii, sizes: None, is_strict: false })
+        let expression = Expression::of_integer(near.max_distance())?;
+        Some(Limit { expression, radii, flips, sizes: None, is_strict: false })
     }
 }
 

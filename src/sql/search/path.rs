@@ -433,6 +433,7 @@ impl Path<'_> {
             only_column: self.only_column,
             has_limit: limit.is_some(),
             has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
+            has_flips: limit.is_some_and(|limit| limit.flips.is_some()),
             has_exact_sizes: limit.and_then(|limit| Some(limit.sizes?.is_exact)),
             is_strict: limit.is_some_and(|limit| limit.is_strict),
             rows: *rows,

@@ -32,6 +32,8 @@ pub struct Settings {
     pub has_limit: bool,
     /// Whether the limit has radii.
     pub has_radii: bool,
+    /// Whether the limit has flips, which come with radii.
+    pub has_flips: bool,
     /// Whether the limit has sizes, and these are not rounded; None without sizes.
     pub has_exact_sizes: Option<bool>,
     /// Whether the distance must be less than the limit.
@@ -55,8 +57,8 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The expressions as a list: fingerprint, query, the limit, its radii and sizes if there are any, and the values of
-    /// the scope.
+    /// The expressions as a list: fingerprint, query, the limit, its radii, flips and sizes if there are any, and the
+    /// values of the scope.
     pub fn expressions(&self) -> *mut pg_sys::List {
         let limit = self.limit.into_iter().flat_map(Limit::expressions);
         let all = [self.fingerprint, self.query].into_iter().chain(limit).chain(self.scope.iter().copied());
@@ -65,7 +67,7 @@ impl Search {
 }
 
 /// In the list that stores [`Settings`], the number of integers before the integers of the indexes.
-const FIXED_INTEGERS: usize = 10;
+const FIXED_INTEGERS: usize = 11;
 /// The number of integers of each index.
 const INTEGERS_PER_INDEX: usize = 5;
 
@@ -90,15 +92,20 @@ impl Settings {
         self.has_radii.then_some(3)
     }
 
+    /// The index of the flips among the expressions of the plan; None without flips.
+    pub fn flips_index(&self) -> Option<usize> {
+        self.has_flips.then_some(4)
+    }
+
     /// The index of the size among the expressions of the plan, before the least resemblance; None without sizes.
     pub fn sizes_index(&self) -> Option<usize> {
-        self.has_exact_sizes.map(|_| 3 + usize::from(self.has_radii))
+        self.has_exact_sizes.map(|_| 3 + usize::from(self.has_radii) + usize::from(self.has_flips))
     }
 
     /// The index of the first value of the scope among the expressions of the plan.
     pub fn scope_index(&self) -> usize {
         let of_sizes = if self.has_exact_sizes.is_some() { 2 } else { 0 };
-        2 + usize::from(self.has_limit) + usize::from(self.has_radii) + of_sizes
+        2 + [self.has_limit, self.has_radii, self.has_flips].map(usize::from).iter().sum::<usize>() + of_sizes
     }
 
     /// The settings as a list of two lists: of integers, and of OIDs.
@@ -106,7 +113,7 @@ impl Settings {
         let expected = self.expected.unwrap_or(0.0);
         let [rows, pages, expected] =
             [self.rows, self.pages, expected].map(|number| number.min(f64::from(i32::MAX)) as i32);
-        let flags = [self.is_ordered, self.is_strict, self.has_limit, self.has_radii].map(i32::from);
+        let flags = [self.is_ordered, self.is_strict, self.has_limit, self.has_radii, self.has_flips].map(i32::from);
         let mut numbers = flags.to_vec();
         numbers.push(self.has_exact_sizes.map_or(0, |is_exact| 1 + i32::from(is_exact)));
         numbers.extend([self.only_column.unwrap_or(0).into(), rows, pages, expected, self.scope.len() as i32]);
@@ -136,7 +143,8 @@ impl Settings {
         let (numbers, oids) =
             unsafe { (integers(pg_sys::list_nth(written, 0).cast()), oids(pg_sys::list_nth(written, 1).cast())) };
         let (fixed, blocks) = numbers.split_first_chunk::<FIXED_INTEGERS>()?;
-        let &[is_ordered, is_strict, has_limit, has_radii, sizes, only_column, rows, pages, expected, scope] = fixed;
+        let &[is_ordered, is_strict, has_limit, has_radii, has_flips, sizes, only_column, rows, pages, expected, scope] =
+            fixed;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
             scope.chunks_exact(3).map(|key| ScopeKey { function: key[0], value_type: key[1], collation: key[2] });
@@ -156,6 +164,7 @@ impl Settings {
             only_column: (only_column != 0).then_some(only_column as i16),
             has_limit: has_limit != 0,
             has_radii: has_radii != 0,
+            has_flips: has_flips != 0,
             has_exact_sizes: (sizes != 0).then_some(sizes == 2),
             is_strict: is_strict != 0,
             rows: rows.into(),

@@ -10,6 +10,7 @@ use postgres::expression::{expressions, integer_value};
 use postgres::heap::computed::evaluate;
 use postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use simhash::fingerprint::size::SimilarSizes;
+use simhash::search::flips::Flippable;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
@@ -73,6 +74,8 @@ struct Expressions {
     limit_type: pg_sys::Oid,
     /// The radii; null without radii.
     radii: *mut pg_sys::ExprState,
+    /// The bits to flip; null without flips.
+    flips: *mut pg_sys::ExprState,
     /// The size of the text that is compared, an integer, and the least resemblance, a double; null without sizes.
     sizes: [*mut pg_sys::ExprState; 2],
 }
@@ -103,7 +106,7 @@ impl CustomScan for NearScan {
                 None => std::ptr::null_mut(),
             };
             let (fingerprint, query) = (compile(0), compile(1));
-            let [limit, radii] = [settings.limit_index(), settings.radii_index()]
+            let [limit, radii, flips] = [settings.limit_index(), settings.radii_index(), settings.flips_index()]
                 .map(|index| index.map_or(std::ptr::null_mut(), compile));
             let sizes = settings.sizes_index();
             let sizes = [0, 1].map(|next| sizes.map_or(std::ptr::null_mut(), |size| compile(size + next)));
@@ -124,7 +127,8 @@ impl CustomScan for NearScan {
                 let finder = Finder::new(&settings, settings.rows_in(pages.into()));
                 Running { finder, rows, slot, state: SearchState::New, searches: 0, reported: (0, 0) }
             });
-            Self { settings, expressions: Expressions { query, limit, limit_type, radii, sizes }, scope, running }
+            let expressions = Expressions { query, limit, limit_type, radii, flips, sizes };
+            Self { settings, expressions, scope, running }
         }
     }
 
@@ -177,7 +181,7 @@ impl CustomScan for NearScan {
 }
 
 impl Expressions {
-    /// Evaluates the limit, the radii and the sizes.
+    /// Evaluates the limit, the radii, the flips and the sizes.
     ///
     /// # Safety
     /// The node is running.
@@ -207,6 +211,12 @@ impl Expressions {
                 let radii = AnyArray::from_polymorphic_datum(array, false, pg_sys::INT4ARRAYOID)?;
                 check_radii(max_distance, &radii).ok()
             });
+            // NULL if the text has no feature: then the query is NULL as well.
+            let flips = value(node, self.flips).and_then(|flips| Vec::<i64>::from_datum(flips, false));
+            let flipping = |near: Nearness, flips: Vec<i64>| {
+                near.flipping(Flippable::from_masks(flips.into_iter().map(i64::cast_unsigned)))
+            };
+            let near = near.map(|near| flips.map_or(near, |flips| flipping(near, flips)));
             near.map_or(Goal::None, |near| Goal::Near(near, sizes))
         }
     }

@@ -98,7 +98,7 @@ END
 $$;
 CREATE INDEX ON expected (id);
 ANALYZE docs;
-SELECT criterion, found.* FROM (VALUES ('{"resemblance": 0.75}', 10), ('{"resemblance": 0.6, "radii": [], "max_distance": 12}', 12),
+SELECT criterion, found.* FROM (VALUES ('{"resemblance": 0.75, "flips": []}', 10), ('{"resemblance": 0.6, "radii": [], "max_distance": 12}', 12),
     ('{"resemblance": null}', 3)) AS criteria (criterion, distance), differences(criterion::jsonb, distance) AS found;
 DROP TABLE docs, expected;
 DROP FUNCTION clusters, differences;

@@ -15,7 +15,7 @@ BEGIN
 END $$;
 SET client_min_messages = warning;
 SELECT layout, criterion(layout) FROM generate_series(2, 8) AS layout;
--- At a distance where radii 1 in four blocks leave nothing out, there are none.
+-- At distances within which everything is found by as many look-ups, there are none.
 SELECT max_distance, layout, criterion(layout, jsonb_build_object('max_distance', max_distance))
 FROM unnest(ARRAY[3, 7, 8]) AS max_distance, unnest(ARRAY[3, 4]) AS layout ORDER BY 1, 2;
 SELECT criterion(4, asked) FROM unnest(ARRAY[
@@ -73,7 +73,7 @@ END
 $$;
 DROP TABLE sized;
 
--- The same rows stay as with simhash_duplicate_of, which finds pairs in another way.
+-- Without flips, the same rows stay as with simhash_duplicate_of, which finds pairs in another way.
 CREATE TABLE texts AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
         ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word) FROM generate_series(1, 60) AS word) AS body
@@ -84,7 +84,7 @@ CREATE FUNCTION differences(radii integer[], max_distance integer) RETURNS TABLE
 LANGUAGE plpgsql AS $$
 BEGIN
     TRUNCATE docs;
-    PERFORM simhash_guard('docs', 'skip', jsonb_build_object('max_distance', max_distance, 'radii', radii));
+    PERFORM simhash_guard('docs', 'skip', jsonb_build_object('max_distance', max_distance, 'radii', radii, 'flips', '[]'::jsonb));
     INSERT INTO docs SELECT * FROM texts ORDER BY id;
     RETURN QUERY EXECUTE format('
         SELECT count(d.id), count(*) FILTER (WHERE (d.id IS NULL) = (t.duplicate_of IS NULL))
@@ -95,6 +95,17 @@ END $$;
 SELECT radii, kept, differing
 FROM (VALUES ('{}'::integer[], 6), ('{0,0,0,0}', 10), ('{1,1,0,0}', 10), ('{1,1,1,1}', 10)) AS v (radii, max_distance),
     differences(radii, max_distance);
+-- With flips, those stay that no search for them finds a copy of among the earlier ones.
+TRUNCATE docs;
+SELECT simhash_guard('docs', 'skip');
+INSERT INTO docs SELECT * FROM texts WHERE id <= 300 ORDER BY id;
+CREATE TABLE copies AS SELECT a.id AS a, b.id AS b FROM texts AS a JOIN texts AS b ON a.id < b.id AND b.id <= 300
+    AND simhash_near(simhash(a.body), simhash(b.body), 10) AND simhash_resemblance(a.body, b.body) >= .84
+    AND is_found(simhash(a.body), b.body, '{}', 10, '{1,1,1,1}', '{5,3}');
+SELECT count(d.id) AS kept, count(*) FILTER (WHERE (d.id IS NULL) <> EXISTS (
+    SELECT FROM copies JOIN docs AS kept ON kept.id = a WHERE b = texts.id)) AS wrong
+FROM texts LEFT JOIN docs AS d USING (id) WHERE id <= 300;
+DROP TABLE copies;
 -- Radii find copies that a distance of 6 misses; the texts confirm them all.
 TRUNCATE docs;
 SELECT simhash_unguard('docs');

@@ -13,7 +13,7 @@ SELECT simhash_guard('docs', 'mark', '{"max_distance": 8, "radii": [1, 1, 1, 0],
     "weights": {"\\u0000": 0.5}}', scope => '{tenant}', mark_column => 'mark', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
-SELECT of_docs() = '{"action": "mark", "criterion": {"max_distance": 8, "radii": [1, 1, 1, 0], "resemblance": 0.7,
+SELECT of_docs() = '{"action": "mark", "criterion": {"max_distance": 8, "radii": [1, 1, 1, 0], "flips": [5, 3], "resemblance": 0.7,
     "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "fingerprint": "simhash", "scope": ["tenant"],
     "mark_column": "mark", "among": "(id > 0)", "unless": null, "enabled": "O", "error": null}' AS is_all;
 \echo no texts are compared

@@ -12,19 +12,25 @@ SELECT n, n % 5, body, left(body, 80) FROM generate_series(1, 480) AS n, LATERAL
         ELSE substr(md5(n / 6 || ' ' || word), 1, 6) END, ' ' ORDER BY word) AS body
     FROM generate_series(1, 50 - n % 6 * 2) AS word) AS text;
 INSERT INTO docs VALUES (0, 0, '...', NULL);
-CREATE TABLE criteria (criterion jsonb, options jsonb, distance integer, radii integer[], resemblance float8);
+CREATE TABLE criteria (criterion jsonb, options jsonb, distance integer, radii integer[], flips integer[], resemblance float8);
 INSERT INTO criteria VALUES
-    ('{}', '{}', 10, '{1,1,1,1}', .84),
-    ('{"resemblance": 0.5}', '{}', 10, '{1,1,1,1}', .5),
-    ('{"resemblance": 0.5, "radii": []}', '{}', 6, '{}', .5),
-    ('{"max_distance": 24, "resemblance": 0.2, "radii": [0, 3, -1]}', '{}', 24, '{0,3,-1}', .2),
-    ('{"resemblance": null}', '{}', 3, '{}', 0),
-    ('{"resemblance": null, "radii": [0, 0], "max_distance": 12}', '{}', 12, '{0,0}', 0),
-    ('{"tokens": "chars", "resemblance": 0.7}', '{"tokens": "chars"}', 10, '{1,1,1,1}', .7),
-    ('{"tokens": "words", "same": []}', '{}', 10, '{1,1,1,1}', .84);
+    ('{}', '{}', 10, '{1,1,1,1}', '{5,3}', .84),
+    ('{"resemblance": 0.5}', '{}', 10, '{1,1,1,1}', '{5,3}', .5),
+    ('{"resemblance": 0.5, "flips": []}', '{}', 10, '{1,1,1,1}', NULL, .5),
+    ('{"resemblance": 0.2, "max_distance": 24, "radii": [1, 0, -1, 2], "flips": [2, 3, 2]}', '{}', 24, '{1,0,-1,2}', '{2,3,2}', .2),
+    ('{"resemblance": 0.5, "radii": []}', '{}', 6, '{}', NULL, .5),
+    ('{"max_distance": 24, "resemblance": 0.2, "radii": [0, 3, -1]}', '{}', 24, '{0,3,-1}', NULL, .2),
+    ('{"resemblance": null}', '{}', 3, '{}', NULL, 0),
+    ('{"resemblance": null, "radii": [0, 0], "max_distance": 12}', '{}', 12, '{0,0}', NULL, 0),
+    ('{"tokens": "chars", "resemblance": 0.7}', '{"tokens": "chars"}', 10, '{1,1,1,1}', '{5,3}', .7),
+    ('{"tokens": "words", "same": []}', '{}', 10, '{1,1,1,1}', '{5,3}', .84);
 CREATE FUNCTION as_defined(a text, b text, criteria) RETURNS boolean LANGUAGE sql AS $$
-    SELECT simhash_near(simhash(a, $3.options), simhash(b, $3.options), $3.distance, $3.radii)
-        AND simhash_resemblance(a, b, $3.options) >= $3.resemblance
+    SELECT CASE WHEN simhash_near(simhash(a, $3.options), simhash(b, $3.options), $3.distance)
+            AND simhash_resemblance(a, b, $3.options) >= $3.resemblance
+        THEN CASE WHEN $3.flips IS NULL
+            THEN simhash_near(simhash(a, $3.options), simhash(b, $3.options), $3.distance, $3.radii)
+            ELSE is_found(simhash(a, $3.options), b, $3.options, $3.distance, $3.radii, $3.flips) END
+        ELSE false END
 $$;
 CREATE FUNCTION found(criterion jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE

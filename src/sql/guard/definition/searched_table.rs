@@ -80,6 +80,8 @@ pub struct SourceColumns {
     stored: Vec<i16>,
     /// The options with which texts are compared.
     pub options: Options,
+    /// The options with which the fingerprints are made.
+    pub fingerprint_options: Options,
     /// Whether these options make the same fingerprints as those of the table, and so the same sizes.
     has_own_options: bool,
 }
@@ -298,7 +300,7 @@ impl SourceColumns {
         let (columns, stored) = (source.expression.own_columns(), source.of_stored_row(table).own_columns());
         let options = criterion.options.clone();
         let has_own_options = options.makes_same_fingerprints(&source.options);
-        Ok(Self { columns, stored, options, has_own_options })
+        Ok(Self { columns, stored, options, fingerprint_options: source.options, has_own_options })
     }
 
     pub fn columns(&self) -> &[i16] {

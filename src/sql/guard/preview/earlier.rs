@@ -57,7 +57,7 @@ impl Preview {
         let text = NewText::new(&self.texts, row, own, self.criterion.resemblance.unwrap_or(0.0));
         let query = NearQuery {
             fingerprint,
-            near: self.criterion.near,
+            near: text.near(self.criterion.near)?,
             // The preview also shows texts that resemble each other less.
             sizes: if self.compares_all { text.similar_sizes()? } else { None },
             max_distance: Cell::new(self.criterion.near.max_distance()),

@@ -23,6 +23,7 @@ use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
 use simhash::fingerprint::size::{SimilarSizes, is_exact};
+use simhash::search::nearness::Nearness;
 
 use super::search::Dismissed;
 use super::stored_rows::{for_stored_rows, on_stored_row};
@@ -155,6 +156,15 @@ impl<'a> NewText<'a> {
             self.reader.with_new_text(self.own, self.row, |text| fingerprint_cache::size(text, &source.options))?;
         let similar = |size| SimilarSizes::new(size, self.least_resemblance.get(), is_exact(&source.options));
         Ok(size.flatten().map(similar))
+    }
+
+    /// Which fingerprints are near the new row: by the votes of its text, if the guard flips bits.
+    pub fn near(&self, near: Nearness) -> Result<Nearness, ErrorReport> {
+        let Some(source) = self.own.source.as_ref().filter(|_| near.flips().next().is_some()) else { return Ok(near) };
+        let order = self.reader.with_new_text(self.own, self.row, |text| {
+            fingerprint_cache::closest_votes(text, &source.fingerprint_options)
+        })?;
+        Ok(order.flatten().map_or(near, |order| near.by_votes(&order)))
     }
 
     /// The number of stored rows that do not resemble the new row.

@@ -14,6 +14,7 @@ use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::Row;
 use postgres::row_movement::may_complete_move;
 use postgres::trigger::RowEvent;
+use simhash::search::nearness::Nearness;
 
 use super::confirmation::NewText;
 use super::near_rows::{Outcome, find_near};
@@ -75,17 +76,20 @@ pub unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<Heap
         } else {
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
-            statement.register(row.fingerprint, &row.scope);
+            let near = statement.guard().criterion.near.by_any_votes();
+            statement.register(row.fingerprint, near, &row.scope);
         }
         return Ok(with_old_mark(statement.guard(), event, old).unwrap_or_else(|| event.new_tuple()));
     }
+    let near = statement.guard().criterion.near;
+    let near = statement.new_text(event).map_or(Ok(near), |text| text.near(near))?;
     let mut waits = 0;
     loop {
         pgrx::check_for_interrupts!();
-        statement.register(row.fingerprint, &row.scope);
+        statement.register(row.fingerprint, near, &row.scope);
         statement.refresh(event)?;
         // SAFETY: `row` was made from an event of this statement.
-        match unsafe { search_once(statement, &row, waits)? } {
+        match unsafe { search_once(statement, &row, near, waits)? } {
             Decision::Return(tuple) => return Ok(tuple),
             Decision::SearchAgain => {}
             Decision::SameKeyDepends(transaction, tid) => {
@@ -128,7 +132,12 @@ fn needs_no_search(guard: &TriggerGuard, row: &NewRow, old: Row<'_>) -> bool {
 ///
 /// # Safety
 /// The row's event belongs to the statement.
-unsafe fn search_once(statement: &Statement, row: &NewRow, waits: u32) -> Result<Decision, ErrorReport> {
+unsafe fn search_once(
+    statement: &Statement,
+    row: &NewRow,
+    near: Nearness,
+    waits: u32,
+) -> Result<Decision, ErrorReport> {
     let (event, guard) = (row.event, statement.guard());
     let since = Moment::now();
     let has_same_key = |found: Row<'_>, by_plain_columns| {
@@ -138,9 +147,9 @@ unsafe fn search_once(statement: &Statement, row: &NewRow, waits: u32) -> Result
     let new_text = statement.new_text(event);
     let query = NearQuery {
         fingerprint: row.fingerprint,
-        near: guard.criterion.near,
+        near,
         sizes: new_text.as_ref().map_or(Ok(None), NewText::similar_sizes)?,
-        max_distance: Cell::new(guard.criterion.near.max_distance()),
+        max_distance: Cell::new(near.max_distance()),
         scope: &row.scope,
         table: event.table().oid(),
         old_tid: event.old_row().map(Row::tid),

@@ -20,7 +20,6 @@ use postgres::heap::row::{Row, TableSlot, tid_numbers};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
-use simhash::search::blocks::Block;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
@@ -180,7 +179,6 @@ impl NearQuery<'_> {
         let before = unsafe { searched.scope.keys(before, self.scope) };
         while let Some(step) = growth.next(self.max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
-            let Some(block) = Block::new(indexed.block, indexed.blocks) else { break };
             let index = Relation::open(indexed.index);
             let range = sizes.filter(|_| indexed.has_size).map(|sizes| &sizes.range);
             let keys = key_count(before.len(), range.is_some());
@@ -188,7 +186,7 @@ impl NearQuery<'_> {
             // fingerprint, a bigint, at this position.
             let mut scan = unsafe { DirtyScan::begin(&table, &index, &slot, self.since, keys, indexed.fingerprint) };
             scan.limit_refusals((step.limit / indexed.entries().microseconds()) as u64);
-            let mut values = block.ring(fingerprint, step.radius);
+            let mut values = growth.values(step, fingerprint);
             let mut at_once = Vec::new();
             self.marked.begin_step();
             loop {

@@ -13,6 +13,7 @@ use postgres::heap::row::Row;
 use postgres::portal::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
+use simhash::search::nearness::Nearness;
 
 use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
@@ -213,9 +214,9 @@ impl Statement {
     }
 
     /// Registers the new row. Waits as long as another session has registered a near row.
-    pub fn register(&self, fingerprint: i64, scope: &GuardScopeValues<'_>) {
+    pub fn register(&self, fingerprint: i64, near: Nearness, scope: &GuardScopeValues<'_>) {
         let Guard { identity, secret, key_blocks, .. } = &*self.guard;
-        let keys = LockKeys { secret, scope: self.guard.own_table().scope.hash(scope), key_blocks };
+        let keys = LockKeys { secret, scope: self.guard.own_table().scope.hash(scope), key_blocks, near };
         self.current.borrow_mut().registration.register(identity.root, &keys, fingerprint);
     }
 
