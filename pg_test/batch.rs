@@ -149,8 +149,9 @@ mod tests {
                 r#"{"weight": "log", "ngram": 2}"#,
                 r#"{"top": 20, "tokens": "chars"}"#,
             ]);
+            // All pairs are compared that are near by the radii.
             let criterion =
-                format!(r#"{{"max_distance": {distance}, "resemblance": {least}, "radii": {radii}, {}"#, &options[1..]);
+                format!(r#"{{"max_distance": {distance}, "resemblance": {least}, "radii": {radii}, "flips": [], {}"#, &options[1..]);
             let criterion = criterion.replace(", }", "}");
             Spi::run("TRUNCATE texts").expect("an empty table");
             Spi::run_with_args(

@@ -12,6 +12,7 @@ mod tests {
     // The defaults of guards.
     const MAX_DISTANCE: i32 = 10;
     const RADII: [i32; 4] = [1, 1, 1, 1];
+    const FLIPS: [u32; 2] = [5, 3];
     const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
 
     #[derive(Clone, Debug)]
@@ -39,19 +40,23 @@ mod tests {
         vec![words.join(" "); times].join(" ")
     }
 
-    fn are_near(a: &ModelRow, b: &ModelRow) -> bool {
+    /// Whether a search for `b` with these flips finds `a`.
+    fn are_near(a: &ModelRow, b: &ModelRow, flips: &[u32]) -> bool {
         let resembles = || {
             resemblance(&mut Fingerprinter::default(), &a.text, &b.text, &Options::default(), &|| ())
                 .expect("memory suffices")
                 .is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
         };
+        let votes = Fingerprinter::default().closest_votes(&b.text, &Options::default(), &|| ());
+        let votes = votes.expect("memory suffices").expect("the text has words");
         let near = Nearness::by_radii(MAX_DISTANCE, &RADII).expect("radii of a layout");
+        let near = near.with_flips(flips).by_votes(&votes);
         near.contains(a.fingerprint ^ b.fingerprint) && resembles()
     }
 
     /// What a row may be marked with: the nearest of the unmarked rows near it. None if there is none.
-    fn marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
-        let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new));
+    fn marks(rows: &[ModelRow], new: &ModelRow, flips: &[u32]) -> Vec<Option<i32>> {
+        let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new, flips));
         let near: Vec<_> = near.map(|row| (hamming(row.fingerprint, new.fingerprint), row.id)).collect();
         match near.iter().min() {
             None => vec![None],
@@ -68,13 +73,14 @@ mod tests {
         if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
     }
 
-    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, at any time no two
-    /// unmarked rows are near each other, and each mark leads to an unmarked row.
+    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, the guard flips all bits,
+    /// and at any time no two unmarked rows are near each other, and each mark leads to an unmarked row.
     fn random_statements(seed: u64, by_hand: bool) {
-        run("DROP TABLE IF EXISTS marked;
+        let (criterion, flips) = if by_hand { ("{}", &FLIPS[..]) } else { (r#"{"flips": []}"#, &[][..]) };
+        run(&format!("DROP TABLE IF EXISTS marked;
             CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer);
             SELECT simhash_attach('marked', 'body');
-            SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
+            SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'near')"));
         let (mut random, mut fingerprinter) = (Random(seed), Fingerprinter::default());
         let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
         for title in 0..400 {
@@ -90,7 +96,7 @@ mod tests {
                     let row = ModelRow { id: last, text, fingerprint, mark };
                     let statement =
                         format!("INSERT INTO marked VALUES ({last}, {title}, '{}', {})", row.text, sql(mark));
-                    let allowed = marks(&rows, &row);
+                    let allowed = marks(&rows, &row, flips);
                     (statement, row, allowed)
                 }
                 // An UPDATE of the text, which may be the same.
@@ -101,7 +107,7 @@ mod tests {
                     if random.below(2) == 0 {
                         set += &format!(", near = {}", sql(mark));
                     }
-                    let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row) };
+                    let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row, flips) };
                     (format!("UPDATE marked SET {set} WHERE id = {}", row.id), row, allowed)
                 }
                 // An application saves a whole row, with the same text.
@@ -151,7 +157,7 @@ mod tests {
     fn check(rows: &[ModelRow]) {
         let unmarked: Vec<_> = rows.iter().filter(|row| row.mark.is_none()).collect();
         for (index, row) in unmarked.iter().enumerate() {
-            let near = unmarked[..index].iter().find(|other| are_near(row, other));
+            let near = unmarked[..index].iter().find(|other| are_near(row, other, &[]));
             assert!(near.is_none(), "{row:?} and {near:?} are unmarked");
         }
         for row in rows {
