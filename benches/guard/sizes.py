@@ -22,13 +22,16 @@ from statements import copy_in, psql, seconds, value
 
 PASSAGES, WORDS = (1, 9), 60
 SEARCHES = 500
-# The indexes' blocks, whether they have sizes, and the radii; None for the default.
+# The indexes' blocks, whether they have sizes, and the criterion.
 LAYOUTS = {
-    "4 blocks, 1111, without sizes": (4, False, None),
-    "4 blocks, 1111": (4, True, None),
-    "4 blocks, 0000": (4, True, [0] * 4),
-    "3 blocks, 111": (3, True, [1] * 3),
-    "6 blocks, 000000": (6, True, [0] * 6),
+    "4 blocks, the default, without sizes": (4, False, {}),
+    "4 blocks, the default": (4, True, {}),
+    "4 blocks, without flips": (4, True, {"flips": []}),
+    "4 blocks, radii 1 1 0 0": (4, True, {"radii": [1, 1, 0, 0]}),
+    "4 blocks, radii 0 0 0 0": (4, True, {"radii": [0] * 4}),
+    "3 blocks, the default": (3, True, {"radii": [1] * 3}),
+    "5 blocks, the default": (5, True, {"radii": [1] * 5}),
+    "6 blocks, the default": (6, True, {"radii": [1] * 6}),
 }
 
 
@@ -70,7 +73,7 @@ def main():
     for layout, measured in found.items():
         median = {key: statistics.median(run[key] for run in measured) for key in measured[0]}
         print(
-            f"{layout:<30} {median['bytes']:5.1f} index bytes a row; a search: {median['descents']:3.0f} look-ups,"
+            f"{layout:<38} {median['bytes']:5.1f} index bytes a row; a search: {median['descents']:3.0f} look-ups,"
             f" {median['entries']:7,.0f} entries, {median['ms']:.3f} ms, {median['rows']:.2f} rows;"
             f" inserts: {median['free']:6,.0f}/s, guarded {median['guarded']:6,.0f}/s ({median['ratio']:.2f})",
             flush=True,
@@ -95,14 +98,14 @@ class Table:
     def __init__(self, rows, transactions):
         self.transactions, self.next, self.last_id = transactions, 0, rows
 
-    def measure(self, blocks, has_sizes, radii):
+    def measure(self, blocks, has_sizes, criterion):
         indexes = [index for (index,) in psql(
             "SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary")]
         size = ", simhash_size" if has_sizes else ""
         psql(*(f"DROP INDEX {index}" for index in indexes), *(
             f"CREATE INDEX block{i} ON docs (simhash_block(simhash, {i}, {blocks}){size}) INCLUDE (simhash)"
             for i in range(blocks)), "VACUUM ANALYZE docs", "CHECKPOINT")
-        criterion = "{}" if radii is None else json.dumps({"radii": radii})
+        criterion = json.dumps(criterion)
         found = {
             "bytes": int(value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
                                " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")) / self.last_id,
