@@ -150,8 +150,10 @@ mod tests {
                 r#"{"top": 20, "tokens": "chars"}"#,
             ]);
             // All pairs are compared that are near by the radii.
-            let criterion =
-                format!(r#"{{"max_distance": {distance}, "resemblance": {least}, "radii": {radii}, "flips": [], {}"#, &options[1..]);
+            let criterion = format!(
+                r#"{{"max_distance": {distance}, "resemblance": {least}, "radii": {radii}, "flips": [], {}"#,
+                &options[1..]
+            );
             let criterion = criterion.replace(", }", "}");
             Spi::run("TRUNCATE texts").expect("an empty table");
             Spi::run_with_args(

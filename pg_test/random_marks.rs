@@ -77,10 +77,12 @@ mod tests {
     /// and at any time no two unmarked rows are near each other, and each mark leads to an unmarked row.
     fn random_statements(seed: u64, by_hand: bool) {
         let (criterion, flips) = if by_hand { ("{}", &FLIPS[..]) } else { (r#"{"flips": []}"#, &[][..]) };
-        run(&format!("DROP TABLE IF EXISTS marked;
+        run(&format!(
+            "DROP TABLE IF EXISTS marked;
             CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer);
             SELECT simhash_attach('marked', 'body');
-            SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'near')"));
+            SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'near')"
+        ));
         let (mut random, mut fingerprinter) = (Random(seed), Fingerprinter::default());
         let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
         for title in 0..400 {

@@ -73,6 +73,11 @@ impl Fingerprinter {
         Ok(self.fingerprint(text, options, tick)?.map(|_| self.tally.closest()))
     }
 
+    /// The votes of the last text whose fingerprint was made.
+    pub fn last_votes(&self) -> &Tally {
+        &self.tally
+    }
+
     /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no
     /// feature. The text is cut into features once.
     ///

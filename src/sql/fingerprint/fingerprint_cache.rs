@@ -1,4 +1,4 @@
-//! The fingerprint and the size of the last text, so that the next call with the same text costs a comparison.
+//! The fingerprint, its votes and the size of the last text, so that the next call with the same text costs a comparison.
 //!
 //! The generated columns of a table cannot refer to one another, so a row with a fingerprint and four block columns
 //! asks for the same fingerprint five times; a row with four indexes on expressions asks four times for both. A search
@@ -15,6 +15,7 @@ use simhash::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::size;
+use simhash::fingerprint::tally::Tally;
 use simhash::search::flips::BitOrder;
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
@@ -33,6 +34,8 @@ struct LastText {
     /// None if it was not computed. None in it for a text without a feature.
     fingerprint: Option<Option<u64>>,
     size: Option<Option<i32>>,
+    /// The votes, if the fingerprint was computed.
+    votes: Option<Tally>,
     closest_votes: Option<Option<BitOrder>>,
 }
 
@@ -51,8 +54,12 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
     cached(
         content,
         options,
-        |last| &mut last.fingerprint,
+        |last| last.fingerprint,
         |fingerprinter, text| fingerprinter.fingerprint(text, options, &tick),
+        |last, computed, fingerprinter| {
+            last.fingerprint = Some(computed);
+            last.votes = computed.map(|_| fingerprinter.last_votes().clone());
+        },
     )
 }
 
@@ -61,35 +68,42 @@ pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>,
     cached(
         content,
         options,
-        |last| &mut last.size,
+        |last| last.size,
         |fingerprinter, text| size::size(fingerprinter, text, options, &tick),
+        |last, computed, _| last.size = Some(computed),
     )
 }
 
 /// The bits of a text's fingerprint, from the one on which the vote was closest; None if it has no feature. Costs a
-/// comparison if text and options are the last ones.
+/// microsecond if the fingerprint of the text is the last one.
 pub fn closest_votes(content: TextArgument<'_>, options: &Options) -> Result<Option<BitOrder>, ErrorReport> {
     cached(
         content,
         options,
-        |last| &mut last.closest_votes,
+        |last| {
+            let of_votes = |last: &mut LastText| Some(last.votes.as_mut()?.closest());
+            last.closest_votes = last.closest_votes.or_else(|| of_votes(last).map(Some));
+            last.closest_votes
+        },
         |fingerprinter, text| fingerprinter.closest_votes(text, options, &tick),
+        |last, computed, _| last.closest_votes = Some(computed),
     )
 }
 
-/// What `field` has of the last text, if that is this text, or what `compute` makes.
+/// What is `known` of the last text, if that is this text, or what `compute` makes and `keep` keeps.
 fn cached<T: Copy>(
     content: TextArgument<'_>,
     options: &Options,
-    field: impl Fn(&mut LastText) -> &mut Option<T>,
+    known: impl FnOnce(&mut LastText) -> Option<T>,
     compute: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
+    keep: impl FnOnce(&mut LastText, T, &Fingerprinter),
 ) -> Result<T, ErrorReport> {
     CACHE.with_borrow_mut(|cache| {
         let identity = content.identity();
         let FingerprintCache { text, last, .. } = cache;
-        let known = last.as_mut().filter(|last| last.options == *options && text.is(identity));
-        let is_last = known.is_some();
-        if let Some(known) = known.and_then(|last| *field(last)) {
+        let same = last.as_mut().filter(|last| last.options == *options && text.is(identity));
+        let is_last = same.is_some();
+        if let Some(known) = same.and_then(known) {
             return Ok(known);
         }
         // Clear the cache first: after an error or a cancelled query it must not pair this text with what is known of
@@ -101,9 +115,10 @@ fn cached<T: Copy>(
         let computed =
             cache.with_fingerprinter(|fingerprinter| compute(fingerprinter, text)).map_err(algorithm_error)?;
         let is_cached = is_last || cache.text.remember(identity, MAX_CACHED_TEXT_BYTES);
-        let new = || LastText { options: options.clone(), fingerprint: None, size: None, closest_votes: None };
+        let new =
+            || LastText { options: options.clone(), fingerprint: None, size: None, votes: None, closest_votes: None };
         cache.last = is_cached.then(|| last.unwrap_or_else(new)).map(|mut last| {
-            *field(&mut last) = Some(computed);
+            keep(&mut last, computed, &cache.fingerprinter);
             last
         });
         Ok(computed)

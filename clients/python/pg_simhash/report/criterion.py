@@ -23,6 +23,8 @@ class Criterion:
     """None if the texts do not matter."""
     radii: tuple[int, ...] = ()
     """Empty if all rows within the distance are near."""
+    flips: tuple[int, ...] | None = None
+    """Among how many bits of a block a search flips one, two, ..; None for the default."""
     options: str = "{}"
     """The options with which texts are compared, as JSON."""
     among: str | None = None
@@ -40,14 +42,18 @@ class Criterion:
             radii = () if resemblance is None else default_radii()
         distance = DISTANCE_ALONE if resemblance is None else DISTANCE_BY_RADII if radii else DISTANCE
         max_distance = options.pop("max_distance", distance)
-        return cls(max_distance, resemblance, tuple(radii), json.dumps(options, ensure_ascii=False), among)
+        flips = options.pop("flips", None)
+        flips = None if flips is None else tuple(flips)
+        return cls(max_distance, resemblance, tuple(radii), flips, json.dumps(options, ensure_ascii=False), among)
 
     def json(self) -> str:
         """The criterion as a document for simhash_guard and simhash_near."""
-        limits = {"max_distance": self.max_distance, "radii": self.radii, "resemblance": self.resemblance}
+        limits: dict[str, Any] = {"max_distance": self.max_distance, "radii": self.radii, "resemblance": self.resemblance}
+        if self.flips is not None:
+            limits["flips"] = self.flips
         return json.dumps({**limits, **json.loads(self.options)}, ensure_ascii=False)
 
 
 def default_radii(blocks: int) -> tuple[int, ...]:
-    """The radii of a guard that is given none: 1, or 0 in eight blocks, where 1 would read a tenth of the rows."""
-    return (0 if blocks == 8 else 1,) * blocks
+    """The radii of a guard that is given none: 1, or 0 in seven and eight blocks, where 1 would read too many rows."""
+    return (0 if blocks >= 7 else 1,) * blocks

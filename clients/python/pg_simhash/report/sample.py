@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from psycopg.sql import SQL, Composable, Composed, Identifier
+from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from .table import Table
 
@@ -105,19 +105,23 @@ class Cost(NamedTuple):
 
 
 def cost(table: Table) -> Cost | None:
-    """The cost of searches for sampled rows, without the comparison of texts; None if they do not use indexes."""
+    """The cost of searches for sampled rows, as a guard makes them; None if they do not use indexes."""
+    columns, is_near = [table.fingerprint, *table.scope], _is_found(table, "own", "other")
+    if table.criterion.resemblance is not None and table.options is not None:
+        columns.append(table.column)
+        is_near = _near_texts(table, "own", "other", table.options, table.criterion.resemblance)
     query = SQL(
         "EXPLAIN (ANALYZE, FORMAT JSON) SELECT FROM"
         " (SELECT {columns} FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
         " WHERE {fingerprint} IS NOT NULL LIMIT {most}) AS own"
         " CROSS JOIN LATERAL (SELECT FROM {table} AS other WHERE {is_near}) AS found"
     ).format(
-        columns=SQL(", ").join(map(Identifier, dict.fromkeys([table.fingerprint, *table.scope]))),
+        columns=SQL(", ").join(map(Identifier, dict.fromkeys(columns))),
         table=table.sql,
         percent=SQL(f"{min(100 * MAX_TIMED_SEARCHES * SAMPLED_PAGES_FACTOR / max(table.rows, 1), 100):.6f}"),
         fingerprint=Identifier(table.fingerprint),
         most=SQL(str(MAX_TIMED_SEARCHES)),
-        is_near=_is_near(table, _limit(table)),
+        is_near=is_near + _in_scope(table),
     )
     # Of a small table, the planner would read all.
     table.connection.execute("SET LOCAL enable_seqscan = off")
@@ -139,25 +143,38 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _nodes(part)
 
 
-def _limit(table: Table) -> list[Composable]:
-    """The arguments of simhash_near by which a guard looks up rows."""
-    limit: list[Composable] = [SQL(str(table.criterion.max_distance))]
-    if table.criterion.radii:
-        limit.append(SQL("ARRAY{}").format(SQL(str(list(table.criterion.radii)))))
-    return limit
+def _is_found(table: Table, searched: str, found: str) -> Composable:
+    """Whether a search by the criterion for one row finds the fingerprint of the other one."""
+    criterion = table.criterion
+    if criterion.resemblance is not None and table.options is not None:
+        return _near_texts(table, searched, found, table.options, 0)
+    limit = [SQL(str(criterion.max_distance))]
+    if criterion.radii:
+        limit.append(SQL("ARRAY{}").format(SQL(str(list(criterion.radii)))))
+    return _near(table, searched, found, limit)
 
 
-def _is_near(table: Table, within: list[Composable]) -> Composable:
-    """The condition on a row `other` that it is near the row `own`, in its scope."""
-    own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
-    near = SQL("{}({}, {}, {})").format(table.function("simhash_near"), other, own, SQL(", ").join(within))
+def _near_texts(table: Table, searched: str, found: str, options: str, resemblance: float) -> Composable:
+    """``simhash_near`` of texts, with the options of the table's fingerprints."""
+    limits = replace(table.criterion, resemblance=resemblance, options=options).json()
+    function = table.function("simhash_near")
+    return SQL("{}({}, {}, {}::jsonb)").format(function, table.text(found), table.text(searched), Literal(limits))
+
+
+def _near(table: Table, searched: str, found: str, limit: list[Composable]) -> Composable:
+    """``simhash_near`` of fingerprints."""
+    fingerprints = Identifier(found, table.fingerprint), Identifier(searched, table.fingerprint)
+    return SQL("{}({}, {}, {})").format(table.function("simhash_near"), *fingerprints, SQL(", ").join(limit))
+
+
+def _in_scope(table: Table) -> Composable:
+    """The condition on the row `other` that it is in the scope of the row `own`."""
     scope = (SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope)
-    return near + SQL("").join(scope)
+    return SQL("").join(scope)
 
 
 def _query(table: Table, size: int) -> Composed:
     own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
-    limit = _limit(table)
 
     def order(row: str) -> Composable:
         """What rows are ordered by, as a record: records are compared by the order of btrees on their types.
@@ -170,29 +187,29 @@ def _query(table: Table, size: int) -> Composed:
     # The condition is about the earlier row. Its names are those of the innermost query.
     among = SQL("(({}\n) IS TRUE)").format(SQL(table.criterion.among or "true"))
 
-    def near(compared: str, within: list[Composable], counts: Composable) -> Composable:
+    def near(compared: str, within: Composable, is_found: Composable, counts: Composable) -> Composable:
         """The nearest rows on one side of the sampled one, in the order of rows."""
         return SQL(
-            "(SELECT tableoid, ctid, {distance} AS distance, {nearness}({other}, {own}, {limit}) AS is_near,"
+            "(SELECT tableoid, ctid, {distance} AS distance, {is_found} AS is_near,"
             " {other_order} < {own_order} AS is_earlier, {column}"
             " FROM {table} AS other WHERE {within}"
             " AND {other_order} {compared} {own_order} AND {counts} ORDER BY {distance} LIMIT {most_near})"
         ).format(
             distance=table.distance(other, own),
-            nearness=table.function("simhash_near"),
-            other=other,
-            own=own,
-            limit=SQL(", ").join(limit),
+            is_found=is_found,
             other_order=order("other"),
             own_order=order("own"),
             column=Identifier("other", table.column),
             table=table.sql,
-            within=_is_near(table, within),
+            within=within + _in_scope(table),
             compared=SQL(compared),
             counts=counts,
             most_near=SQL(str(MAX_NEAR_ROWS)),
         )
 
+    # Of two rows, a guard searches for the later one.
+    of_own, of_other = _is_found(table, "own", "other"), _is_found(table, "other", "own")
+    nearby = _near(table, "own", "other", [SQL(str(searched_distance(table)))])
     share = size / max(table.rows, 1)
     pages = min(share * SAMPLED_PAGES_FACTOR, 1.0)
     # Columns that are not needed, such as other long texts, are not read.
@@ -217,8 +234,8 @@ def _query(table: Table, size: int) -> Composed:
         fingerprint=Identifier(table.fingerprint),
         kept=SQL(str(math.ceil(65536 * min(share / pages, 1)))),
         most=SQL(str(size * MAX_SAMPLE_FACTOR)),
-        earlier=near("<", [SQL(str(searched_distance(table)))], among),
-        later=near(">", limit, Identifier("own", COUNTS_COLUMN)),
+        earlier=near("<", nearby, of_own, among),
+        later=near(">", of_other, of_other, Identifier("own", COUNTS_COLUMN)),
     )
 
 

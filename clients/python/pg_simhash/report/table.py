@@ -34,6 +34,8 @@ class Table:
     extension: str
     """The extension's schema."""
     version: str
+    options: str | None
+    """The options of the fingerprints, as JSON; None if they are not made from the column alone."""
     made_from: str | None
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
@@ -164,6 +166,7 @@ def find(
         fingerprint=fingerprint,
         extension=extension,
         version=version,
+        options=options if source is not None and made_from is None else None,
         made_from=made_from,
         key=key,
         labels=tuple(labels) or key,

@@ -237,8 +237,8 @@ class Errors(WithDatabase):
             (
                 ["report.docs", "--criterion", '{"radius": 1}'],
                 'error: unknown key "radius" of a criterion\n'
-                'hint: The keys of a criterion are "max_distance", "radii", "resemblance", "tokens", "ngram", '
-                '"weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same".\n',
+                'hint: The keys of a criterion are "max_distance", "radii", "flips", "resemblance", "tokens", '
+                '"ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same".\n',
             ),
             (
                 ["report.docs", "--scope", "tenant"],
