@@ -114,40 +114,18 @@ COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
 
 -- Weights of features ---------------------------------------------------------
 
--- Not parallel: few texts are needed, and a worker's state would be its whole sample. The transition functions are
--- IMMUTABLE but not STRICT: a text that is NULL is left out.
-
-CREATE FUNCTION simhash_weights_add(state internal, content text) RETURNS internal
-    AS 'MODULE_PATHNAME', 'simhash_weights_add_wrapper'
-    LANGUAGE c IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION simhash_weights_add(internal, text) IS 'part of simhash_weights: adds a text';
+-- Not parallel: few texts are needed, and a worker's state would be its whole sample. The transition function is
+-- IMMUTABLE but not STRICT: a text that is NULL is left out. An aggregate cannot have a default for its options.
 
 CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'simhash_weights_add_options_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb) IS 'part of simhash_weights: adds a text';
-
-CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb, features integer, sample integer)
-    RETURNS internal
-    AS 'MODULE_PATHNAME', 'simhash_weights_add_sized_wrapper'
-    LANGUAGE c IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb, integer, integer) IS
-    'part of simhash_weights: adds a text';
 
 CREATE FUNCTION simhash_weights_final(state internal) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'simhash_weights_final_wrapper'
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000;
 COMMENT ON FUNCTION simhash_weights_final(internal) IS 'part of simhash_weights: learns weights from the sample';
-
-CREATE AGGREGATE simhash_weights(content text) (
-    SFUNC = simhash_weights_add,
-    STYPE = internal,
-    SSPACE = 10000000,
-    FINALFUNC = simhash_weights_final,
-    PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE simhash_weights(text) IS
-    'learns from texts how common features are, as the value of the option weights: 500 features, from 300 texts';
 
 CREATE AGGREGATE simhash_weights(content text, options jsonb) (
     SFUNC = simhash_weights_add,
@@ -157,17 +135,7 @@ CREATE AGGREGATE simhash_weights(content text, options jsonb) (
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
-    'simhash_weights(text) for fingerprints with options';
-
-CREATE AGGREGATE simhash_weights(content text, options jsonb, features integer, sample integer) (
-    SFUNC = simhash_weights_add,
-    STYPE = internal,
-    SSPACE = 10000000,
-    FINALFUNC = simhash_weights_final,
-    PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE simhash_weights(text, jsonb, integer, integer) IS
-    'simhash_weights(text, jsonb) for that many features, from a sample of that many texts';
+    'learns from texts how common features are, as the value of the option weights: 500 features, from 300 texts';
 
 -- Distance -------------------------------------------------------------------
 

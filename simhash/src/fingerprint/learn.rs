@@ -15,10 +15,6 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
 pub const MAX_READ_BYTES: usize = 32 << 10;
-/// Most texts in a sample: up to 320 MB.
-pub const MAX_SAMPLE_TEXTS: usize = 10_000;
-/// Most features with a weight.
-pub const MAX_LEARNT: usize = 10_000;
 /// A weight is a multiple of a fifth: fine enough, and its decimal is short.
 pub const WEIGHT_LEVELS: u8 = 5;
 /// Texts that stand for a table.

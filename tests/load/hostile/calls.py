@@ -136,7 +136,7 @@ def huge(rng, digits):
             f'SELECT simhash({text}, \'{{"tokens": "chars"}}\')',
             f'SELECT simhash({text}, \'{{"tokens": "dictionary"}}\')',
             f"SELECT simhash_wide({text}, 3)",
-            f"SELECT simhash_weights({text}) FROM generate_series(1, 2)",
+            f"SELECT simhash_weights({text}, '{{}}') FROM generate_series(1, 2)",
             f"SELECT hamming(array_fill(0::bigint, ARRAY[{n}]), array_fill(-1::bigint, ARRAY[{n}]))",
             f'SELECT simhash({random_words}, \'{{"top": 5, "weight": "log"}}\')',
             f"SELECT count(*), max(length(feature)) FROM simhash_features({text}, '{{\"ngram\": 3}}')",

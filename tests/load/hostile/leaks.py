@@ -348,7 +348,7 @@ def works(functions, count):
 
     def learn(backend):
         for _ in range(count // 10_000):
-            backend.run("SELECT simhash_weights('text ' || f, '{}', 3, 20) FROM leaks.searched GROUP BY f % 10")
+            backend.run("SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10")
         return count // 10_000 * 1000
 
     yield "simhash_weights", learn, OF_WEIGHTS

@@ -95,8 +95,7 @@ SELECT simhash_wide('The quick brown fox'), simhash_wide('The quick brown fox', 
 SELECT hamming(ARRAY[1, 2]::bigint[], ARRAY[3, 1]::bigint[]), ARRAY[1, 2]::bigint[] <~> ARRAY[3, 1]::bigint[] AS operator;
 
 \echo weights
-SELECT simhash_weights(body), simhash_weights(body, '{"ngram": 2}') AS pairs,
-    simhash_weights(body, '{}', 1, 300) AS one
+SELECT simhash_weights(body, '{}'), simhash_weights(body, '{"ngram": 2}') AS pairs
 FROM (SELECT 'the text ' || n FROM generate_series(1, 20) AS n) AS texts (body);
 
 \echo scopes and blocks without columns
