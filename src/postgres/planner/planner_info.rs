@@ -64,18 +64,21 @@ impl Planner {
 }
 
 thread_local! {
-    static KNOWN_VALUES: RefCell<KnownValues> = const { RefCell::new(KnownValues { query: null_mut(), values: Vec::new() }) };
+    static KNOWN_VALUES: RefCell<KnownValues> = const { RefCell::new(KnownValues::NONE) };
 }
 
-/// The values of `bigint` expressions that have been computed while a query is planned.
+/// What is remembered while a query is planned: the values of `bigint` expressions that have been computed.
 struct KnownValues {
     /// What all planners of the query and its subqueries have in common; null if no query is being planned.
     query: *mut pg_sys::PlannerGlobal,
     /// Each expression, in the memory of the query's planner, with its value; None if it cannot be computed.
     values: Vec<(Expression, Option<i64>)>,
+    has_warned: bool,
 }
 
 impl KnownValues {
+    const NONE: Self = Self { query: null_mut(), values: Vec::new(), has_warned: false };
+
     fn value(&self, planner: Planner, expression: Expression) -> Option<Option<i64>> {
         // SAFETY: the planner is valid.
         let is_current = unsafe { (*planner.0).glob } == self.query;
@@ -83,13 +86,19 @@ impl KnownValues {
         values.find(|(known, _)| known.equals(expression)).map(|&(_, value)| value)
     }
 
-    fn insert(&mut self, planner: Planner, expression: Expression, value: Option<i64>) {
-        // SAFETY: the planner is valid, and has a memory context, where it stores what it plans with.
+    /// Forgets what is known of another query. Returns the memory in which the planner stores what it plans with.
+    fn begin(&mut self, planner: Planner) -> PgMemoryContexts {
+        // SAFETY: the planner is valid.
         let (query, mut memory) = unsafe { ((*planner.0).glob, PgMemoryContexts::For((*planner.0).planner_cxt)) };
         if self.query != query {
-            *self = Self { query, values: Vec::new() };
+            *self = Self { query, ..Self::NONE };
             memory.leak_and_drop_on_delete(ForgottenValues);
         }
+        memory
+    }
+
+    fn insert(&mut self, planner: Planner, expression: Expression, value: Option<i64>) {
+        let mut memory = self.begin(planner);
         // SAFETY: the context exists while the copy is made.
         let expression = unsafe { memory.switch_to(|_| expression.copy()) };
         self.values.push((expression, value));
@@ -101,7 +110,7 @@ struct ForgottenValues;
 
 impl Drop for ForgottenValues {
     fn drop(&mut self) {
-        KNOWN_VALUES.set(KnownValues { query: null_mut(), values: Vec::new() });
+        KNOWN_VALUES.set(KnownValues::NONE);
     }
 }
 
@@ -115,6 +124,14 @@ pub struct CommonValues {
 }
 
 impl Planner {
+    /// Whether no warning was asked for before, for this query and its subqueries.
+    pub fn warns_first(self) -> bool {
+        KNOWN_VALUES.with_borrow_mut(|known| {
+            known.begin(self);
+            !std::mem::replace(&mut known.has_warned, true)
+        })
+    }
+
     /// The value of a `bigint` expression; None if the planner cannot compute it, even with the given values of
     /// parameters. A function is called once for a query, however many partitions the query has.
     pub fn known_bigint(self, expression: Expression) -> Option<i64> {

@@ -63,6 +63,14 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
     )
 }
 
+/// The options of the last fingerprint of a text; None if it is another one than this.
+pub fn options_of_last(fingerprint: u64) -> Option<Options> {
+    CACHE.with_borrow(|cache| {
+        let last = cache.last.as_ref().filter(|last| last.fingerprint == Some(Some(fingerprint)));
+        last.map(|last| last.options.clone())
+    })
+}
+
 /// The size of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
 pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>, ErrorReport> {
     cached(

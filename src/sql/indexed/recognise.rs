@@ -85,7 +85,7 @@ impl FingerprintCall {
     }
 
     /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.
-    fn read_anywhere(expression: Expression) -> Option<Self> {
+    pub fn read_anywhere(expression: Expression) -> Option<Self> {
         let (function, _) = expression.call()?;
         Self::read(expression, ExtensionSchema::beside(function, c"simhash_block_support")?)
     }

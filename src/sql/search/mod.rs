@@ -1,8 +1,9 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
 //! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them;
-//! [`sizes`] has the sizes of the texts. [`path`] offers the scan of block indexes to the planner, [`join`] corrects the
-//! costs of joins, and [`plan`] defines what the plan stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes,
-//! [`rows`] fetches rows, and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
+//! [`sizes`] has the sizes of the texts. [`other_options`] warns of fingerprints that cannot be near. [`path`] offers
+//! the scan of block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines what the plan
+//! stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`]
+//! fetches rows, and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod distance;
@@ -13,6 +14,7 @@ mod join;
 mod near;
 mod near_texts;
 mod nearest;
+mod other_options;
 pub mod path;
 mod plan;
 mod rows;

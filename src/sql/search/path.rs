@@ -24,6 +24,7 @@ use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_si
 use super::distance::Distance;
 use super::join;
 use super::nearest::Capacity;
+use super::other_options::warn_of_other_options;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use crate::sql::indexed::layouts::{
@@ -88,6 +89,8 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     if conditions.is_empty() && order.is_none() {
         return;
     }
+    let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
+    warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
     let usable = relation.indexes();
     let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
     for condition in conditions {

@@ -1,0 +1,60 @@
+//! Warns of a query that compares a fingerprint column with the fingerprint of a text by other options: it finds not
+//! even the same text.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
+use postgres::error::{sendable, user_error, warn};
+use postgres::expression::Expression;
+use postgres::planner::base_relation::BaseRelation;
+use simhash::fingerprint::options::Options;
+
+use crate::sql::fingerprint::fingerprint_cache;
+use crate::sql::indexed::recognise::{FingerprintCall, document_json};
+use crate::sql::indexed::source::shown_literal;
+
+/// Warns once a query if one of the relation's fingerprints, each with what the query compares it with, is a column of
+/// other options.
+pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator<Item = (Expression, Expression)>) {
+    let warning = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query));
+    if let Some(warning) = warning.filter(|_| relation.planner().warns_first()) {
+        warn(warning);
+    }
+}
+
+fn warning(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<ErrorReport> {
+    let column = fingerprint.as_own_column()?;
+    let options = options_of(query)?;
+    let table = Relation::open_locked(relation.table());
+    let column = Column::at(&table, column)?;
+    let calls = column.generation(&table)?.outcomes().into_iter().filter_map(call_of_text).collect::<Vec<_>>();
+    if calls.iter().any(|call| call.options.makes_same_fingerprints(&options)) {
+        return None;
+    }
+    let document = match document_json(calls.first()?.document).ok()? {
+        empty if empty == "{}" => String::new(),
+        document => format!(", {}", shown_literal(&document)),
+    };
+    let (column, table) = (column.name().ok()?, table.name().ok()?);
+    let message =
+        format!("the query's fingerprint has other options than those in column \"{column}\" of table \"{table}\"");
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
+        .set_detail("Fingerprints of different options cannot be compared, not even those of equal texts.")
+        .set_hint(sendable(format!("Write simhash($1{document}).")));
+    Some(warning)
+}
+
+/// The options of the fingerprint of a text. The planner has computed that of a constant text last, by its options.
+fn options_of(query: Expression) -> Option<Options> {
+    match query.constant() {
+        Some((pg_sys::INT8OID, value)) => fingerprint_cache::options_of_last(value.value() as u64),
+        _ => call_of_text(query).map(|call| call.options),
+    }
+}
+
+fn call_of_text(expression: Expression) -> Option<FingerprintCall> {
+    let call = FingerprintCall::read_anywhere(expression.without_relabelling())?;
+    (call.source.value_type() == pg_sys::TEXTOID).then_some(call)
+}

@@ -1,0 +1,43 @@
+-- Warnings of a query that compares a fingerprint column with the fingerprint of a text by other options.
+CREATE SCHEMA other_options;
+SET search_path = other_options, public;
+CREATE TABLE docs (id integer PRIMARY KEY, title text, tags text[], by_hand bigint, kind integer);
+SET client_min_messages = warning;
+SELECT simhash_attach('docs', 'title', '{"tokens": "chars"}');
+INSERT INTO docs VALUES (1, 'a title', NULL, 0), (2, 'another one', '{a,b}', 1);
+\echo the default options, a distance, and an order
+SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title'), 3);
+SELECT id FROM docs WHERE simhash('a title', '{"seed": 1}') <~> simhash <= 0;
+SELECT count(*) FROM (SELECT id FROM docs ORDER BY simhash <~> simhash('a title') LIMIT 1) AS nearest;
+UPDATE docs SET by_hand = 2 WHERE simhash_near(simhash, simhash('a title'));
+\echo once for a query with several
+SELECT count(*) FROM docs AS a, docs AS b
+WHERE a.simhash <~> simhash('a title') < 3 AND b.simhash <~> simhash('a title') < 3
+    AND EXISTS (SELECT FROM docs WHERE simhash_near(simhash, simhash('a title')));
+\echo generic plans and joins
+SET plan_cache_mode = force_generic_plan;
+PREPARE search AS SELECT id FROM docs WHERE simhash_near(simhash, simhash($1), 3);
+EXECUTE search('a title');
+EXECUTE search('a title');
+SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text) WHERE simhash_near(simhash, simhash(text));
+\echo no warning: the same options in other letters, texts, other columns, features, options that are not known
+SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
+SELECT id FROM docs WHERE simhash_near(title, 'a title', '{"tokens": "chars"}');
+SELECT id FROM docs WHERE simhash_near(by_hand, simhash('a title'));
+SELECT id FROM docs WHERE simhash_near(simhash, 0) OR simhash_near(simhash, simhash(ARRAY['a', 'title']));
+SELECT id FROM docs WHERE simhash_near(simhash, simhash(tags));
+SELECT a.id FROM docs AS a JOIN docs AS b ON simhash_near(a.simhash, b.simhash) AND a.id < b.id;
+SELECT id FROM docs WHERE simhash_near(simhash, simhash(title, jsonb_build_object('seed', id)));
+\echo partitions, and a fingerprint in a CASE
+CREATE TABLE parts (id integer, body text,
+    f bigint GENERATED ALWAYS AS (CASE WHEN body <> '' THEN simhash(body) END) STORED) PARTITION BY LIST (id);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
+SELECT count(*) FROM parts WHERE simhash_near(f, simhash('a title', '{"tokens": "chars"}'));
+SELECT count(*) FROM parts WHERE simhash_near(f, simhash('a title'));
+\echo long options are left out
+SELECT format('{"weights": {%s}}', string_agg(format('"word%s": 0.5', n), ', ')) AS weights FROM generate_series(1, 99) AS n \gset
+CREATE TABLE weighted (body text);
+SELECT simhash_attach('weighted', 'body', :'weights');
+SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
+DROP SCHEMA other_options CASCADE;
