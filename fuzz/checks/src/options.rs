@@ -32,7 +32,7 @@ pub fn check(input: &[u8]) {
 fn reason(error: &InvalidOptions) -> (&str, &str) {
     match error {
         InvalidOptions::Failed(error) => panic!("{error}"),
-        InvalidOptions::Unreadable(_) => ("unreadable", ""),
+        InvalidOptions::Unreadable(_) | InvalidOptions::UnreadableCriterion(_) => ("unreadable", ""),
         InvalidOptions::NotAnObject | InvalidOptions::NotACriterion => ("not an object", ""),
         InvalidOptions::UnknownKey(key) | InvalidOptions::UnknownInCriterion(key) => ("unknown", key),
         InvalidOptions::Value { key, allowed, .. } => (key, allowed),
@@ -93,7 +93,10 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             ("case_fold", _) if value == "true" => options.case_fold = true,
             ("case_fold", _) if value == "false" => options.case_fold = false,
             ("top", _) if (1..=u32::MAX.into()).contains(&number) => options.top = NonZeroU32::new(number as u32),
-            _ => return Err(InvalidOptions::Value { key: key.clone(), value: value.to_owned(), allowed }),
+            _ => {
+                let (key, value) = (key.clone(), value.to_owned());
+                return Err(InvalidOptions::Value { key, value, allowed, in_criterion: false });
+            }
         }
     }
     Ok(options)

@@ -243,7 +243,7 @@ const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, an
 /// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong
 /// part of the value.
 fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<WeightMap>, InvalidOptions> {
-    let wrong = |value: String| InvalidOptions::Value { key, value, allowed: WEIGHTS };
+    let wrong = |value: String| InvalidOptions::Value { key, value, allowed: WEIGHTS, in_criterion: false };
     let mut written = String::new();
     if !value.starts_with('{') {
         write(value, &mut written)?;
@@ -484,6 +484,8 @@ pub enum InvalidOptions {
     Failed(Error),
     /// The document is not valid JSON, for this reason.
     Unreadable(String),
+    /// The document should be a criterion, and is not valid JSON, for this reason.
+    UnreadableCriterion(String),
     /// The document is JSON, but not an object.
     NotAnObject,
     /// The document should be a criterion, and is no object.
@@ -494,12 +496,14 @@ pub enum InvalidOptions {
     UnknownInCriterion(String),
     /// A key has a wrong value, as an error message shows it: only the start of a long value.
     Value {
-        /// The option.
+        /// The option, or the key of a criterion.
         key: String,
         /// Its value as JSON.
         value: String,
         /// What it may be: the end of a sentence that begins with "It must be".
         allowed: &'static str,
+        /// Whether the document is a criterion.
+        in_criterion: bool,
     },
 }
 
@@ -514,7 +518,10 @@ impl InvalidOptions {
     pub(crate) fn wrong_value(key: String, value: &str, allowed: &'static str) -> Self {
         let mut written = String::new();
         match write(value, &mut written) {
-            Ok(()) => Self::Value { key, value: written, allowed },
+            Ok(()) => {
+                let in_criterion = CriterionDocument::OWN_KEYS.contains(&key.as_str());
+                Self::Value { key, value: written, allowed, in_criterion }
+            }
             Err(error) => error,
         }
     }
@@ -524,6 +531,8 @@ impl InvalidOptions {
         match self {
             Self::UnknownKey(key) => Self::UnknownInCriterion(key),
             Self::NotAnObject => Self::NotACriterion,
+            Self::Unreadable(reason) => Self::UnreadableCriterion(reason),
+            Self::Value { key, value, allowed, .. } => Self::Value { key, value, allowed, in_criterion: true },
             other => other,
         }
     }
@@ -531,7 +540,7 @@ impl InvalidOptions {
     /// What more is known, as a sentence.
     pub fn detail(&self) -> Option<String> {
         match self {
-            Self::Unreadable(reason) => Some(format!("{reason}.")),
+            Self::Unreadable(reason) | Self::UnreadableCriterion(reason) => Some(format!("{reason}.")),
             _ => None,
         }
     }
@@ -539,7 +548,7 @@ impl InvalidOptions {
     /// What to do, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Failed(_) | Self::Unreadable(_) => None,
+            Self::Failed(_) | Self::Unreadable(_) | Self::UnreadableCriterion(_) => None,
             Self::NotAnObject => Some(format!("Its keys may be {}.", quoted(&Options::KEYS))),
             Self::UnknownKey(key) if CriterionDocument::OWN_KEYS.contains(&key.as_str()) => Some(
                 "It is a key of a criterion, such as that of simhash_near(text, text, criterion) and simhash_guard."
@@ -560,10 +569,14 @@ impl fmt::Display for InvalidOptions {
         match self {
             Self::Failed(error) => write!(f, "{error}"),
             Self::Unreadable(_) => write!(f, "simhash options cannot be read"),
+            Self::UnreadableCriterion(_) => write!(f, "the criterion cannot be read"),
             Self::NotAnObject => write!(f, "simhash options must be a JSON object"),
             Self::NotACriterion => write!(f, "a criterion must be a JSON object"),
             Self::UnknownKey(key) => write!(f, "unknown simhash option \"{}\"", shorten(key)),
             Self::UnknownInCriterion(key) => write!(f, "unknown key \"{}\" of a criterion", shorten(key)),
+            Self::Value { key, value, in_criterion: true, .. } => {
+                write!(f, "invalid value for key \"{key}\" of a criterion: {}", shorten(value))
+            }
             Self::Value { key, value, .. } => {
                 write!(f, "invalid value for simhash option \"{key}\": {}", shorten(value))
             }

@@ -71,7 +71,7 @@ fn without_table(document: CriterionDocument) -> Result<CriterionDocument, Error
     if !document.weights_of_table {
         return Ok(document);
     }
-    let message = "invalid value for simhash option \"weights\": \"table\"";
+    let message = "invalid value for key \"weights\" of a criterion: \"table\"";
     Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
         .set_detail("There is no table here to learn the weights from.")
         .set_hint("Use it in simhash_guard, simhash_preview, simhash_cluster and simhash_duplicate_of."))
@@ -170,7 +170,7 @@ fn is_array_of_numbers(text: &str) -> bool {
 fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> ErrorReport {
     let code = match invalid {
         InvalidOptions::Failed(reason) => return algorithm_error(reason),
-        InvalidOptions::Unreadable(_) => unreadable,
+        InvalidOptions::Unreadable(_) | InvalidOptions::UnreadableCriterion(_) => unreadable,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };
     let mut error = user_error(code, invalid.to_string());

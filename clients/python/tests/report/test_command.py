@@ -410,7 +410,7 @@ class Rights(WithDatabase):
         )
         self.assertEqual(
             self.report("report.docs", fails=True),
-            'error: guard "aaa" cannot be read: simhash options cannot be read\n'
+            'error: guard "aaa" cannot be read: the criterion cannot be read\n'
             "hint: Drop this trigger, or create it anew.\n",
         )
 
