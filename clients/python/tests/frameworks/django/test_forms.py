@@ -10,11 +10,12 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
+from django.db.models import F
 from django.forms import modelform_factory
 from django.test import TestCase
 from django.urls import reverse
 from rest_framework import serializers
-from stories.models import DatedStory, FreeStory, Tenant, TenantStory
+from stories.models import DatedStory, FreeStory, QuotedStory, Tenant, TenantStory
 from texts import NEAR, OTHER, TEXT
 
 from pg_simhash.django import Guard, NoNearDuplicate
@@ -113,6 +114,28 @@ class Constraint(TestCase):
                 else:
                     constraint.validate(DatedStory, story)
 
+    def test_unless(self):
+        """An instance for which the condition holds is not checked."""
+        FreeStory.objects.create(slug="a", body=TEXT)
+        near = FreeStory(slug="50%", body=NEAR, views=3)
+        for condition, is_checked in (
+            ("views = 3 -- three", False),
+            ("slug LIKE '50%' AND id IS NULL", False),
+            ("views > 3", True),
+            ("id > 3", True),
+        ):
+            constraint = NoNearDuplicate("body", name="n", unless=condition)
+            with self.subTest(condition):
+                if is_checked:
+                    self.assertNear(constraint, near)
+                else:
+                    constraint.validate(FreeStory, near)
+        quoted = QuotedStory(body=NEAR, owner="us")
+        NoNearDuplicate("body", name="n", unless="\"Owner of it\" = 'us'").validate(QuotedStory, quoted)
+        stored = FreeStory.objects.create(slug="b", body=OTHER)
+        stored.body, stored.views = NEAR, F("views") + 1
+        self.assertNear(NoNearDuplicate("body", name="n", unless="views = 1"), stored)
+
     def test_as_guard(self):
         """With the arguments of a guard, what it rejects is near, and nothing else."""
         arguments = {"criterion": {"resemblance": 0.7, "same": ["numbers"]}, "among": "views < 9"}
@@ -149,7 +172,7 @@ class Constraint(TestCase):
         self.assertEqual(outcomes, {True, False})
 
     def test_migration(self):
-        more = {"criterion": {"radii": [1, 1, 1], "same": ["numbers"]}, "among": "views < 9"}
+        more = {"criterion": {"radii": [1, 1, 1], "same": ["numbers"]}, "among": "views < 9", "unless": "views = 0"}
         for name, value in more.items():
             self.assertNotEqual(NoNearDuplicate("body", name="n"), NoNearDuplicate("body", name="n", **{name: value}))
         constraint = NoNearDuplicate("body", name="n", scope=["tenant"], violation_error_message="Again?", **more)
