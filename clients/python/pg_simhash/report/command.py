@@ -49,6 +49,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="name rows by this column, such as a title; may be repeated (default: the primary key)",
     )
+    parser.add_argument(
+        "--dismissed",
+        metavar="TABLE",
+        help="leave out the pairs of rows whose keys this table has in its columns a and b, in either order",
+    )
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
     unset: Any = argparse.SUPPRESS
     limits.add_argument(

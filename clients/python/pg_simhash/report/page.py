@@ -65,6 +65,7 @@ def render(table: Table, summary: Summary, examples: int) -> str:
     html = environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
+        dismissed=table.dismissed and table.dismissed.as_string(None),
         database=_value(table, "current_database()"),
         time=_value(table, "to_char(transaction_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"),
         searched=searched_distance(table),

@@ -187,13 +187,20 @@ def _query(table: Table, size: int) -> Composed:
     # The condition is about the earlier row. Its names are those of the innermost query.
     among = SQL("(({}\n) IS TRUE)").format(SQL(table.criterion.among or "true"))
 
+    pairs: Composable = SQL("true")
+    if table.dismissed is not None:
+        [key] = table.key
+        pairs = SQL(
+            "NOT EXISTS (SELECT FROM {} AS dismissed WHERE ROW(a, b) IN (ROW({own}, {other}), ROW({other}, {own})))"
+        ).format(table.dismissed, own=Identifier("own", key), other=Identifier("other", key))
+
     def near(compared: str, within: Composable, is_found: Composable, counts: Composable) -> Composable:
         """The nearest rows on one side of the sampled one, in the order of rows."""
         return SQL(
             "(SELECT tableoid, ctid, {distance} AS distance, {is_found} AS is_near,"
             " {other_order} < {own_order} AS is_earlier, {column}"
             " FROM {table} AS other WHERE {within}"
-            " AND {other_order} {compared} {own_order} AND {counts} ORDER BY {distance} LIMIT {most_near})"
+            " AND {other_order} {compared} {own_order} AND {counts} AND {pairs} ORDER BY {distance} LIMIT {most_near})"
         ).format(
             distance=table.distance(other, own),
             is_found=is_found,
@@ -204,6 +211,7 @@ def _query(table: Table, size: int) -> Composed:
             within=within + _in_scope(table),
             compared=SQL(compared),
             counts=counts,
+            pairs=pairs,
             most_near=SQL(str(MAX_NEAR_ROWS)),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,8 @@ class Table:
     condition: str | None
     """The condition of the guard, if the user gives no other. It is not in the criterion: who may create triggers has
     written it, so the user of the command must not run it."""
+    dismissed: Identifier | None
+    """The table of pairs that are left out."""
 
     def function(self, name: str) -> Composable:
         return Identifier(self.extension, name)
@@ -104,6 +106,7 @@ def find(
     scope: Sequence[str] | None,
     labels: Sequence[str],
     limits: dict[str, Any],
+    dismissed: str | None = None,
 ) -> Table:
     """Reads the catalogue. ``limits`` has the criterion and the condition, if the user gives them, by their names."""
     extension, version = _extension(connection)
@@ -111,17 +114,8 @@ def find(
     # The server says what is wrong with the document.
     near = SQL("SELECT {}('', '', %s::jsonb)").format(Identifier(extension, "simhash_near"))
     connection.execute(near, [json.dumps(given)])
-    found = connection.execute(
-        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), n.nspname,"
-        " c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
-        [name],
-    ).fetchone()
-    if found is None:
-        raise ReportError(f'relation "{name}" does not exist', "Name the table as in SQL, with its schema if needed.")
-    oid, shown, is_table, *qualified = found
-    if not is_table:
-        # A view calls functions of its owner with the rights of whoever reads it.
-        raise ReportError(f"{shown} is not a table", "Name the table itself.")
+    oid, shown, sql_name = _relation(connection, name)
+    pairs = None if dismissed is None else _relation(connection, dismissed)
     # From here on, all names have their schemas, and names that PostgreSQL prints have theirs.
     connection.execute("SET LOCAL search_path = ''")
     columns = _columns(connection, oid)
@@ -155,13 +149,15 @@ def find(
         lambda: _default_radii(connection, extension, oid, fingerprint, scope),
         limits.get("among"),
     )
-    rows, is_estimate = _rows(connection, oid, Identifier(*qualified), fingerprint)
+    rows, is_estimate = _rows(connection, oid, sql_name, fingerprint)
     key = _key(connection, oid)
+    if pairs is not None:
+        _check_pairs(pairs[1], _columns(connection, pairs[0]), shown, key)
     return Table(
         connection=connection,
         oid=oid,
         name=shown,
-        sql=Identifier(*qualified),
+        sql=sql_name,
         column=column,
         fingerprint=fingerprint,
         extension=extension,
@@ -176,6 +172,7 @@ def find(
         criterion=criterion,
         limits_from="given" if limits else "guard" if guarded is not None else "default",
         condition=condition,
+        dismissed=pairs and pairs[2],
     )
 
 
@@ -200,6 +197,30 @@ def _extension(connection: Connection[Any]) -> tuple[str, str]:
         )
     schema, version = found
     return schema, version
+
+
+def _relation(connection: Connection[Any], name: str) -> tuple[int, str, Identifier]:
+    """The oid of a table, its name as the user sees it, and with its schema."""
+    found = connection.execute(
+        "SELECT c.oid, c.oid::regclass::text, relkind IN ('r', 'p', 'm'), n.nspname,"
+        " c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
+        [name],
+    ).fetchone()
+    if found is None:
+        raise ReportError(f'relation "{name}" does not exist', "Name the table as in SQL, with its schema if needed.")
+    oid, shown, is_table, *qualified = found
+    if not is_table:
+        # A view calls functions of its owner with the rights of whoever reads it.
+        raise ReportError(f"{shown} is not a table", "Name the table itself.")
+    return oid, shown, Identifier(*qualified)
+
+
+def _check_pairs(name: str, columns: Collection[str], of_table: str, key: Sequence[str]) -> None:
+    if len(key) != 1:
+        raise ReportError(f"the primary key of table {of_table} is not one column", "Dismissed pairs are pairs of it.")
+    for column in ("a", "b"):
+        if column not in columns:
+            raise ReportError(f'column "{column}" of table {name} does not exist', f"It has: {', '.join(columns)}.")
 
 
 def _columns(connection: Connection[Any], oid: int) -> dict[str, _Column]:

@@ -47,7 +47,9 @@ def _page(given: argparse.Namespace) -> str:
         connection.read_only = True
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
-        table = find(connection, given.table, given.column, given.fingerprint, given.scope, given.label, limits)
+        table = find(
+            connection, given.table, given.column, given.fingerprint, given.scope, given.label, limits, given.dismissed
+        )
         size = min(given.sample, table.rows)
         rows = _with_progress(sample.rows(table, given.sample), size)
         html = render(table, summarize(rows, table.criterion), given.pairs)

@@ -130,6 +130,35 @@ class Counts(WithDatabase):
         error = self.report("report.windowed", "--among", "nope", fails=True)
         self.assertTrue(error.startswith('error: column "nope" does not exist'), error)
 
+    def test_dismissed(self):
+        """A dismissed pair does not count, and cuts no group that others hold together."""
+        text = variants(seeded(), 1, 0)[0]
+        self.table("reviewed", [text, f"{text} again", f"{text} once more"])
+        self.sql("CREATE TABLE report.dismissed (a integer, b bigint)")
+
+        def report(*arguments):
+            page = self.report("report.reviewed", *arguments)
+            self.assertEqual("<code>&#34;report&#34;.&#34;dismissed&#34;</code> are left out" in page, bool(arguments))
+            [duplicates] = re.findall(r"are duplicates of an earlier row: (\d+)", page)
+            return duplicates, re.findall(r"<tr><td>(\d+)</td>", page)
+
+        for a, b, expected in ((2, 1, ("1", ["3"])), (2, 3, ("1", ["2"])), (1, 3, ("0", []))):
+            self.sql("INSERT INTO report.dismissed VALUES (%s, %s)", a, b)
+            self.assertEqual(report("--dismissed", "report.dismissed"), expected)
+        self.assertEqual(report(), ("2", ["3"]))
+        self.sql("CREATE TABLE report.unkeyed AS TABLE report.reviewed")
+        for compared, dismissed, expected in (
+            ("reviewed", "nothing", 'error: relation "report.nothing" does not exist\nhint: Name the table as in SQL'),
+            ("reviewed", "reviewed", 'error: column "a" of table report.reviewed does not exist\nhint: It has: id, '),
+            (
+                "unkeyed",
+                "dismissed",
+                "error: the primary key of table report.unkeyed is not one column\nhint: Dismissed",
+            ),
+        ):
+            error = self.report(f"report.{compared}", "--dismissed", f"report.{dismissed}", fails=True)
+            self.assertTrue(error.startswith(expected), error)
+
     def test_commands(self):
         """The page's commands delete the duplicates of rows that stay, and keep others out."""
         texts = variants(seeded(), 100, 14)
