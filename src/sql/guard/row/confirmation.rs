@@ -46,9 +46,15 @@ pub struct TextReader {
 
 /// The text of a table's rows, as expressions of the table's columns.
 struct TableText {
+    source: TextSource,
     of_new_row: Computed,
-    of_stored_row: Computed,
-    /// Whether a column has the text of a stored row.
+    /// Made when the first stored row is read, which is rare.
+    of_stored_row: OnceCell<StoredText>,
+}
+
+struct StoredText {
+    computed: Computed,
+    /// Whether a column has the text.
     is_stored: bool,
 }
 
@@ -73,9 +79,18 @@ impl TextReader {
     ) -> Result<Option<T>, ErrorReport> {
         let text = self.text(searched)?;
         let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
+        let StoredText { computed, is_stored } = text.of_stored_row.get_or_init(|| {
+            let make = || {
+                let stored = text.source.of_stored_row(&Relation::open(searched.oid));
+                let is_stored = stored.as_own_column().is_some();
+                StoredText { computed: for_stored_rows(|| Computed::new(stored)), is_stored }
+            };
+            // SAFETY: the memory context lives as long as this, and so as long as the expression.
+            unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }
+        });
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        let read = || unsafe { with_text(&text.of_stored_row, row, decoded) };
-        on_stored_row(&self.guard, searched.oid, !text.is_stored, read)
+        let read = || unsafe { with_text(computed, row, decoded) };
+        on_stored_row(&self.guard, searched.oid, !is_stored, read)
     }
 
     /// Calls `f` with the text of a new row, whose generated columns are not computed yet; None if the text is NULL.
@@ -98,11 +113,8 @@ impl TextReader {
             let schema = ExtensionSchema::from_function(self.function);
             match schema.and_then(|schema| TextSource::of(searched.computation(&table), schema)) {
                 Some(source) => {
-                    let stored = source.of_stored_row(&table);
-                    let is_stored = stored.as_own_column().is_some();
                     let of_new_row = Computed::new(source.expression);
-                    let of_stored_row = for_stored_rows(|| Computed::new(stored));
-                    Ok(Rc::new(TableText { of_new_row, of_stored_row, is_stored }))
+                    Ok(Rc::new(TableText { source, of_new_row, of_stored_row: OnceCell::new() }))
                 }
                 None => Err(not_from_text(&table)?),
             }
