@@ -120,12 +120,13 @@ SELECT simhash_contains('one two three four five', (SELECT 'two three four five 
 SELECT simhash_near(0, 7, 10, '{0,0,0,0}') AS equal_blocks, simhash_near(-1, 0, 64, '{1,1,1,1}') AS none;
 \echo searches by radii
 CREATE TEMP TABLE fingerprints (f bigint);
-SELECT blocks, probes, within, radii, found FROM simhash_layouts('fingerprints', 'f', NULL);
+SELECT blocks, probes, within, radii, flips, found FROM simhash_layouts('fingerprints', 'f', NULL);
 \echo fingerprints in digits
 SELECT simhash_from_hex('ffFF000000000000') AS digits, simhash_from_hex('f') AS one, simhash_from_hex('no') AS none;
 \echo what texts have in common, and what not
 SELECT simhash_resemblance('4,000 tonnes', '5,000 tonnes', '{"same": ["numbers"]}') AS resemblance,
-    simhash_containment('tonnes', '5,000 tonnes') AS containment, simhash_size('5,000 tonnes') AS size;
+    simhash_containment('tonnes', '5,000 tonnes') AS containment, simhash_size('5,000 tonnes') AS size,
+    simhash_flips('5,000 tonnes', '{"flips": [2, 1]}') AS flips;
 SELECT * FROM simhash_difference('4,000 tonnes', '5,000 tonnes');
 \echo the guards of the database
 SET client_min_messages = warning;

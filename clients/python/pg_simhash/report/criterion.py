@@ -48,7 +48,11 @@ class Criterion:
 
     def json(self) -> str:
         """The criterion as a document for simhash_guard and simhash_near."""
-        limits: dict[str, Any] = {"max_distance": self.max_distance, "radii": self.radii, "resemblance": self.resemblance}
+        limits: dict[str, Any] = {
+            "max_distance": self.max_distance,
+            "radii": self.radii,
+            "resemblance": self.resemblance,
+        }
         if self.flips is not None:
             limits["flips"] = self.flips
         return json.dumps({**limits, **json.loads(self.options)}, ensure_ascii=False)

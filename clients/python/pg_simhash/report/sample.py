@@ -148,7 +148,7 @@ def _is_found(table: Table, searched: str, found: str) -> Composable:
     criterion = table.criterion
     if criterion.resemblance is not None and table.options is not None:
         return _near_texts(table, searched, found, table.options, 0)
-    limit = [SQL(str(criterion.max_distance))]
+    limit: list[Composable] = [SQL(str(criterion.max_distance))]
     if criterion.radii:
         limit.append(SQL("ARRAY{}").format(SQL(str(list(criterion.radii)))))
     return _near(table, searched, found, limit)

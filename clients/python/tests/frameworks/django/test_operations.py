@@ -399,7 +399,7 @@ class TestGuard(Laboratory):
         self.forwards(Guard("Text", criterion=asked, fingerprint="fingerprint", **conditions))
         ((_, arguments),) = self.triggers()
         action, criterion, *columns = arguments.split("\\000")
-        self.assertEqual(json.loads(criterion), asked | {"max_distance": 10, "resemblance": 0.84})
+        self.assertEqual(json.loads(criterion), asked | {"max_distance": 10, "flips": [5, 3], "resemblance": 0.84})
         among, unless = '("The tenant" > 0)', '("The tenant" < 0)'
         self.assertEqual([action, *columns], ["reject", "fingerprint", "", "", among, "", unless, ""])
 
