@@ -255,14 +255,14 @@ CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', determinis
 \else
 CREATE COLLATION no_case FROM "C";
 \endif
-SELECT CASE WHEN :'has_icu' THEN 'ADA' ELSE 'Ada' END AS equal \gset
+CREATE TEMP TABLE equal AS SELECT CASE WHEN :'has_icu' THEN 'ADA' ELSE 'Ada' END AS name;
 CREATE TABLE collated (id integer PRIMARY KEY, f bigint, tenant text COLLATE no_case);
 SELECT simhash_attach('collated', 'f');
 SELECT simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO collated VALUES (1, 0, 'Ada'), (2, 0, 'Bob');
-INSERT INTO collated VALUES (3, 0, :'equal');
+INSERT INTO collated SELECT 3, 0, name FROM equal;
 -- An UPDATE to an equal value finds only the row itself.
-UPDATE collated SET tenant = :'equal' WHERE id = 1;
+UPDATE collated SET tenant = (SELECT name FROM equal) WHERE id = 1;
 
 -- Guarding again.
 SELECT simhash_guard('docs');
