@@ -73,8 +73,8 @@ mod tests {
         if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
     }
 
-    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, the guard flips all bits,
-    /// and at any time no two unmarked rows are near each other, and each mark leads to an unmarked row.
+    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, the guard flips all
+    /// bits, and at any time no two unmarked rows are near each other, and each mark leads to an unmarked row.
     fn random_statements(seed: u64, by_hand: bool) {
         let (criterion, flips) = if by_hand { ("{}", &FLIPS[..]) } else { (r#"{"flips": []}"#, &[][..]) };
         run(&format!(

@@ -123,13 +123,17 @@ impl CriterionDocument {
             };
             own.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))?;
         }
-        let has_flips = read.flips.as_ref().is_some_and(|flips| !flips.is_empty());
-        if has_flips && (read.resemblance == Asked::Off || read.radii.as_ref().is_some_and(Vec::is_empty)) {
+        if read.has_flips() && (read.resemblance == Asked::Off || read.radii.as_ref().is_some_and(Vec::is_empty)) {
             let flips = format!("{:?}", read.flips.unwrap_or_default());
             let allowed = "[] if texts are not compared, or without radii";
             return Err(InvalidOptions::wrong_value("flips".to_owned(), &flips, allowed));
         }
         Ok(read)
+    }
+
+    /// Whether the document has flips.
+    pub fn has_flips(&self) -> bool {
+        self.flips.as_ref().is_some_and(|flips| !flips.is_empty())
     }
 
     /// The document by which a table with a layout of so many blocks is searched, as by `{}` with four.
@@ -157,8 +161,8 @@ impl CriterionDocument {
         self.with(resemblance, self.only_radii(resemblance).unwrap_or(DEFAULT_RADII[0].0))
     }
 
-    /// The criteria that replace [`Self::of_rows`] if a table has not indexed its layout, in order of preference: if the
-    /// document has no radii and texts are compared, the other default radii.
+    /// The criteria that replace [`Self::of_rows`] if a table has not indexed its layout, in order of preference: if
+    /// the document has no radii and texts are compared, the other default radii.
     pub fn of_rows_by_other_layouts(&self, has_text: bool) -> impl Iterator<Item = Criterion> {
         let resemblance = self.least_resemblance(has_text);
         let others = DEFAULT_RADII[1..].iter().filter(move |_| self.only_radii(resemblance).is_none());
@@ -199,8 +203,9 @@ impl CriterionDocument {
     fn flips_for(&self, resemblance: Option<f64>, radii: &[i32]) -> &[u32] {
         let of_layout = DEFAULT_RADII.iter().find(|(default, _)| default.len() == radii.len());
         match (&self.flips, of_layout) {
+            _ if resemblance.is_none() => &[],
             (Some(flips), _) => flips,
-            (None, Some((_, flips))) if resemblance.is_some() && radii.iter().max() == Some(&1) => flips,
+            (None, Some((_, flips))) if radii.iter().max() == Some(&1) => flips,
             _ => &[],
         }
     }

@@ -67,8 +67,8 @@ impl Fingerprinter {
         self.read(text, options, tick, |this, text| this.tally(text, options, tick))
     }
 
-    /// The bits of a text's fingerprint, from the one on which the vote was closest ([`Tally::closest`]); None if the text
-    /// has no feature. Costs as much as the fingerprint and a microsecond.
+    /// The bits of a text's fingerprint, from the one on which the vote was closest ([`Tally::closest`]); None if the
+    /// text has no feature. Costs as much as the fingerprint and a microsecond.
     pub fn closest_votes(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<BitOrder>, Error> {
         Ok(self.fingerprint(text, options, tick)?.map(|_| self.tally.closest()))
     }

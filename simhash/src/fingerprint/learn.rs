@@ -48,7 +48,8 @@ pub struct Learnt {
     pub fifths: u8,
 }
 
-/// The value of the option `weights` as JSON: the weights of the commonest features, as many as take `bytes` of `jsonb`.
+/// The value of the option `weights` as JSON: the weights of the commonest features, as many as take `bytes` of
+/// `jsonb`.
 pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
     let mut weights = serde_json::Map::new();
     let mut left = bytes;

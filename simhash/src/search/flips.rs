@@ -1,13 +1,14 @@
 //! Which neighbours of a block's value a search for a text looks up.
 //!
-//! A bit of a fingerprint is the outcome of a vote of the text's features. Where the vote was close, a few changed words
-//! turn the bit; where it was clear, they do not. So the bits in which a copy differs are nearly always those on which
-//! the votes were closest, and a search that flips these alone finds nearly everything that a search of the whole radius
-//! finds, by far fewer look-ups (query-directed probing: Lv, Josephson, Wang, Charikar, Li, VLDB 2007, section 4.4).
+//! A bit of a fingerprint is the outcome of a vote of the text's features. Where the vote was close, a few changed
+//! words turn the bit; where it was clear, they do not. So the bits in which a copy differs are nearly always those on
+//! which the votes were closest, and a search that flips these alone finds nearly everything that a search of the whole
+//! radius finds, by far fewer look-ups (query-directed probing: Lv, Josephson, Wang, Charikar, Li, VLDB 2007, section
+//! 4.4).
 //!
-//! For example, a block has 16 bits. The whole radius 1 is 17 look-ups, and radius 2 is 137. The flips `[5, 3]` are nine:
-//! the value itself, the five values with one of the five closest bits flipped, and the three values with two of the
-//! three closest bits flipped. They find more copies than radius 1 (`docs/accuracy.md`).
+//! For example, a block has 16 bits. The whole radius 1 is 17 look-ups, and radius 2 is 137. The flips `[5, 3]` are
+//! nine: the value itself, the five values with one of the five closest bits flipped, and the three values with two of
+//! the three closest bits flipped. They find more copies than radius 1 (`docs/accuracy.md`).
 //!
 //! The votes of the text that is searched for decide, since nothing else is known before the search. So whether a text
 //! is found may depend on which of two texts is searched for.
@@ -52,12 +53,8 @@ impl Flippable {
     /// Reads [`Flippable::masks`].
     pub fn from_masks(masks: impl IntoIterator<Item = u64>) -> Self {
         let mut read = [0; MAX_FLIPS];
-        let mut given = masks.into_iter();
-        let mut is_any = false;
-        for (mask, given) in read.iter_mut().zip(given.by_ref()) {
-            (*mask, is_any) = (given, true);
-        }
-        if is_any { Self(Some(read)) } else { Self::ALL }
+        read.iter_mut().zip(masks).for_each(|(mask, given)| *mask = given);
+        if read == [0; MAX_FLIPS] { Self::ALL } else { Self(Some(read)) }
     }
 
     /// The most bits that are flipped together, at most 64.

@@ -14,8 +14,8 @@
 //! If [`Nearness`] has radii, everything near has also been found when the steps of each block of its layout are
 //! complete up to its radius, whatever the distance.
 //!
-//! With [flips](super::flips), a step of that layout looks up only some of the values that differ in r bits. Its steps then
-//! say nothing of distances, but everything near has been found when they are complete.
+//! With [flips](super::flips), a step of that layout looks up only some of the values that differ in r bits. Its steps
+//! then say nothing of distances, but everything near has been found when they are complete.
 //!
 //! The next step is the cheapest one of the cheapest sequence of steps to the distance of the search. Costs rise with
 //! the radius, so always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform

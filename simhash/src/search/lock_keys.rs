@@ -122,6 +122,7 @@ mod tests {
         let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
         let votes = Nearness::by_radii(10, &[1, 1, 0, -1]).unwrap().with_flips(&[5, 3]);
         let by_radii = by_radii.into_iter().flatten().chain([votes, votes.by_any_votes()]);
+        let mut by_votes = 0;
         for near in (-1..=64).map(Nearness::within).chain(by_radii) {
             let blocks = KeyBlocks::of(if near == votes.by_any_votes() { votes } else { near });
             let mut order: BitOrder = std::array::from_fn(|bit| bit as u8);
@@ -130,12 +131,17 @@ mod tests {
             let keys = LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks, near };
             for _ in 0..500 {
                 let a = random.next();
-                let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random.next() % 64));
+                let flipped = random.next() % (near.max_distance().max(0) as u64 + 1);
+                let b = (0..flipped).fold(a, |b, _| b ^ 1 << (random.next() % 64));
                 let own: Vec<_> = keys.of_row(a).collect();
                 let is_found = keys.of_near(b).any(|key| own.contains(&key)) && keys.is_near(keys.encrypt(a), b);
                 assert!(is_found || !near.contains(a ^ b), "{a:x} {b:x} {near:?}");
+                let is_by_votes =
+                    near == votes.by_votes(&order) && near.contains(a ^ b) && !votes.by_radii_alone().contains(a ^ b);
+                by_votes += u32::from(is_by_votes);
             }
         }
+        assert!(by_votes > 0, "no pair is near by two flips alone");
     }
 
     #[test]

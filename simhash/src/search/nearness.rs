@@ -83,7 +83,7 @@ impl Nearness {
     /// Everything that may be near, by any votes.
     pub fn by_any_votes(self) -> Self {
         let most = self.flippable.masks().count() as i8;
-        let radii = self.radii.map(|radius| if radius > 0 { radius.max(most) } else { radius });
+        let radii = self.radii.map(|radius| if radius > 0 && most > 0 { most } else { radius });
         Self { radii, ..self.by_radii_alone() }
     }
 

@@ -1,7 +1,7 @@
 //! The share of the copies that searches find, if candidates are confirmed by their texts.
 //!
-//! Measured on news, licences, laws, manual pages and copyright files, among the 991 pairs of texts that share .9 of their
-//! 5-character shingles: the share that is found and has the default resemblance (`docs/accuracy.md`).
+//! Measured on news, licences, laws, manual pages and copyright files, among the 991 pairs of texts that share .9 of
+//! their 5-character shingles: the share that is found and has the default resemblance (`docs/accuracy.md`).
 
 use super::nearness::Nearness;
 

@@ -1,4 +1,5 @@
-//! The fingerprint, its votes and the size of the last text, so that the next call with the same text costs a comparison.
+//! The fingerprint, its votes and the size of the last text, so that the next call with the same text costs a
+//! comparison.
 //!
 //! The generated columns of a table cannot refer to one another, so a row with a fingerprint and four block columns
 //! asks for the same fingerprint five times; a row with four indexes on expressions asks four times for both. A search

@@ -46,8 +46,8 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorRepor
     OPTIONS.with(|cache| cache.read(document, Options::from_json))
 }
 
-/// The criterion in a document; an error if it is invalid, if the document is too long, or if it asks for the weights of
-/// a table.
+/// The criterion in a document; an error if it is invalid, if the document is too long, or if it asks for the weights
+/// of a table.
 pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
     without_table(read_criterion_of_table(document)?)
 }

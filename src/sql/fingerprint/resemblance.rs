@@ -15,8 +15,9 @@ use postgres::text::{CachedText, TextArgument, decode};
 use simhash::criterion::Criterion;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
+use simhash::search::flips::BitOrder;
 
-use super::fingerprint_cache::{self, with_fingerprinter};
+use super::fingerprint_cache::{self, closest_votes, with_fingerprinter};
 use super::options::{OptionsDocument, read_options};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
@@ -36,6 +37,8 @@ struct KnownText {
     features: Option<Prepared>,
     /// Its fingerprint, if that was computed; None in it for a text without a feature.
     fingerprint: Option<Option<u64>>,
+    /// The order of its votes, if that was asked for.
+    closest_votes: Option<Option<BitOrder>>,
 }
 
 #[cfg(feature = "pg_test")]
@@ -56,7 +59,7 @@ fn simhash_resemblance(
 ) -> Result<Option<f64>, ErrorReport> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare([a, b], &options, |known, [text, other]| known.resemblance(text, other, 0.0))
+        last.compare([a, b], &options, |known, [text, other], _| known.resemblance(text, other, 0.0))
     })
 }
 
@@ -66,35 +69,32 @@ pub fn are_near(
     criterion: Criterion,
     options: &Options,
 ) -> Result<Option<bool>, ErrorReport> {
-    let query = texts[1];
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare(texts, options, |known, [text, other]| {
+        last.compare(texts, options, |known, [text, other], is_second| {
             let fingerprints = (known.fingerprint(text)?, fingerprint_cache::fingerprint(other, options)?);
             let (Some(a), Some(b)) = fingerprints else { return Ok(None) };
-            let near = criterion.near;
-            if !near.by_any_votes().contains(a ^ b) {
-                return Ok(Some(false));
+            let mut near = criterion.near.by_any_votes();
+            if near.contains(a ^ b) && near != criterion.near {
+                let order = if is_second { known.closest_votes(text)? } else { closest_votes(other, options)? };
+                near = order.map_or(near, |order| criterion.near.by_votes(&order));
             }
-            if let Some(least) = criterion.resemblance
-                && known.resemblance(text, other, least)?.is_none()
-            {
-                return Ok(Some(false));
+            match criterion.resemblance {
+                _ if !near.contains(a ^ b) => Ok(Some(false)),
+                None => Ok(Some(true)),
+                Some(least) => Ok(Some(known.resemblance(text, other, least)?.is_some())),
             }
-            let order =
-                if near.flips().next().is_some() { fingerprint_cache::closest_votes(query, options)? } else { None };
-            Ok(Some(order.map_or(near, |order| near.by_votes(&order)).contains(a ^ b)))
         })
     })
 }
 
 impl LastTexts {
-    /// Calls `compare` with what is known of one of two texts, that text and the other one. What is known afterwards is
-    /// cached.
+    /// Calls `compare` with what is known of one of two texts, that text and the other one, and whether it is the
+    /// second of them. What is known afterwards is cached.
     fn compare<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],
         options: &Options,
-        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2]) -> Result<T, ErrorReport>,
+        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2], bool) -> Result<T, ErrorReport>,
     ) -> Result<T, ErrorReport> {
         let identities = texts.map(TextArgument::identity);
         let which = |known: &CachedText| identities.iter().position(|identity| known.is(*identity));
@@ -104,10 +104,10 @@ impl LastTexts {
             Some((known, side)) => (side, known),
             None => (
                 which(&self.other).unwrap_or(0),
-                KnownText { options: options.clone(), features: None, fingerprint: None },
+                KnownText { options: options.clone(), features: None, fingerprint: None, closest_votes: None },
             ),
         };
-        let found = compare(&mut known, [texts[side], texts[1 - side]])?;
+        let found = compare(&mut known, [texts[side], texts[1 - side]], side == 1)?;
         if known.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
             && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
         {
@@ -126,6 +126,15 @@ impl KnownText {
         let fingerprint = fingerprint_cache::fingerprint(text, &self.options)?;
         self.fingerprint = Some(fingerprint);
         Ok(fingerprint)
+    }
+
+    fn closest_votes(&mut self, text: TextArgument<'_>) -> Result<Option<BitOrder>, ErrorReport> {
+        if let Some(known) = self.closest_votes {
+            return Ok(known);
+        }
+        let order = closest_votes(text, &self.options)?;
+        self.closest_votes = Some(order);
+        Ok(order)
     }
 
     /// The resemblance of the text and another one; None if it is less than `least`, or if one has no feature.

@@ -2,9 +2,9 @@
 //!
 //! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
-//! Columns before the block, such as a tenant's number, are the index's scope. If the key after the block is the size of
-//! the text, a search that compares texts reads only the entries of similar sizes. If the fingerprint is in the index
-//! too, as a column or as an expression, a search reads it in the entries.
+//! Columns before the block, such as a tenant's number, are the index's scope. If the key after the block is the size
+//! of the text, a search that compares texts reads only the entries of similar sizes. If the fingerprint is in the
+//! index too, as a column or as an expression, a search reads it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, btree_family, generation_of};
@@ -143,8 +143,8 @@ pub fn is_covering(layout: &Layout) -> bool {
     layout.iter().all(|found| found.fingerprint.is_some())
 }
 
-/// The share of the entries that a search for similar sizes reads, if this is their share: 1 unless all indexes have the
-/// sizes.
+/// The share of the entries that a search for similar sizes reads, if this is their share: 1 unless all indexes have
+/// the sizes.
 pub fn share_read(layouts: &[Layout], of_sizes: Option<f64>) -> f64 {
     let has_sizes = layouts.iter().flatten().all(|found| found.has_size);
     of_sizes.filter(|_| has_sizes).unwrap_or(1.0)

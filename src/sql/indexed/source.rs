@@ -77,7 +77,8 @@ impl SourceKind {
     }
 }
 
-/// A text as a literal in a command that is shown. A long one is left out: a criterion may have a dictionary of weights.
+/// A text as a literal in a command that is shown. A long one is left out: a criterion may have a dictionary of
+/// weights.
 pub fn shown_literal(text: &str) -> String {
     const MAX_SHOWN_BYTES: usize = 500;
     quote_literal(if text.len() > MAX_SHOWN_BYTES { "..." } else { text })

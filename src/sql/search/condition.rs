@@ -66,7 +66,8 @@ pub struct SearchCondition {
     pub estimate: Estimate,
     /// Whether the planner has the estimate already, from the support function.
     pub is_estimated: bool,
-    /// Whether conditions that protect rows must be evaluated before. Then the fingerprint may be read, but not computed.
+    /// Whether conditions that protect rows must be evaluated before. Then the fingerprint may be read, but not
+    /// computed.
     pub comes_later: bool,
 }
 

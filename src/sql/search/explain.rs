@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
 use postgres::planner::custom_scan::NodeInstrumentation;
 use simhash::fingerprint::size::SimilarSizes;
+use simhash::search::flips::Flippable;
 
 use super::finder::FinderCounts;
 use super::plan::Settings;
@@ -97,8 +98,8 @@ fn flips_of(radii_and_masks: &[Expression]) -> Option<Vec<u32>> {
     if let Some((_, arguments)) = masks.call() {
         return Some(read_criterion(arguments.get(1)?.jsonb()?).ok()?.of_texts().near.flips().collect());
     }
-    let blocks = check_radii(0, &radii.array()?).ok()?.blocks()? as u32;
-    Some(masks.bigints()?.into_iter().map(|mask| mask.count_ones() / blocks).collect())
+    let masks = masks.bigints()?.into_iter().map(i64::cast_unsigned);
+    Some(check_radii(0, &radii.array()?).ok()?.flipping(Flippable::from_masks(masks)).flips().collect())
 }
 
 /// The name of a column of the scope, as SQL.

@@ -153,8 +153,8 @@ impl Finder {
         self.scope = scope;
     }
 
-    /// Begins a search for fingerprints near `query`, of texts of these sizes. `is_again` says whether the scan has made
-    /// a search before.
+    /// Begins a search for fingerprints near `query`, of texts of these sizes. `is_again` says whether the scan has
+    /// made a search before.
     pub fn begin(
         &mut self,
         settings: &Settings,
@@ -405,8 +405,8 @@ impl Finder {
         let SearchedIndex { indexed, scan, .. } = &mut layouts[layout][index];
         if let Some(scan) = scan {
             let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
-            // SAFETY: the index has the scope's columns, then the block, an integer, and the size, another one. The scan
-            // has the keys for them, because each search of a plan with sizes has sizes.
+            // SAFETY: the index has the scope's columns, then the block, an integer, and the size, another one. The
+            // scan has the keys for them, because each search of a plan with sizes has sizes.
             unsafe { scan.look_up(scope, condition, range) };
         }
     }

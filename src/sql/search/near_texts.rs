@@ -109,8 +109,8 @@ impl NearTexts {
         SizeLimit::new(relation, &table, &TextSource::of(Some(call), self.schema)?, self.schema, other, least)
     }
 
-    /// The limit without the sizes. `query` is the other text, if its votes decide which bits are flipped. Otherwise the
-    /// votes of each row's text decide, so any may have to be flipped.
+    /// The limit without the sizes. `query` is the other text, if its votes decide which bits are flipped. Otherwise
+    /// the votes of each row's text decide, so any may have to be flipped.
     fn limit(&self, query: Option<Expression>) -> Option<Limit> {
         let near = if query.is_some() { self.criterion.near } else { self.criterion.near.by_any_votes() };
         let flips = match query.filter(|_| near.flips().next().is_some()) {

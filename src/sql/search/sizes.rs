@@ -1,5 +1,5 @@
-//! The sizes of the texts that a search is for. If a query compares the texts of rows with another text, rows whose texts
-//! have very different sizes are out of the question, and the search does not read their index entries.
+//! The sizes of the texts that a search is for. If a query compares the texts of rows with another text, rows whose
+//! texts have very different sizes are out of the question, and the search does not read their index entries.
 //!
 //! The range of sizes follows from the other text and from the least resemblance alone, so it tells nothing about rows
 //! that the user may not see. The query's conditions are checked for each row that is found, as without a range.

@@ -28,6 +28,7 @@ SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'vector_simhash'), guard_of('defaults');
 SELECT errors(
     'SELECT simhash_guard(''defaults'', fingerprint => ''print'', criterion => ''{"resemblance": 0.84}'')',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''print'', criterion => ''{"radii": [1, 1, 1, 1], "flips": [5, 3]}'')',
     'SELECT simhash_guard(''defaults'', fingerprint => ''words_simhash'', criterion => ''{"resemblance": 0.84}'')',
     'SELECT simhash_guard(''defaults'', fingerprint => ''vector_simhash'', criterion => ''{"resemblance": 0.84}'')',
     'SELECT simhash_guard(''defaults'', ''mark'', mark_column => ''body'')');

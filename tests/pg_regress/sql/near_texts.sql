@@ -20,6 +20,7 @@ INSERT INTO criteria VALUES
     ('{"resemblance": 0.2, "max_distance": 24, "radii": [1, 0, -1, 2], "flips": [2, 3, 2]}', '{}', 24, '{1,0,-1,2}', '{2,3,2}', .2),
     ('{"resemblance": 0.5, "radii": []}', '{}', 6, '{}', NULL, .5),
     ('{"max_distance": 24, "resemblance": 0.2, "radii": [0, 3, -1]}', '{}', 24, '{0,3,-1}', NULL, .2),
+    ('{"radii": [1, 1, 1]}', '{}', 10, '{1,1,1}', '{8,5}', .84),
     ('{"resemblance": null}', '{}', 3, '{}', NULL, 0),
     ('{"resemblance": null, "radii": [0, 0], "max_distance": 12}', '{}', 12, '{0,0}', NULL, 0),
     ('{"tokens": "chars", "resemblance": 0.7}', '{"tokens": "chars"}', 10, '{1,1,1,1}', '{5,3}', .7),
@@ -32,25 +33,30 @@ CREATE FUNCTION as_defined(a text, b text, criteria) RETURNS boolean LANGUAGE sq
             ELSE is_found(simhash(a, $3.options), b, $3.options, $3.distance, $3.radii, $3.flips) END
         ELSE false END
 $$;
-CREATE FUNCTION found(criterion jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- With the texts in either order: a row is searched for, or found.
+CREATE FUNCTION found(criterion jsonb, is_searched_for boolean DEFAULT false) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     pairs bigint[];
 BEGIN
     EXECUTE format('SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
-        WHERE query.id %% 30 < 3 AND simhash_near(docs.body, query.body, %L)', criterion) INTO pairs;
+        WHERE query.id %% 30 < 3 AND simhash_near(%s, %L)',
+        CASE WHEN is_searched_for THEN 'query.body, docs.body' ELSE 'docs.body, query.body' END, criterion) INTO pairs;
     RETURN pairs;
 END
 $$;
 CREATE TABLE expected AS
 SELECT criterion, (SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
-    WHERE query.id % 30 < 3 AND as_defined(docs.body, query.body, criteria)) AS pairs
+    WHERE query.id % 30 < 3 AND as_defined(docs.body, query.body, criteria)) AS pairs,
+    (SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
+    WHERE query.id % 30 < 3 AND as_defined(query.body, docs.body, criteria)) AS exchanged
 FROM criteria;
-SELECT criterion, cardinality(pairs) AS pairs, pairs = found(criterion) AS without_indexes FROM expected;
+SELECT criterion, cardinality(pairs) AS pairs, pairs = found(criterion) AS without_indexes, pairs <> exchanged AS is_one_sided
+FROM expected;
 
 -- With indexes: generated columns, and expressions alone. What options decide nothing about fingerprints may differ.
 CREATE VIEW searched AS
 SELECT criterion, is_searched(format('SELECT FROM docs WHERE simhash_near(body, ''some text'', %L)', criterion)),
-    pairs = found(criterion) AS same
+    pairs = found(criterion) AS same, exchanged = found(criterion, true) AS same_exchanged
 FROM expected;
 ANALYZE docs;
 SELECT simhash_attach('docs', 'body');

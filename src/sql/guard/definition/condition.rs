@@ -41,8 +41,8 @@ impl ConditionArgument {
     }
 }
 
-/// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session has
-/// set: what decides how PostgreSQL prints and reads names, literals, operators and values.
+/// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session
+/// has set: what decides how PostgreSQL prints and reads names, literals, operators and values.
 const SETTINGS: [(&CStr, &CStr); 15] = [
     (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),

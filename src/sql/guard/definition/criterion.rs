@@ -79,11 +79,12 @@ impl AskedCriterion {
         let document = read_criterion_of_table_text(&json)?;
         let options = source.map_or(Options::default(), |source| source.options.clone());
         let first = document.of_rows(source.is_some());
-        if first.resemblance.is_none() && (document.options != options || document.weights_of_table) {
-            let message = "options are for comparing texts, and no texts are compared";
+        let for_texts = document.options != options || document.weights_of_table || document.has_flips();
+        if first.resemblance.is_none() && for_texts {
+            let message = "options and flips are for comparing texts, and no texts are compared";
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("The fingerprints are made with the options of simhash_attach.")
-                .set_hint("Give a resemblance, or leave out the options."));
+                .set_hint("Give a resemblance, or leave them out."));
         }
         let with_options = |criterion| GuardCriterion::new(criterion, &document, &json);
         let others = document.of_rows_by_other_layouts(source.is_some()).map(with_options).collect();

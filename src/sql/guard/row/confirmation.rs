@@ -159,8 +159,8 @@ impl<'a> NewText<'a> {
         Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: Dismissed::default() }
     }
 
-    /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text is
-    /// not known, or the tables do not have sizes.
+    /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text
+    /// is not known, or the tables do not have sizes.
     pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>, ErrorReport> {
         let Some(source) = self.own.source.as_ref().filter(|_| self.own.has_sizes) else { return Ok(None) };
         // The generated columns ask for the same size when the row is stored.
@@ -176,7 +176,7 @@ impl<'a> NewText<'a> {
         let order = self.reader.with_new_text(self.own, self.row, |text| {
             fingerprint_cache::closest_votes(text, &source.fingerprint_options)
         })?;
-        Ok(order.flatten().map_or(near, |order| near.by_votes(&order)))
+        Ok(order.flatten().map_or(near.by_radii_alone(), |order| near.by_votes(&order)))
     }
 
     /// The number of stored rows that do not resemble the new row.

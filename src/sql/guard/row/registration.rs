@@ -10,9 +10,11 @@
 //! Only if another session has locked one of them, which is rare, it reads the locks on rows, and compares
 //! fingerprints.
 //!
-//! Of two near rows that are registered, at least one finds the other, and waits for it. A session remains registered
-//! while it waits only if its number is smaller than the numbers of all sessions that it waits for. So no two sessions
-//! wait for each other. `tests/registry` checks this for all interleavings.
+//! Of two near rows that are registered, at least one finds the other, and waits for it. Where the votes of a text say
+//! what is near it, a row finds those that are near by its own votes: what it does not find may go on, as if it had
+//! been stored before. A session remains registered while it waits only if its number is smaller than the numbers of
+//! all sessions that it waits for. So no two sessions wait for each other. `tests/registry` checks this for all
+//! interleavings.
 //!
 //! For example, sessions 1 and 2 store near rows. If 2 looks keys up before 1 has registered, 1 finds 2, waits until
 //! the row of 2 is in the indexes, and then finds it there. If both have registered before either looks keys up, they
@@ -29,12 +31,15 @@ use std::slice;
 
 use pgrx::pg_sys::{self, Oid};
 use simhash::search::lock_keys::LockKeys;
+use simhash::search::nearness::Nearness;
 
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]
 pub struct Registration {
     /// The lock on the row, then the locks on its keys.
     held: Vec<(pg_sys::LOCKTAG, pg_sys::LOCKMODE)>,
+    /// Which rows were looked for.
+    near: Option<Nearness>,
 }
 
 /// The mode of the lock on a registered row.
@@ -51,17 +56,20 @@ const FIRST_ROW_LOCK_CLASS: u16 = 4;
 impl Registration {
     /// Registers a row of a table. Waits as long as another session has registered a near row.
     ///
-    /// Does nothing if a row with the same fingerprint is still registered here: a row that was checked in one
-    /// partition and is being moved to another stays registered in between.
+    /// Does nothing if a row with the same fingerprint is still registered here, and the same rows were looked for: a
+    /// row that was checked in one partition and is being moved to another stays registered in between.
     pub fn register(&mut self, table: Oid, keys: &LockKeys, fingerprint: i64) {
         let fingerprint = fingerprint.cast_unsigned();
         let row = row_tag(keys.encrypt(fingerprint));
         let is_row = |held: &pg_sys::LOCKTAG| encrypted_fingerprint(held) == encrypted_fingerprint(&row);
         // SAFETY: `row_tag` has built the tag.
-        if self.held.first().is_some_and(|(held, _)| is_row(held) && unsafe { is_held(held, ROW_LOCK_MODE) }) {
+        let is_registered =
+            self.held.first().is_some_and(|(held, _)| is_row(held) && unsafe { is_held(held, ROW_LOCK_MODE) });
+        if is_registered && self.near == Some(keys.near) {
             return;
         }
         self.release();
+        self.near = Some(keys.near);
         loop {
             pgrx::check_for_interrupts!();
             if self.held.is_empty() {

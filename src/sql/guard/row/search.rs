@@ -20,7 +20,7 @@ use postgres::heap::row::{Row, TableSlot, tid_numbers};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
-use simhash::search::growth::Growth;
+use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
 use crate::sql::guard::definition::scope::GuardScopeValues;
@@ -102,8 +102,8 @@ impl MarkedRows {
     }
 }
 
-/// The rows that a search has found and dismissed, by table and tid, so that it does not judge them again: it may find a
-/// row in several indexes.
+/// The rows that a search has found and dismissed, by table and tid, so that it does not judge them again: it may find
+/// a row in several indexes.
 ///
 /// Only rows that are present may be added. No other row gets such a row's tid during the search, because VACUUM does
 /// not remove what this transaction may see.
@@ -175,9 +175,22 @@ impl NearQuery<'_> {
         let sizes = self.sizes.as_ref().filter(|_| searched.has_sizes);
         let rows = rows * share_read(layouts, sizes.map(|sizes| sizes.expected_share));
         let mut growth = Growth::new(rows, block_indexes(layouts), self.near);
+        // With flips, a value that very many rows share can be given up only for a search by the distance alone.
+        let within = || Growth::new(rows, block_indexes(layouts), Nearness::within(self.near.max_distance()));
+        let mut by_distance = self.near.flips().next().map(|_| within());
+        let cost = |other: &Growth| Some(other.total(self.max_distance.get())?.microseconds);
+        let mut otherwise = by_distance.as_ref().and_then(cost).unwrap_or(f64::INFINITY);
         // SAFETY: the indexes compare the scope columns as their types do, as `SearchedIndexes::cheapest` has checked.
         let before = unsafe { searched.scope.keys(before, self.scope) };
-        while let Some(step) = growth.next(self.max_distance.get(), f64::INFINITY) {
+        loop {
+            let Some(step) = growth.next(self.max_distance.get(), otherwise) else {
+                if growth.complete_within() >= self.max_distance.get().min(LARGEST_DISTANCE) {
+                    break;
+                }
+                let Some(other) = by_distance.take() else { break };
+                (growth, otherwise) = (other, f64::INFINITY);
+                continue;
+            };
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
             let range = sizes.filter(|_| indexed.has_size).map(|sizes| &sizes.range);
@@ -196,8 +209,8 @@ impl NearQuery<'_> {
                 if at_once.is_empty() || !scan.has_read_all() || self.marked.is_at_limit() {
                     break;
                 }
-                // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range; the
-                // scan has the keys for them.
+                // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
+                // the scan has the keys for them.
                 unsafe { scan.look_up(&before, &at_once, range) };
                 let read_before = scan.entries();
                 let flow = self.scan(searched, &table, &mut scan, &mut show);

@@ -151,7 +151,8 @@ impl Statement {
     /// The event belongs to this statement.
     pub unsafe fn moves(&self, event: &RowEvent) -> bool {
         let is_of_partition = |partition: &Computed| {
-            // SAFETY: the row belongs to the table that the condition was made for; the condition's result is a boolean.
+            // SAFETY: the row belongs to the table that the condition was made for; the condition's result is a
+            // boolean.
             unsafe { partition.value(event.new_row()) != Some(Datum::from(false)) }
         };
         event.old_row().is_some() && !self.partition.as_ref().is_none_or(is_of_partition)
