@@ -61,6 +61,18 @@ FROM expected;
 ANALYZE docs;
 SELECT simhash_attach('docs', 'body');
 SELECT * FROM searched;
+-- The nearest of them in order, and two layouts of which one is flipped.
+SELECT count(*) AS queries, bool_and(ids = wanted) AS same
+FROM docs AS query, expected, LATERAL (SELECT ARRAY(SELECT id FROM docs WHERE simhash_near(body, query.body)
+        ORDER BY simhash <~> query.simhash, id LIMIT 4)) AS nearest (ids),
+    LATERAL (SELECT ARRAY(SELECT id FROM unnest(pairs) AS pair JOIN docs ON id = pair % 10000 WHERE pair / 10000 = query.id
+        ORDER BY simhash <~> query.simhash, id LIMIT 4)) AS defined (wanted)
+WHERE criterion = '{}' AND query.id % 30 < 3;
+CREATE INDEX three_0 ON docs (simhash_block(simhash, 0, 3), simhash_size) INCLUDE (simhash);
+CREATE INDEX three_1 ON docs (simhash_block(simhash, 1, 3), simhash_size) INCLUDE (simhash);
+CREATE INDEX three_2 ON docs (simhash_block(simhash, 2, 3), simhash_size) INCLUDE (simhash);
+SELECT count(*), bool_and(same AND same_exchanged) AS same FROM searched;
+DROP INDEX three_0, three_1, three_2;
 -- The range of sizes: of a text of 5 words and 4 pairs, and of the option weights, whose sizes are rounded.
 CREATE FUNCTION sizes_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
