@@ -169,8 +169,8 @@ def _near(table: Table, searched: str, found: str, limit: list[Composable]) -> C
 
 def _in_scope(table: Table) -> Composable:
     """The condition on the row `other` that it is in the scope of the row `own`."""
-    scope = (SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope)
-    return SQL("").join(scope)
+    scope = (table.equal(name, Identifier("other", name), Identifier("own", name)) for name in table.scope)
+    return SQL("").join(SQL(" AND ") + equal for equal in scope)
 
 
 def _query(table: Table, size: int) -> Composed:
@@ -182,7 +182,7 @@ def _query(table: Table, size: int) -> Composed:
         Operators on the columns themselves might be others, by casts of whoever owns the types.
         """
         columns = SQL(", ").join(Identifier(row, column) for column in (*table.key, "tableoid", "ctid"))
-        return SQL("(SELECT r FROM (SELECT {}) AS r)").format(columns)
+        return SQL("ROW({})::record").format(columns)
 
     # The condition is about the earlier row. Its names are those of the innermost query.
     among = SQL("(({}\n) IS TRUE)").format(SQL(table.criterion.among or "true"))
@@ -190,9 +190,13 @@ def _query(table: Table, size: int) -> Composed:
     pairs: Composable = SQL("true")
     if table.dismissed is not None:
         [key] = table.key
-        pairs = SQL(
-            "NOT EXISTS (SELECT FROM {} AS dismissed WHERE ROW(a, b) IN (ROW({own}, {other}), ROW({other}, {own})))"
-        ).format(table.dismissed, own=Identifier("own", key), other=Identifier("other", key))
+
+        def equal(column: str, row: str) -> Composable:
+            return table.equal(key, Identifier("dismissed", column), Identifier(row, key))
+
+        pairs = SQL("NOT EXISTS (SELECT FROM {} AS dismissed WHERE {} AND {} OR {} AND {})").format(
+            table.dismissed, equal("a", "own"), equal("b", "other"), equal("a", "other"), equal("b", "own")
+        )
 
     def near(compared: str, within: Composable, is_found: Composable, counts: Composable) -> Composable:
         """The nearest rows on one side of the sampled one, in the order of rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,12 +53,25 @@ class Table:
     written it, so the user of the command must not run it."""
     dismissed: Identifier | None
     """The table of pairs that are left out."""
+    plain: frozenset[str]
+    """The columns of types that are compared by PostgreSQL's own operators, whatever casts others have made."""
 
     def function(self, name: str) -> Composable:
         return Identifier(self.extension, name)
 
     def distance(self, a: Composable, b: Composable) -> Composable:
         return SQL("{} OPERATOR({}.<~>) {}").format(a, Identifier(self.extension), b)
+
+    def equal(self, column: str, a: Composable, b: Composable) -> Composable:
+        """Whether two values of this column's type are equal, and not NULL.
+
+        The operator on two values of the same type may be another one, by casts of whoever owns the type: that on a
+        domain over an enum is. Records are compared by the btree operators of their types, which no index serves.
+        """
+        if column in self.plain:
+            return SQL("{} = {}").format(a, b)
+        # Unlike IS NOT NULL, this is true of a composite value with a NULL in it.
+        return SQL("({a} IS DISTINCT FROM NULL AND ROW({a})::record = ROW({b})::record)").format(a=a, b=b)
 
     def text(self, row: str) -> Composable:
         # The column is of a string type: a superuser has made the cast.
@@ -152,7 +165,7 @@ def find(
     rows, is_estimate = _rows(connection, oid, sql_name, fingerprint)
     key = _key(connection, oid)
     if pairs is not None:
-        _check_pairs(pairs[1], _columns(connection, pairs[0]), shown, key)
+        _check_pairs(pairs[1], _columns(connection, pairs[0]), shown, [columns[name] for name in key])
     return Table(
         connection=connection,
         oid=oid,
@@ -173,6 +186,7 @@ def find(
         limits_from="given" if limits else "guard" if guarded is not None else "default",
         condition=condition,
         dismissed=pairs and pairs[2],
+        plain=frozenset(name for name, found in columns.items() if found.is_plain),
     )
 
 
@@ -184,6 +198,8 @@ class _Column:
     generation: str | None
     expressions: tuple[str, ...]
     """How PostgreSQL prints the column, as a text."""
+    is_plain: bool
+    """Whether ``=`` of two values is PostgreSQL's own: no cast of others can make it another, nor an ambiguous one."""
 
 
 def _extension(connection: Connection[Any]) -> tuple[str, str]:
@@ -215,27 +231,37 @@ def _relation(connection: Connection[Any], name: str) -> tuple[int, str, Identif
     return oid, shown, Identifier(*qualified)
 
 
-def _check_pairs(name: str, columns: Collection[str], of_table: str, key: Sequence[str]) -> None:
+def _check_pairs(name: str, columns: Mapping[str, _Column], of_table: str, key: Sequence[_Column]) -> None:
     if len(key) != 1:
         raise ReportError(f"the primary key of table {of_table} is not one column", "Dismissed pairs are pairs of it.")
     for column in ("a", "b"):
         if column not in columns:
             raise ReportError(f'column "{column}" of table {name} does not exist', f"It has: {', '.join(columns)}.")
+        # Of two types, ``=`` may be that of a third one, by casts of whoever owns one of them.
+        if columns[column].type != key[0].type:
+            raise ReportError(
+                f'column "{column}" of table {name} is of type {columns[column].type}, but the primary key'
+                f' "{key[0].name}" of table {of_table} is of type {key[0].type}',
+                f"Give the columns a and b of {name} the type {key[0].type}.",
+            )
 
 
 def _columns(connection: Connection[Any], oid: int) -> dict[str, _Column]:
     rows = connection.execute(
-        "SELECT attname, format_type(atttypid, NULL), typcategory,"
+        "SELECT attname, format_type(atttypid, NULL), t.typcategory,"
         " CASE WHEN attgenerated <> '' THEN pg_get_expr(adbin, adrelid) END,"
-        " ARRAY[quote_ident(attname), format('(%%I)::text', attname)]"
+        " ARRAY[quote_ident(attname), format('(%%I)::text', attname)],"
+        " base.typnamespace = 'pg_catalog'::regnamespace OR t.typtype = 'e'"
+        " AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = t.oid AND castcontext = 'i')"
         " FROM pg_attribute JOIN pg_type AS t ON t.oid = atttypid"
+        " JOIN pg_type AS base ON base.oid = coalesce(nullif(t.typbasetype, 0), t.oid)"
         " LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum"
         " WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
         [oid],
     )
     return {
-        name: _Column(name, data_type, category, generation, tuple(expressions))
-        for name, data_type, category, generation, expressions in rows
+        name: _Column(name, data_type, category, generation, tuple(expressions), is_plain)
+        for name, data_type, category, generation, expressions, is_plain in rows
     }
 
 
