@@ -15,6 +15,9 @@ DISTANCE_ALONE = 3
 PREFERRED_BLOCKS = (4, 3, 5, 6, 2, 7, 8)
 """Numbers of blocks, in the order in which a guard takes a table's layouts for its default radii."""
 
+FLIPPED_BLOCKS = range(2, 7)
+"""Numbers of blocks that have default flips."""
+
 
 @dataclass(frozen=True)
 class Criterion:
@@ -32,19 +35,28 @@ class Criterion:
 
     @classmethod
     def read(
-        cls, document: dict[str, Any], default_radii: Callable[[], tuple[int, ...]], among: str | None
+        cls, document: dict[str, Any], radii_of_table: Callable[[], tuple[int, ...]], among: str | None
     ) -> Criterion:
         """Reads a valid document, as a guard reads it."""
         options = dict(document)
         resemblance = options.pop("resemblance", RESEMBLANCE)
         radii = options.pop("radii", None)
-        if radii is None:
-            radii = () if resemblance is None else default_radii()
+        flips = options.pop("flips", None)
+        if radii is None and resemblance is not None:
+            # Flips need radii. Without any layout, they are those of the preferred one.
+            radii = radii_of_table() or (default_radii(PREFERRED_BLOCKS[0]) if flips else ())
+        radii = radii or ()
         distance = DISTANCE_ALONE if resemblance is None else DISTANCE_BY_RADII if radii else DISTANCE
         max_distance = options.pop("max_distance", distance)
-        flips = options.pop("flips", None)
         flips = None if flips is None else tuple(flips)
         return cls(max_distance, resemblance, tuple(radii), flips, json.dumps(options, ensure_ascii=False), among)
+
+    @property
+    def has_flips(self) -> bool:
+        """Whether a block may differ in no other bits than a search flips."""
+        if self.resemblance is None or max(self.radii, default=0) < 1:
+            return False
+        return max(self.radii) == 1 and len(self.radii) in FLIPPED_BLOCKS if self.flips is None else bool(self.flips)
 
     def json(self) -> str:
         """The criterion as a document for simhash_guard and simhash_near."""
@@ -56,6 +68,13 @@ class Criterion:
         if self.flips is not None:
             limits["flips"] = self.flips
         return json.dumps({**limits, **json.loads(self.options)}, ensure_ascii=False)
+
+
+def laid_over(given: dict[str, Any], default: dict[str, Any]) -> dict[str, Any]:
+    """One document with the keys of both. The default's flips belong to its radii, and to comparing texts."""
+    if "radii" in given or given.get("resemblance", RESEMBLANCE) is None:
+        default = {key: value for key, value in default.items() if key != "flips"}
+    return {**default, **given}
 
 
 def default_radii(blocks: int) -> tuple[int, ...]:

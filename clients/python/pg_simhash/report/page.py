@@ -114,7 +114,10 @@ def _group(table: Table, size: int, row_ids: list[RowId]) -> ShownGroup:
 
 
 def _clean_up(table: Table) -> str:
-    """Deletes the rows that a guard with these limits would have skipped, one by one in the order of the key."""
+    """Deletes the rows that a guard with these limits would have skipped, one by one in the order of the key.
+
+    A few rows may be others: simhash_duplicate_of compares all pairs by the radii, without flips.
+    """
     key = table.key or ("tableoid", "ctid")
     columns = table.quoted(*key)
     compared = columns if len(key) == 1 else f"({columns})"

@@ -11,7 +11,7 @@ from typing import Any
 from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
-from .criterion import PREFERRED_BLOCKS, Criterion, default_radii
+from .criterion import PREFERRED_BLOCKS, Criterion, default_radii, laid_over
 
 
 class ReportError(Exception):
@@ -158,7 +158,7 @@ def find(
         condition = None
     default = guarded if guarded is not None else json.loads(options)
     criterion = Criterion.read(
-        {**default, **given},
+        laid_over(given, default),
         lambda: _default_radii(connection, extension, oid, fingerprint, scope),
         limits.get("among"),
     )

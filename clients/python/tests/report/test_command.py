@@ -77,6 +77,37 @@ class Counts(WithDatabase):
         self.assertIn("With the limits of the table&#39;s guard", page.replace("'", "&#39;"))
         self.assertIn("among the rows with the same tenant", page)
 
+    def test_criterion_beside_guard(self):
+        """A given criterion is laid over that of the guard, without its flips if they are of other radii."""
+        texts = variants(seeded(), 100, 14)
+        self.table("flipped", texts)
+        self.sql("SELECT simhash_guard('flipped')")
+        self.assertEqual(self.check("flipped").criterion.flips, (5, 3))
+        for given, flips, has_flips in (
+            ({"radii": []}, None, False),
+            ({"resemblance": None}, None, False),
+            ({"radii": [1, 1, 1]}, None, True),
+            ({"radii": [0, 0, 0, 0]}, None, False),
+            ({"radii": [2, 2, 2, 2]}, None, False),
+            ({"radii": [2, 2, 2, 2], "flips": [4, 2]}, (4, 2), True),
+            ({"flips": []}, (), False),
+            ({"resemblance": 0.9}, (5, 3), True),
+        ):
+            with self.subTest(given=given):
+                found = self.check("flipped", criterion=given).criterion
+                self.assertEqual((found.flips, found.has_flips), (flips, has_flips))
+                page = self.report("report.flipped", "--criterion", json.dumps(given))
+                for told in ("in no others than a search for it flips", "may be others than a guard would skip"):
+                    self.assertEqual(told in page, has_flips)
+
+    def test_flips_without_layout(self):
+        """Flips need radii, which are those of four blocks if the table has no layout."""
+        self.sql("CREATE TABLE report.bare (id integer PRIMARY KEY, body text, simhash bigint)")
+        self.sql("INSERT INTO report.bare SELECT n, 'one two', simhash('one two') FROM generate_series(1, 2) AS n")
+        page = self.report("report.bare", "--criterion", '{"flips": [3]}')
+        self.assertIn("in at most <b>10</b> bits", page)
+        self.assertIn("&#34;radii&#34;: [1, 1, 1, 1]", page)
+
     def test_options(self):
         """Texts are compared with the options of the guard, or with those that are given, as the preview does."""
         texts = variants(seeded(), 200, 6)
