@@ -9,7 +9,8 @@ LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that are near by their fingerprints are no near-duplicates.
 EDITS = (0, 2, 6, 12)
-# What makes two texts near-duplicates: the defaults of simhash_guard, with four blocks.
+# What makes two texts near-duplicates: the defaults of simhash_guard, with four blocks and without flips, which depend on
+# which of the two texts is new.
 DISTANCE, RADII, RESEMBLANCE = 10, (1, 1, 1, 1), 0.84
 
 

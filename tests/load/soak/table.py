@@ -26,7 +26,7 @@ def create(action, texts, partitions, tenants, among):
         # Rows that are updated without touching the text move, too: no update is a HOT one.
         connection.execute("CREATE INDEX ON soak (note)")
         connection.execute(
-            "SELECT simhash_guard('soak', %s, scope => %s::text[], mark_column => %s, among => %s)",
+            "SELECT simhash_guard('soak', %s, '{\"flips\": []}', scope => %s::text[], mark_column => %s, among => %s)",
             (action, scope, mark, "active" if among else None),
         )
         found = connection.execute(
