@@ -23,7 +23,7 @@ class NoNearDuplicate(BaseConstraint):
 
     ``criterion``, ``scope``, ``among`` and ``unless`` are those of the guard. The criterion has the options of the
     fingerprint in it, and the radii unless the table is indexed by four blocks. As for the guard, an instance whose
-    text is the stored one is not checked.
+    text is the stored one is not checked. ``unless`` cannot name a generated column: it has no value before the INSERT.
     """
 
     default_violation_error_message = "There is already nearly the same text."
@@ -81,7 +81,8 @@ class NoNearDuplicate(BaseConstraint):
         columns, values = [], []
         for field in model._meta.local_concrete_fields:
             if not getattr(field, "generated", False):
-                columns.append(f"%s::{field.cast_db_type(connection)} AS {connection.ops.quote_name(field.column)}")
+                name = connection.ops.quote_name(field.column).replace("%", "%%")
+                columns.append(f"%s::{field.cast_db_type(connection)} AS {name}")
                 value = getattr(instance, field.attname)
                 computed = hasattr(value, "resolve_expression")
                 values.append(None if computed else field.get_db_prep_save(value, connection))

@@ -10,9 +10,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
-from django.db.models import F
+from django.db.models import F, IntegerField, Model, TextField
 from django.forms import modelform_factory
 from django.test import TestCase
+from django.test.utils import isolate_apps
 from django.urls import reverse
 from rest_framework import serializers
 from stories.models import DatedStory, FreeStory, QuotedStory, Tenant, TenantStory
@@ -132,6 +133,17 @@ class Constraint(TestCase):
                     constraint.validate(FreeStory, near)
         quoted = QuotedStory(body=NEAR, owner="us")
         NoNearDuplicate("body", name="n", unless="\"Owner of it\" = 'us'").validate(QuotedStory, quoted)
+        with isolate_apps("stories"):
+
+            class SharedStory(Model):
+                body = TextField()
+                share = IntegerField(db_column="share in %s")
+
+                class Meta:
+                    app_label = "stories"
+
+        shared = SharedStory(body=NEAR, share=60)
+        NoNearDuplicate("body", name="n", unless='"share in %s" > 50').validate(SharedStory, shared)
         stored = FreeStory.objects.create(slug="b", body=OTHER)
         stored.body, stored.views = NEAR, F("views") + 1
         self.assertNear(NoNearDuplicate("body", name="n", unless="views = 1"), stored)
