@@ -284,7 +284,7 @@ CREATE FUNCTION simhash_flips(content text, criterion jsonb DEFAULT '{}') RETURN
     AS 'MODULE_PATHNAME', 'simhash_flips_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION simhash_flips(text, jsonb) IS
-    'the bits of a text''s fingerprint that a search for near texts flips in a block: those of which one is flipped, those of which two are flipped together, ..';
+    'part of searches for near texts: the bits of the text''s fingerprint of which one is flipped in a block, those of which two are flipped together, ..';
 
 -- Attach ---------------------------------------------------------------------
 
