@@ -24,6 +24,18 @@ export interface Options {
   same?: string[]
 }
 
+/** What a near-duplicate is: the criterion of SQL, with the options of the fingerprints. */
+export interface Criterion extends Options {
+  /** The least resemblance of the texts, 0.84 by default; null if the fingerprints decide. */
+  resemblance?: number | null
+  /** The largest distance of the fingerprints, 10 by default. */
+  max_distance?: number
+  /** In how many bits some block may differ: [1, 1, 1, 1] by default. */
+  radii?: number[]
+  /** Among how many bits of a block a search flips one, two, .. */
+  flips?: number[]
+}
+
 /** What a fingerprint is made of. */
 export interface Feature {
   feature: string
@@ -69,6 +81,9 @@ export function similarity(a: bigint, b: bigint): number
  * them has no feature. 0 if they do not agree in what the option same names.
  */
 export function resemblance(a: string, b: string, options?: Options): number | null
+
+/** Whether `a` is a near-duplicate of `b`, which is searched for; null if one of them has no feature. */
+export function near(a: string, b: string, criterion?: Criterion): boolean | null
 
 /**
  * The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1: 1 for an

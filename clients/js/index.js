@@ -43,6 +43,11 @@ export function resemblance(a, b, options) {
   return output && new Float64Array(output)[0]
 }
 
+export function near(a, b, criterion) {
+  const output = answer('near', [checkText('a', a), checkText('b', b), writeOptions(criterion)])
+  return output && new Uint8Array(output)[0] === 1
+}
+
 export function containment(a, b, options) {
   const output = answer('containment', [checkText('a', a), checkText('b', b), writeOptions(options)])
   return output && new Float64Array(output)[0]

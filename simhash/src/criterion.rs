@@ -6,9 +6,11 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::error::Error;
+use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
-use crate::fingerprint::resemblance::COPY;
+use crate::fingerprint::resemblance::{COPY, resemblance as resemblance_of};
 use crate::search::cost::probes;
 use crate::search::flips::MAX_FLIPS;
 use crate::search::nearness::Nearness;
@@ -147,6 +149,27 @@ impl CriterionDocument {
             Some(_) => format!(r#"{{"radii": {radii:?}}}"#),
             None => format!(r#"{{"max_distance": {}, "radii": []}}"#, near.max_distance()),
         }
+    }
+
+    /// Whether a search for text `b` finds text `a` as its near-duplicate; None if one of them has no feature. Costs as
+    /// much as both fingerprints and, if these are near, a comparison of the texts.
+    pub fn near(
+        &self,
+        fingerprinter: &mut Fingerprinter,
+        a: &str,
+        b: &str,
+        tick: &dyn Fn(),
+    ) -> Result<Option<bool>, Error> {
+        let Criterion { near, resemblance: least } = self.of_texts();
+        let of_a = fingerprinter.fingerprint(a, &self.options, tick)?;
+        let of_b = fingerprinter.fingerprint(b, &self.options, tick)?;
+        let Some((of_a, of_b)) = of_a.zip(of_b) else { return Ok(None) };
+        if !near.by_votes(&fingerprinter.last_votes().clone().closest()).contains(of_a ^ of_b) {
+            return Ok(Some(false));
+        }
+        let Some(least) = least else { return Ok(Some(true)) };
+        let found = resemblance_of(fingerprinter, a, b, &self.options, tick)?;
+        Ok(Some(found.is_some_and(|found| found >= least)))
     }
 
     /// The criterion for two texts.

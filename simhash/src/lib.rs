@@ -31,12 +31,14 @@ mod simple;
 pub mod text;
 pub mod ticking;
 
+pub use criterion::CriterionDocument;
 pub use distance::{hamming, similarity};
 pub use error::Error;
 pub use fingerprint::options::Options;
 pub use pairs::Pair;
 pub use simple::{
-    clusters, containment, contains, difference, features, near_pairs, passages, resemblance, simhash, simhash_with,
+    clusters, containment, contains, difference, features, near, near_pairs, passages, resemblance, simhash,
+    simhash_with,
 };
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.

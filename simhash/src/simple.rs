@@ -1,5 +1,6 @@
 //! The functions for callers who need no cancelling: each is one call of a module, without a tick.
 
+use crate::criterion::CriterionDocument;
 use crate::error::Error;
 use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::difference;
@@ -82,6 +83,23 @@ pub fn features(text: &str, options: &Options) -> Result<FeatureList, Error> {
 /// As for [`simhash`].
 pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
     crate::fingerprint::resemblance::resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
+}
+
+/// Whether text `a` is a near-duplicate of text `b`, which is searched for; None if one of them has no feature. See
+/// [`crate::criterion`].
+///
+/// ```
+/// let (a, b) = ("to be or not to be, that is the question", "To be, or not to be: that is the question!");
+/// let criterion = simhash::CriterionDocument::from_json(r#"{"resemblance": 0.9}"#).expect("this is a criterion");
+/// assert_eq!(simhash::near(a, b, &criterion)?, Some(true));
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn near(a: &str, b: &str, criterion: &CriterionDocument) -> Result<Option<bool>, Error> {
+    criterion.near(&mut Fingerprinter::default(), a, b, &|| ())
 }
 
 /// The share of the features of `a`, and of its pairs of neighbouring features, that `b` has too, 0 to 1. None if `a`

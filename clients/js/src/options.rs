@@ -1,6 +1,6 @@
-//! Options, as the JSON of SQL's options.
+//! Options and criteria, as the JSON of SQL.
 
-use simhash::Options;
+use simhash::{CriterionDocument, Options};
 
 use crate::input::text;
 use crate::output::Failed;
@@ -8,4 +8,16 @@ use crate::output::Failed;
 /// The options of a document; the defaults if there is none.
 pub fn read(document: &[u8]) -> Result<Options, Failed> {
     if document.is_empty() { Ok(Options::default()) } else { Ok(Options::from_json(text(document)?)?) }
+}
+
+/// The criterion of a document; the default if there is none.
+pub fn read_criterion(document: &[u8]) -> Result<CriterionDocument, Failed> {
+    let document = if document.is_empty() { "{}" } else { text(document)? };
+    let read = CriterionDocument::from_json(document)?;
+    if read.weights_of_table {
+        return Err(Failed::Range(
+            "There is no table here to learn weights from. SQL's functions learn them.".to_owned(),
+        ));
+    }
+    Ok(read)
 }

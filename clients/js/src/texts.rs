@@ -1,4 +1,4 @@
-//! `simhash`, `wide`, `features`, `resemblance`, `containment`, `difference`, `passages` and `coverage`: functions of
+//! `simhash`, `wide`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and `coverage`: functions of
 //! texts.
 
 use std::cell::Cell;
@@ -86,6 +86,22 @@ pub extern "C" fn features() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn resemblance() -> u32 {
     share_of(|fingerprinter, a, b, options| resemblance_of(fingerprinter, a, b, options, &|| ()))
+}
+
+/// Whether the first text is a near-duplicate of the second one, which is searched for. Inputs: both texts, criterion.
+/// Output: 1 or 0, a byte.
+#[unsafe(no_mangle)]
+pub extern "C" fn near() -> u32 {
+    answer(|output| {
+        with_inputs(|[a, b, document]| {
+            let (a, b, criterion) = (text(a)?, text(b)?, options::read_criterion(document)?);
+            let found = with_fingerprinter(|fingerprinter| criterion.near(fingerprinter, a, b, &|| ()))?;
+            if let Some(is_near) = found {
+                output.push(&[u8::from(is_near)])?;
+            }
+            Ok(found.is_some())
+        })
+    })
 }
 
 /// The containment of a text in another one. Inputs: both texts, options. Output: the containment, an f64.

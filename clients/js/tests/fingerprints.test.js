@@ -13,6 +13,7 @@ import {
   format,
   hamming,
   probes,
+  near,
   resemblance,
   similarity,
   simhash,
@@ -62,6 +63,16 @@ test('resemblance', () => {
   assert.equal(resemblance('4,000 tonnes', '5,000 tonnes'), 3 / 7)
   assert.equal(resemblance('4,000 tonnes', '5,000 tonnes', { same: ['numbers'] }), 0)
   assert.equal(resemblance('4,000 tonnes', '4,000: tonnes!', { same: ['numbers'] }), 1)
+})
+
+test('near', () => {
+  const [a, b] = ['one two three four five six', 'One, two, three, four, five: six!']
+  assert.equal(near(a, b), true)
+  assert.equal(near(a, 'something else'), false)
+  assert.equal(near(a, b, { case_fold: false, resemblance: 0.9 }), false)
+  assert.equal(near('?!', b), null)
+  assert.throws(() => near(a, b, { radii: [1] }), { message: /^invalid value for key "radii" of a criterion: \[1\]/ })
+  assert.throws(() => near(a, b, { weights: 'table' }), RangeError)
 })
 
 test('contains', () => {

@@ -16,6 +16,7 @@ from pg_simhash._native import (
     features,
     format,
     hamming,
+    near,
     pairs,
     passages,
     probes,
@@ -25,9 +26,10 @@ from pg_simhash._native import (
     simhash_wide,
     similarity,
 )
-from pg_simhash._options import Options
+from pg_simhash._options import Criterion, Options
 
 __all__ = [
+    "Criterion",
     "Difference",
     "Feature",
     "Options",
@@ -41,6 +43,7 @@ __all__ = [
     "features",
     "format",
     "hamming",
+    "near",
     "pairs",
     "passages",
     "probes",

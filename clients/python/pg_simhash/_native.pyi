@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from pg_simhash._feature import Difference, Feature
-from pg_simhash._options import Options
+from pg_simhash._options import Criterion, Options
 
 __all__ = [
     "__version__",
@@ -19,6 +19,7 @@ __all__ = [
     "features",
     "format",
     "hamming",
+    "near",
     "pairs",
     "passages",
     "probes",
@@ -54,6 +55,7 @@ def simhash_wide(text: str | None, /, words: int = 2, **options: Unpack[Options]
 def simhash_of_features(features: Iterable[str], /, weights: Iterable[float] | None = None) -> int | None: ...
 def features(text: str, /, **options: Unpack[Options]) -> list[Feature]: ...
 def resemblance(a: str, b: str, /, **options: Unpack[Options]) -> float | None: ...
+def near(a: str, b: str, /, *, max_distance: int = ..., **criterion: Unpack[Criterion]) -> bool | None: ...
 def containment(a: str, b: str, /, **options: Unpack[Options]) -> float | None: ...
 def passages(text: str, /, **options: Unpack[Options]) -> list[int]: ...
 def coverage(clue: str, text: str, /, **options: Unpack[Options]) -> float | None: ...
@@ -81,8 +83,6 @@ def clusters(
     max_distance: int | None = None,
     *,
     texts: _Texts | None = None,
-    resemblance: float = 0.84,
-    radii: Iterable[int] = (1, 1, 1, 1),
-    **options: Unpack[Options],
+    **criterion: Unpack[Criterion],
 ) -> NDArray[np.int64]: ...
 def format() -> int: ...

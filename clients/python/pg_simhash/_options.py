@@ -17,3 +17,11 @@ class Options(TypedDict, total=False):
     markup: Literal["html"]
     ignore: Sequence[Literal["numbers", "urls", "accents"]]
     same: Sequence[str]
+
+
+class Criterion(Options, total=False):
+    """Keyword arguments of near() and clusters(), and the keys of a criterion in SQL, without max_distance."""
+
+    resemblance: float | None
+    radii: Sequence[int]
+    flips: Sequence[int]

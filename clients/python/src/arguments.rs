@@ -1,9 +1,7 @@
-//! Single arguments: a fingerprint, a distance, a resemblance.
+//! Single arguments: a fingerprint, a distance.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use simhash::search::blocks::BLOCK_COUNTS;
-use simhash::search::nearness::Nearness;
 
 use crate::error::wrong_type;
 
@@ -40,33 +38,4 @@ pub fn check_distance(distance: i64) -> PyResult<i32> {
             "maximum distance {distance} is out of range. Two fingerprints differ in 0 to 64 bits."
         ))),
     }
-}
-
-/// When fingerprints are near, by a distance and radii; an exception unless the radii are those of a layout.
-pub fn check_radii(max_distance: i32, radii: &[i64]) -> PyResult<Nearness> {
-    // Radii beyond 64 are as good as 64.
-    let narrow: Vec<i32> = radii.iter().take(9).map(|radius| (*radius).clamp(-2, 64) as i32).collect();
-    Nearness::by_radii(max_distance, &narrow).ok_or_else(|| {
-        PyValueError::new_err(match radii.iter().find(|radius| **radius < -1) {
-            Some(radius) => format!(
-                "radius {radius} is out of range. A radius is a number of bits, or -1 for a block that is not compared."
-            ),
-            None => format!(
-                "number of radii {} is out of range. There is one radius for each of {} to {} blocks, or none.",
-                radii.len(),
-                BLOCK_COUNTS.start(),
-                BLOCK_COUNTS.end()
-            ),
-        })
-    })
-}
-
-/// A least resemblance; an exception unless it is from 0 to 1.
-pub fn check_resemblance(resemblance: f64) -> PyResult<f64> {
-    if (0.0..=1.0).contains(&resemblance) {
-        return Ok(resemblance);
-    }
-    Err(PyValueError::new_err(format!(
-        "resemblance {resemblance} is out of range. Give the least resemblance of two texts, from 0 to 1."
-    )))
 }

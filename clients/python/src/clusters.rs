@@ -4,15 +4,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
-use simhash::criterion::Criterion;
+use simhash::criterion::{Criterion, CriterionDocument};
 use simhash::error::Error;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::resemblance::COPY;
 use simhash::pairs::{Confirmed, Rows, Verification, clusters as clusters_of};
 use simhash::search::nearness::Nearness;
 
-use crate::arguments::{check_distance, check_radii, check_resemblance};
+use crate::arguments::check_distance;
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
 use crate::fingerprint::with_fingerprinter;
@@ -21,11 +20,8 @@ use crate::numpy::{self, array};
 use crate::options;
 use crate::texts::text_column;
 
-/// The default distances, as in SQL: without and with texts.
+/// The default distance without texts, as in SQL.
 const DEFAULT_DISTANCE: i64 = 3;
-const DEFAULT_DISTANCE_OF_TEXTS: i64 = 10;
-/// The default radii, with texts, as in SQL.
-const RADII: [i64; 4] = [1; 4];
 
 /// Bytes of features that are in memory at once.
 const BUDGET: usize = 256 << 20;
@@ -36,10 +32,9 @@ const BUDGET: usize = 256 << 20;
 /// simhash_cluster returns that row's key. A row without a fingerprint is in no cluster:
 /// -1.
 ///
-/// With texts, the texts of a pair must also have this resemblance, and max_distance is 10 by default. Some block of
-/// the fingerprints must also differ in at most as many bits as its radius: radii has one for each of 2 to 8 blocks, or
-/// is empty if the distance alone decides. Texts are read with the options, which are those of the fingerprints. A text
-/// that is None resembles none.
+/// With texts, the keyword arguments are the keys of a criterion, as in SQL: resemblance (0.84 by default), max_distance
+/// (10), radii ([1, 1, 1, 1]), and the options of the fingerprints. All pairs are compared, so flips has no effect. A
+/// text that is None resembles none.
 ///
 /// The fingerprints are a NumPy array of int64, whose masked elements are missing, or an iterable of int or None; the
 /// texts are an iterable of str or None. Both may be a Series of pandas, or Arrow data.
@@ -48,33 +43,29 @@ const BUDGET: usize = 256 << 20;
 /// those of the largest cluster. The GIL is released.
 #[pyfunction]
 #[pyo3(
-    signature = (fingerprints, max_distance = None, *, texts = None, resemblance = None, radii = None, **options),
-    text_signature = "(fingerprints, max_distance=None, *, texts=None, resemblance=0.84, radii=(1, 1, 1, 1), **options)",
+    signature = (fingerprints, max_distance = None, *, texts = None, **criterion),
+    text_signature = "(fingerprints, max_distance=None, *, texts=None, **criterion)",
 )]
 pub fn clusters<'py>(
     fingerprints: &Bound<'py, PyAny>,
     max_distance: Option<i64>,
     texts: Option<&Bound<'py, PyAny>>,
-    resemblance: Option<f64>,
-    radii: Option<Vec<i64>>,
-    options: Option<&Bound<'py, PyDict>>,
+    criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = fingerprints.py();
-    let of_texts = resemblance.is_some() || radii.is_some() || options.is_some_and(|options| !options.is_empty());
-    if texts.is_none() && of_texts {
-        return Err(PyTypeError::new_err("resemblance, radii and options are those of texts. Pass the texts too."));
+    if texts.is_none() && criterion.is_some_and(|criterion| !criterion.is_empty()) {
+        return Err(PyTypeError::new_err("The criterion is for texts. Pass the texts too."));
     }
-    let default = if texts.is_some() { DEFAULT_DISTANCE_OF_TEXTS } else { DEFAULT_DISTANCE };
-    let max_distance = check_distance(max_distance.unwrap_or(default))?;
-    let resemblance = check_resemblance(resemblance.unwrap_or(COPY))?;
-    let options = options::read(options)?;
+    let near = Nearness::within(check_distance(max_distance.unwrap_or(DEFAULT_DISTANCE))?);
+    let criterion = criterion.map_or_else(|| Ok(PyDict::new(py)), |criterion| criterion.copy())?;
+    if let Some(max_distance) = max_distance {
+        criterion.set_item("max_distance", max_distance)?;
+    }
+    let criterion = options::read_criterion(&criterion)?;
     numpy::require(py)?;
     let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;
     let firsts = match texts {
-        None => {
-            let near = Nearness::within(max_distance);
-            detached(py, |signals| clusters_of(rows, near, &|_| signals.tick()))?.map_err(algorithm_error)?
-        }
+        None => detached(py, |signals| clusters_of(rows, near, &|_| signals.tick()))?.map_err(algorithm_error)?,
         Some(texts) => {
             let texts = text_column(texts)?;
             if texts.len() != rows.len() {
@@ -84,9 +75,9 @@ pub fn clusters<'py>(
                     texts.len()
                 )));
             }
-            let near = check_radii(max_distance, radii.as_deref().unwrap_or(&RADII))?;
-            let criterion = Criterion { near, resemblance: Some(resemblance) };
-            detached(py, |signals| verified(rows, criterion, &texts, &options, signals))?.map_err(algorithm_error)?
+            let CriterionDocument { options, .. } = &criterion;
+            detached(py, |signals| verified(rows, criterion.of_texts(), &texts, options, signals))?
+                .map_err(algorithm_error)?
         }
     };
     let mut clusters: Vec<i64> = Vec::new();

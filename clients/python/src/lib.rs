@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use crate::passages::{contains, coverage, passages};
     #[pymodule_export]
-    use crate::resemblance::{containment, difference, resemblance};
+    use crate::resemblance::{containment, difference, near, resemblance};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

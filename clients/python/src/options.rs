@@ -1,8 +1,10 @@
 //! Options as keyword arguments.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::options::Options;
 
 use crate::error::invalid_options;
@@ -12,10 +14,23 @@ use crate::error::invalid_options;
 /// They go through JSON, so that the same options and values are valid as in SQL.
 pub fn read(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let Some(keywords) = keywords.filter(|keywords| !keywords.is_empty()) else { return Ok(Options::default()) };
+    Options::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))
+}
+
+/// The criterion that keyword arguments give, options among them.
+pub fn read_criterion(keywords: &Bound<'_, PyDict>) -> PyResult<CriterionDocument> {
+    let read = CriterionDocument::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))?;
+    if read.weights_of_table {
+        return Err(PyValueError::new_err("There is no table here to learn weights from. SQL's functions learn them."));
+    }
+    Ok(read)
+}
+
+fn to_json(keywords: &Bound<'_, PyDict>) -> PyResult<String> {
     let py = keywords.py();
     // json.dumps would write NaN, which is no JSON.
     let settings = PyDict::new(py);
     settings.set_item(intern!(py, "allow_nan"), false)?;
     let json = py.import(intern!(py, "json"))?.call_method(intern!(py, "dumps"), (keywords,), Some(&settings))?;
-    Options::from_json(json.extract()?).map_err(|invalid| invalid_options(&invalid))
+    json.extract()
 }

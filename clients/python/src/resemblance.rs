@@ -1,8 +1,9 @@
-//! `resemblance`, `containment` and `difference`: what two texts have in common, and what they do not.
+//! `resemblance`, `near`, `containment` and `difference`: what two texts have in common, and what they do not.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
+use simhash::criterion::CriterionDocument;
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
@@ -28,6 +29,23 @@ pub fn resemblance<'py>(
 ) -> PyResult<Option<f64>> {
     of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
         resemblance_of(fingerprinter, a, b, options, &|| signals.tick())
+    })
+}
+
+/// Return whether text a is a near-duplicate of text b, which is searched for, as SQL's simhash_near does.
+///
+/// The keyword arguments are the keys of a criterion. None if one of the texts has no feature. Costs as much as the
+/// fingerprints of both and, if these are near, a comparison.
+#[pyfunction]
+#[pyo3(signature = (a, b, /, **criterion))]
+pub fn near<'py>(
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    criterion: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<bool>> {
+    let criterion = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
+    of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b, _, signals| {
+        criterion.near(fingerprinter, a, b, &|| signals.tick())
     })
 }
 

@@ -35,9 +35,12 @@ class Options(unittest.TestCase):
             lambda **options: pg_simhash.simhash_wide(TEXT, **options),
             lambda **options: pg_simhash.features(TEXT, **options),
             lambda **options: pg_simhash.resemblance(TEXT, TEXT, **options),
+            lambda **options: pg_simhash.near(TEXT, TEXT, **options),
             lambda **options: pg_simhash.clusters([1], texts=[TEXT], **options),
         ]:
-            with self.assertRaisesRegex(ValueError, '^invalid value for simhash option "ngram": 17.'):
+            with self.assertRaisesRegex(
+                ValueError, '^invalid value for (simhash option|key) "ngram"( of a criterion)?: 17.'
+            ):
                 call(ngram=17)
 
     def test_invalid_values(self):

@@ -142,28 +142,36 @@ class Verified(unittest.TestCase):
         self.assertEqual(clusters([0, 0], texts=["a b c d e f g", "a b c d e f"]).tolist(), [0, 0])
         self.assertEqual(clusters([0, 0], texts=["a b c d e f", "a b c d e"]).tolist(), [0, 1])
 
+    def test_whole_criterion(self):
+        criterion = {"max_distance": 0, "radii": [1, 1, 1, 1], "flips": [5, 3], "resemblance": 0.5}
+        self.assertEqual(clusters([0, 0, 1], texts=["a b", "a b", "a b"], **criterion).tolist(), [0, 0, 2])
+        criterion = {"max_distance": 1, "resemblance": None}
+        self.assertEqual(clusters([0, 0, 1, 7], texts=["a", None, "b", "a"], **criterion).tolist(), [0, 0, 0, 3])
+
     def test_missing_text(self):
         self.assertEqual(clusters([1, 1, 1, None], texts=["a", None, "a", "a"]).tolist(), [0, 1, 0, -1])
 
     def test_errors(self):
         for keywords, error, message in [
+            ({"resemblance": 0.5}, TypeError, "^The criterion is for texts. Pass the texts too.$"),
+            ({"ngram": 2}, TypeError, "^The criterion is for texts. Pass the texts too.$"),
+            ({"texts": ["a", "b"], "radius": 1}, TypeError, '^unknown key "radius" of a criterion. The keys '),
             (
-                {"resemblance": 0.5},
-                TypeError,
-                "^resemblance, radii and options are those of texts. Pass the texts too.$",
+                {"texts": ["a", "b"], "radii": [1]},
+                ValueError,
+                r'^invalid value for key "radii" of a criterion: \[1\]. It',
             ),
-            ({"radii": []}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
-            ({"texts": ["a", "b"], "radii": [1]}, ValueError, "^number of radii 1 is out of range."),
-            ({"texts": ["a", "b"], "radii": [0] * 9}, ValueError, "^number of radii 9 is out of range."),
-            ({"texts": ["a", "b"], "radii": [0, -2]}, ValueError, "^radius -2 is out of range."),
-            ({"texts": ["a", "b"], "radii": [-(2**40), 0]}, ValueError, "^radius -1099511627776 is out of range."),
-            ({"ngram": 2}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
+            ({"texts": ["a", "b"], "weights": "table"}, ValueError, "^There is no table here to learn weights from."),
             ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
             ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
             ({"texts": b"ab"}, TypeError, "^texts must be a sequence of str or None, not bytes$"),
             ({"texts": ["a", 1]}, TypeError, r"^texts\[1\] must be str or None, not int$"),
-            ({"texts": ["a", "b"], "resemblance": 1.5}, ValueError, "^resemblance 1.5 is out of range."),
-            ({"texts": ["a", "b"], "resemblance": float("nan")}, ValueError, "^resemblance NaN is out of range."),
+            (
+                {"texts": ["a", "b"], "resemblance": 1.5},
+                ValueError,
+                'key "resemblance" of a criterion: 1.5. It must be',
+            ),
+            ({"texts": ["a", "b"], "resemblance": float("nan")}, ValueError, "not JSON compliant"),
         ]:
             with self.subTest(keywords), self.assertRaisesRegex(error, message):
                 clusters([1, 1], **keywords)

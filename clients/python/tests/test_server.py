@@ -120,6 +120,17 @@ class Server(unittest.TestCase):
             ours += [(number, *feature) for feature in pg_simhash.features(text, **options)]
         self.compare(ours, theirs)
 
+    def test_near(self):
+        query = "SELECT simhash_near(a, b, c::jsonb) FROM unnest(%s::text[], %s::text[], %s::text[]) AS u(a, b, c)"
+        others = self.others()
+        limits = [{}, {"resemblance": 0.5, "max_distance": 20}, {"flips": []}, {"radii": [2, 1, 0], "flips": [4, 2]}]
+        criteria = [options | self.rng.choice(limits) for options in self.options]
+        theirs = [near for (near,) in self.rows(query, self.texts, others, list(map(json.dumps, criteria)))]
+        ours = [pg_simhash.near(*texts, **criterion) for *texts, criterion in zip(self.texts, others, criteria)]
+        self.compare(ours, theirs)
+        self.assertGreater(ours.count(True), 100)
+        self.assertGreater(ours.count(False), 100)
+
     def test_floats(self):
         """COPY refuses floats, which have not all bits of a fingerprint."""
         self.connection.execute("CREATE TEMPORARY TABLE floats (simhash bigint)")

@@ -12,6 +12,7 @@ from pg_simhash import (
     coverage,
     difference,
     features,
+    near,
     resemblance,
     simhash,
     simhash_of_features,
@@ -34,6 +35,7 @@ class Texts(unittest.TestCase):
         self.assertIsNone(simhash_wide(None))
         self.assertIsNone(simhash_wide("!"))
         self.assertIsNone(resemblance("a", "!"))
+        self.assertIsNone(near("!", "a"))
         self.assertIsNone(containment("!", "a"))
         self.assertEqual(containment("a", "!"), 0.0)
         self.assertEqual(difference("!", ""), [])
