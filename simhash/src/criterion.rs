@@ -141,8 +141,7 @@ impl CriterionDocument {
     /// The document by which a table with a layout of so many blocks is searched, as by `{}` with four.
     pub fn of_layout(blocks: i32) -> String {
         let document = Self::default();
-        let radii = DEFAULT_RADII.into_iter().map(|(radii, _)| radii).find(|radii| radii.len() == blocks as usize);
-        let radii = radii.unwrap_or_default();
+        let (radii, _) = default_of(blocks as usize);
         let Criterion { near, .. } = document.with(Some(COPY), radii);
         match near.blocks() {
             _ if near == document.of_texts().near => "{}".to_owned(),
@@ -224,14 +223,18 @@ impl CriterionDocument {
 
     /// The flips for these radii. By default, blocks with radius 1 have some; larger radii are asked for to find more.
     fn flips_for(&self, resemblance: Option<f64>, radii: &[i32]) -> &[u32] {
-        let of_layout = DEFAULT_RADII.iter().find(|(default, _)| default.len() == radii.len());
-        match (&self.flips, of_layout) {
+        match &self.flips {
             _ if resemblance.is_none() => &[],
-            (Some(flips), _) => flips,
-            (None, Some((_, flips))) if radii.iter().max() == Some(&1) => flips,
-            _ => &[],
+            Some(flips) => flips,
+            None if radii.iter().max() == Some(&1) => default_of(radii.len()).1,
+            None => &[],
         }
     }
+}
+
+/// The default radii and flips of a layout of so many blocks.
+fn default_of(blocks: usize) -> (&'static [i32], &'static [u32]) {
+    DEFAULT_RADII.into_iter().find(|(radii, _)| radii.len() == blocks).unwrap_or_default()
 }
 
 /// A document or its options laid over others: the members of both and, of two with the same key, that of `document`.

@@ -7,6 +7,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::flips::Probed;
 use crate::error::Error;
 
 /// Numbers of blocks that a layout may have.
@@ -69,7 +70,7 @@ impl Block {
 
     /// Number of values that [`Block::probes`] returns for a radius.
     pub fn probe_count(self, radius: Option<u32>) -> u64 {
-        radius.map_or(0, |radius| (0..=radius.min(self.width)).map(|ones| count_of_weight(ones, self.width)).sum())
+        radius.map_or(0, |radius| Probed::whole(self, radius).probe_count())
     }
 
     /// The values that a search must look up in this block: the value of `fingerprint` with up to `radius` bits

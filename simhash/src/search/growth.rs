@@ -49,8 +49,6 @@ pub struct Growth {
     /// The index of the layout whose blocks the radii of the search ask for; None without radii, or if one of these
     /// blocks is not indexed.
     by_radii: Option<usize>,
-    /// The bits that a search by radii flips.
-    flippable: Flippable,
     /// The expected cost of the steps so far, in microseconds.
     spent: f64,
 }
@@ -63,8 +61,17 @@ struct BlockProgress {
     radii: u32,
     /// Number of radii to look up so that everything near by the radii of the search is found.
     needed: u32,
+    /// The bits that its steps flip.
+    flippable: Flippable,
     /// A lower bound of the cost of the next step, in microseconds; 0 if none is known.
     at_least: f64,
+}
+
+impl BlockProgress {
+    /// What its steps look up.
+    fn probed(&self) -> Probed {
+        Probed { block: self.searched.block, radius: self.radii, flippable: self.flippable }
+    }
 }
 
 /// One step of a search.
@@ -108,13 +115,13 @@ struct StepSequence {
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
     pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<SearchBlock>>, near: Nearness) -> Self {
-        let progress = |searched| BlockProgress { searched, radii: 0, needed: 0, at_least: 0.0 };
+        let progress =
+            |searched| BlockProgress { searched, radii: 0, needed: 0, flippable: Flippable::ALL, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
-        let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, flippable: Flippable::ALL, spent: 0.0 };
+        let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
         if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
             let probed: Vec<_> = probed.collect();
             growth.by_radii = growth.layouts.iter_mut().position(|blocks| set_needed_radii(blocks, &probed));
-            growth.flippable = near.flippable();
         }
         growth
     }
@@ -127,24 +134,17 @@ impl Growth {
         if by_radii {
             return LARGEST_DISTANCE;
         }
-        let whole = self.layouts.iter().enumerate().filter(|(layout, _)| !self.is_partial(*layout));
-        whole.map(|(_, blocks)| complete_within(blocks)).max().unwrap_or(-1)
-    }
-
-    /// Whether the steps of a layout leave values out, so that they say nothing of distances.
-    fn is_partial(&self, layout: usize) -> bool {
-        self.by_radii == Some(layout) && self.flippable != Flippable::ALL
-    }
-
-    /// What the steps of a block look up.
-    fn probed(&self, layout: usize, progress: &BlockProgress) -> Probed {
-        let flippable = if self.is_partial(layout) { self.flippable } else { Flippable::ALL };
-        Probed { block: progress.searched.block, radius: progress.radii, flippable }
+        self.layouts
+            .iter()
+            .filter(|blocks| !is_partial(blocks))
+            .map(|blocks| complete_within(blocks))
+            .max()
+            .unwrap_or(-1)
     }
 
     /// The values that a step looks up, in a search for `query`.
     pub fn values(&self, step: Step, query: u64) -> impl Iterator<Item = i32> + use<> {
-        self.probed(step.layout, &self.layouts[step.layout][step.block]).ring(query, step.radius)
+        self.layouts[step.layout][step.block].probed().ring(query, step.radius)
     }
 
     /// Whether all blocks that the radii of the search need are indexed; false without radii.
@@ -162,7 +162,7 @@ impl Growth {
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None).filter(|(_, found)| found.cost <= otherwise)?;
         let progress = &self.layouts[layout][sequence.first];
-        let cost = self.step_cost(layout, progress, progress.radii);
+        let cost = self.step_cost(progress, progress.radii);
         // Once the step has cost more than this, the cheapest sequence without its block is cheaper.
         let others = self.cheapest_sequence(distance, Some((layout, sequence.first)));
         let others = others.map_or(otherwise, |(_, other)| other.cost.min(otherwise));
@@ -188,12 +188,10 @@ impl Growth {
     /// Whether no complete step has found a fingerprint that differs from the query in these bits.
     #[inline]
     pub fn is_new(&self, difference: u64) -> bool {
-        let found = |(layout, progress): (usize, &BlockProgress)| {
-            let probed = self.probed(layout, progress);
-            probed.block.ones(difference) < progress.radii && probed.finds(difference)
+        let found = |progress: &BlockProgress| {
+            progress.searched.block.ones(difference) < progress.radii && progress.probed().finds(difference)
         };
-        let layouts = self.layouts.iter().enumerate();
-        !layouts.flat_map(|(layout, blocks)| blocks.iter().map(move |progress| (layout, progress))).any(found)
+        !self.layouts.iter().flatten().any(found)
     }
 
     /// The expected cost of all complete steps, in microseconds.
@@ -224,8 +222,8 @@ impl Growth {
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None)?;
         for (progress, &radii) in self.layouts[layout].iter().zip(&sequence.radii) {
-            let (probed, entries) = (self.probed(layout, progress), progress.searched.entries);
-            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(probed, radius)) {
+            let entries = progress.searched.entries;
+            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(progress.probed(), radius)) {
                 total.probes += probes;
                 total.entries += found;
                 if entries == Entries::Plain {
@@ -240,30 +238,23 @@ impl Growth {
     /// The cheapest sequence of steps that finds everything near within a distance, and the index of its layout;
     /// without one block, given as the indexes of its layout and of itself. None if no step is left.
     fn cheapest_sequence(&self, distance: i32, except: Option<(usize, usize)>) -> Option<(usize, StepSequence)> {
-        let whole = self.layouts.iter().enumerate().filter(|(layout, _)| !self.is_partial(*layout));
+        let whole = self.layouts.iter().enumerate().filter(|(_, blocks)| !is_partial(blocks));
         let sequences = whole.filter_map(|(layout, blocks)| {
             let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
-            Some((layout, self.cheapest_steps(layout, blocks, distance, except)?))
+            Some((layout, self.cheapest_steps(blocks, distance, except)?))
         });
         let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
-        let by_radii = by_radii.and_then(|layout| Some((layout, self.steps_by_radii(layout, &self.layouts[layout])?)));
+        let by_radii = by_radii.and_then(|layout| Some((layout, self.steps_by_radii(&self.layouts[layout])?)));
         sequences.chain(by_radii).min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
     }
 
     /// The cheapest steps to find everything within a distance by the blocks of one layout, without the block at
     /// `except`; None if there is no other block.
-    fn cheapest_steps(
-        &self,
-        layout: usize,
-        blocks: &[BlockProgress],
-        distance: i32,
-        except: Option<usize>,
-    ) -> Option<StepSequence> {
+    fn cheapest_steps(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<StepSequence> {
         let radii = blocks.iter().map(|progress| progress.radii).collect();
         let mut sequence = StepSequence { cost: 0.0, first: 0, radii };
         let mut first_cost = f64::INFINITY;
-        let mut costs: Vec<_> =
-            blocks.iter().map(|progress| self.step_cost(layout, progress, progress.radii)).collect();
+        let mut costs: Vec<_> = blocks.iter().map(|progress| self.step_cost(progress, progress.radii)).collect();
         for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
             let others = costs.iter().enumerate().filter(|(block, _)| Some(*block) != except);
             let (block, &cost) = others.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -276,15 +267,15 @@ impl Growth {
             if sequence.radii[block] > blocks[block].searched.block.width() {
                 break;
             }
-            costs[block] = self.step_cost(layout, &blocks[block], sequence.radii[block]);
+            costs[block] = self.step_cost(&blocks[block], sequence.radii[block]);
         }
         (first_cost < f64::INFINITY).then_some(sequence)
     }
 
     /// The steps that are left until everything near by the radii of the search is found; None if none is left.
-    fn steps_by_radii(&self, layout: usize, blocks: &[BlockProgress]) -> Option<StepSequence> {
+    fn steps_by_radii(&self, blocks: &[BlockProgress]) -> Option<StepSequence> {
         let cost = |progress: &BlockProgress, radii: std::ops::Range<u32>| -> f64 {
-            radii.map(|radius| self.step_cost(layout, progress, radius)).sum()
+            radii.map(|radius| self.step_cost(progress, radius)).sum()
         };
         let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.needed);
         let first_cost = |progress: &BlockProgress| cost(progress, progress.radii..progress.radii + 1);
@@ -296,8 +287,8 @@ impl Growth {
         })
     }
 
-    fn step_cost(&self, layout: usize, progress: &BlockProgress, radius: u32) -> f64 {
-        let (probes, found) = self.expected(self.probed(layout, progress), radius);
+    fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
+        let (probes, found) = self.expected(progress.probed(), radius);
         let expected = probes * PROBE_MICROSECONDS + found * progress.searched.entries.microseconds();
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }
     }
@@ -315,12 +306,17 @@ fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[Probed]) -> bool {
     if !probed.iter().all(is_indexed) {
         return false;
     }
-    for &Probed { block, radius, .. } in probed {
+    for &Probed { block, radius, flippable } in probed {
         for progress in blocks.iter_mut().filter(|progress| progress.searched.block == block) {
-            progress.needed = radius.min(block.width()) + 1;
+            (progress.needed, progress.flippable) = (radius.min(block.width()) + 1, flippable);
         }
     }
     true
+}
+
+/// Whether steps of a layout leave values out, so that they say nothing of distances.
+fn is_partial(blocks: &[BlockProgress]) -> bool {
+    blocks.iter().any(|progress| progress.flippable != Flippable::ALL)
 }
 
 /// The largest distance within which the blocks of one layout have found everything.

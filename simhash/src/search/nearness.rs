@@ -102,13 +102,6 @@ impl Nearness {
         self.radii.into_iter().take(self.blocks.into()).map(i32::from)
     }
 
-    /// Whether all pairs within the distance are near. True with radii if they are large enough: in a pair that is not
-    /// near, each block differs in at least its radius plus 1 bits, and the sum of these exceeds the distance.
-    pub fn is_exact(self) -> bool {
-        let is_whole = self.flippable == Flippable::ALL;
-        self.blocks == 0 || is_whole && self.radii().map(|radius| radius + 1).sum::<i32>() > self.max_distance
-    }
-
     /// The blocks of a layout that a search must look up. None if there is no layout of so many blocks, or if the radii
     /// belong to another layout.
     ///
@@ -121,13 +114,12 @@ impl Nearness {
             Some(_) => u32::try_from(self.radii[number as usize]).ok(),
             None => radius(number, blocks, self.max_distance),
         };
+        let most = self.flippable.masks().count() as u32;
         Some((0..blocks).filter_map(move |number| {
             let (block, radius) = (Block::new(number, blocks)?, radius(number)?);
-            Some(match self.flippable.masks().count() as u32 {
-                0 => Probed::whole(block, radius),
-                _ if radius == 0 => Probed::whole(block, 0),
-                most => Probed { block, radius: most, flippable: self.flippable },
-            })
+            let is_whole = most == 0 || radius == 0;
+            let by_votes = Probed { block, radius: most, flippable: self.flippable };
+            Some(if is_whole { Probed::whole(block, radius) } else { by_votes })
         }))
     }
 
@@ -177,7 +169,9 @@ mod tests {
             let expected = oracle(a, b, max_distance, &radii);
             assert_eq!(by_radii.contains(a ^ b), expected, "{a:x} {b:x} {max_distance} {radii:?}");
             near += u32::from(expected);
-            if by_radii.is_exact() {
+            // Radii may be so large that all pairs within the distance are near: in a pair that is not near, each block
+            // differs in at least its radius plus 1 bits, and the sum of these exceeds the distance.
+            if blocks == 0 || by_radii.radii().map(|radius| radius + 1).sum::<i32>() > max_distance {
                 exact += 1;
                 assert_eq!(expected, Nearness::within(max_distance).contains(a ^ b));
             }
