@@ -1,5 +1,5 @@
-//! `simhash`, `wide`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and `coverage`: functions of
-//! texts.
+//! `simhash`, `wide`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and
+//! `coverage`: functions of texts.
 
 use std::cell::Cell;
 
