@@ -41,6 +41,25 @@ INSERT INTO questions SELECT n, print_of(n, n) FROM generate_series(1, 4) AS n;
 CREATE TABLE questions_copy AS SELECT * FROM questions;
 """
 
+# Texts that share words with their neighbours.
+TEXTS = """
+CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
+    RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS word);
+CREATE TABLE texts (tenant integer NOT NULL, id bigint NOT NULL, body text);
+SELECT create_distributed_table('texts', 'tenant', shard_count => 6);
+CREATE INDEX ON texts USING gin (simhash_passages(body));
+SELECT simhash_attach('texts', 'body', columns => false);
+CREATE TABLE texts_copy AS SELECT n % 20 AS tenant, n AS id, words(n * 2, 60) AS body FROM generate_series(1, 12000) AS n;
+INSERT INTO texts SELECT * FROM texts_copy;
+VACUUM ANALYZE texts;
+"""
+# Searches of texts by a clue, and what a shard's plan shows.
+FORMS_OF_TEXTS = {
+    "SELECT id FROM {t} WHERE simhash_contains(body, '{clue}')": "Bitmap Index Scan",
+    "SELECT id FROM {t} WHERE tenant = 7 AND simhash_contains(body, '{clue}', .5)": "Bitmap Index Scan",
+    "SELECT id FROM {t} WHERE simhash_near(body, '{clue}')": "(SimhashScan)",
+}
+
 # Searches by a query $1 within a distance $2, of a table {t}.
 FORMS = {
     "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
@@ -122,6 +141,19 @@ class Test:
                 is_right = bool(searches) and not any("Seq Scan" in line for line in scans)
                 self.check(label, is_right, "the shard has not searched its indexes", *plan)
 
+    def compare_texts(self):
+        """Searches of texts by passages, and near texts."""
+        for form, node in FORMS_OF_TEXTS.items():
+            for length in 20, 60:
+                clue = self.value(f"SELECT words({2 * self.random.randrange(1000, 10_000)}, {length})")
+                sql = form.format(t="texts", clue=clue)
+                rows = sorted(self.connection.execute(sql).fetchall())
+                expected = sorted(self.connection.execute(form.format(t="texts_copy", clue=clue)).fetchall())
+                self.check(sql, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
+                plan = [line for (line,) in self.connection.execute(f"EXPLAIN (COSTS OFF) {sql}")]
+                self.check(sql, any(node in line for line in plan), *plan)
+                self.compared += 1
+
     def check_sample(self):
         """simhash_layouts of the largest group within a scope: equal values in several forms, and NULL, are one group."""
         self.connection.execute("CREATE TABLE forms_copy (id integer, scope numeric, fp bigint)")
@@ -147,6 +179,9 @@ class Test:
             self.connection.execute(statement)
         for name, form in FORMS.items():
             self.compare(name, form)
+        for statement in statements(TEXTS):
+            self.connection.execute(statement)
+        self.compare_texts()
         self.check_sample()
         # Without the indexes, the check of the plan fails.
         self.connection.execute("SELECT simhash_detach('prints')")

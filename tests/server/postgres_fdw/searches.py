@@ -38,6 +38,13 @@ CREATE FOREIGN TABLE {table}_one PARTITION OF {table} FOR VALUES IN (1, 2) SERVE
 CREATE FOREIGN TABLE {table}_two PARTITION OF {table} FOR VALUES IN (3, 4) SERVER two OPTIONS (table_name 'prints');
 """
 
+HUB_OF_TEXTS = """
+CREATE TABLE texts (id bigint, tenant integer, body text) PARTITION BY LIST (tenant);
+CREATE FOREIGN TABLE texts_one PARTITION OF texts FOR VALUES IN (1) SERVER one OPTIONS (table_name 'texts');
+CREATE FOREIGN TABLE texts_two PARTITION OF texts FOR VALUES IN (3) SERVER two OPTIONS (table_name 'texts');
+CREATE TABLE texts_copy AS SELECT * FROM texts;
+"""
+
 # Searches by a query $1 within a distance $2, of a table {t}.
 FORMS = {
     "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
@@ -81,6 +88,19 @@ SELECT n, distance FROM questions AS q, LATERAL
     (SELECT fp <~> (q.fp # $1 # $1) AS distance FROM {t} ORDER BY distance LIMIT $2) AS s"""
 # The fingerprint of a text that the plan does not know.
 TEXT = "SELECT id FROM {t} WHERE simhash_near(fp, simhash('a text ' || ($1 # $1)), $2)"
+
+# Texts that share words with their neighbours.
+WORDS = """
+CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
+    RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS word);
+"""
+TEXTS = "SELECT n, {tenant}, words(n * 2 + {tenant}, 60) FROM generate_series(1, 3000) AS n"
+# Searches of texts by the words from $1 on, and the kind of node that a server searches its indexes by.
+FORMS_OF_TEXTS = {
+    "contains": ("SELECT id FROM {t} WHERE simhash_contains(body, words($1, 20))", "Bitmap Index Scan"),
+    "passages": ("SELECT id FROM {t} WHERE simhash_passages(body) && simhash_clue(words($1, 20))", "Bitmap Index Scan"),
+    "near texts": ("SELECT id FROM {t} WHERE simhash_near(body, words($1, 60))", "SimhashScan"),
+}
 
 
 class Test:
@@ -193,8 +213,30 @@ class Test:
             fetched = self.compare(f"{kind}: nearest", form, "prints", copy_form=copy_form)
             self.check(f"{kind}: nearest", fetched <= 8, f"{fetched} rows were fetched")
 
+    def texts(self):
+        """Searches of texts by their own indexes. A clue that the hub's plan does not have as a value is not sent."""
+        for tenant, server in (1, "one"), (3, "two"):
+            with self.servers.connect(server, DATABASE) as connection:
+                connection.execute(WORDS + "CREATE TABLE texts (id bigint, tenant integer, body text)")
+                connection.execute(f"INSERT INTO texts {TEXTS.format(tenant=tenant)}")
+                connection.execute("CREATE INDEX ON texts USING gin (simhash_passages(body))")
+                connection.execute("SELECT simhash_attach('texts', 'body', columns => false)")
+                connection.execute("VACUUM ANALYZE texts")
+        self.hub.execute(WORDS + HUB_OF_TEXTS)
+        for name, (form, kind) in FORMS_OF_TEXTS.items():
+            for mode, is_sent in ("force_custom_plan", True), ("force_generic_plan", False):
+                self.hub.execute(f"SET plan_cache_mode = {mode}")
+                query = self.random.randrange(100, 5000)
+                rows, plans = self.answer(form, "texts", query, 0)
+                expected, _ = self.answer(form, "texts_copy", query, 0)
+                self.check(f"{name}, {mode}", rows and rows == expected, f"{len(rows)} rows, {len(expected)} expected")
+                is_searched = self.all_are(lambda node: kind in (node["Node Type"], node.get("Custom Plan Provider")), plans)
+                self.check(f"{name}, {mode}", is_searched == is_sent, plans)
+                self.compared += 1
+
     def run(self):
         self.set_up()
+        self.texts()
         self.all_forms("with extensions")
 
         # LIMIT is not sent to several partitions: each server sorts its table, unless it has a limit for each.
