@@ -6,11 +6,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use pgrx::prelude::*;
-    use postgres::report::REPORT_INTERVAL;
     use simhash::pairs::{Phase, Progress};
     use simhash::random::Random;
 
-    use crate::sql::batch::progress::Reporter;
+    use crate::sql::batch::progress::{REPORT_INTERVAL, Reporter};
 
     /// Counts the pairs that only simhash_pairs finds or only the definition has.
     const PAIRS: &str = "

@@ -5,8 +5,8 @@
 //! of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`]
 //! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner, and
 //! [`settings`] reads and changes settings. [`portal`] reads the client's statement. [`error`] makes errors and
-//! notices, [`raised`] forwards other errors unchanged, [`json`] writes JSON and converts `jsonb`, and [`report`] says
-//! when a progress report is due. [`row_movement`] recognises rows that an UPDATE moves to another partition.
+//! notices, [`raised`] raises errors with fields that pgrx lacks, and [`json`] writes JSON and converts `jsonb`.
+//! [`row_movement`] recognises rows that an UPDATE moves to another partition.
 //! [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has memory contexts. [`ffi`] declares
 //! what pgrx does not bind.
 
@@ -31,7 +31,6 @@ pub mod planner;
 pub mod portal;
 pub mod query;
 pub mod raised;
-pub mod report;
 pub mod row_movement;
 pub mod server_text;
 pub mod settings;

@@ -1,17 +1,19 @@
 //! Interrupts and, on request, progress reports of a long computation.
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pgrx::pg_sys;
 use postgres::error::{notice, tick};
-use postgres::report::Schedule;
 use simhash::pairs::{Phase, Progress};
+
+/// The time between two reports.
+pub const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 
 thread_local! {
     /// The start time of the reporting statement, and when its next report is due. Both outlive a partition, because a
     /// statement may compute many partitions, none of which takes long enough for a report.
-    static DUE: Cell<Option<(pg_sys::TimestampTz, Schedule)>> = const { Cell::new(None) };
+    static DUE: Cell<Option<(pg_sys::TimestampTz, Instant)>> = const { Cell::new(None) };
 }
 
 /// The tick of a computation on all fingerprints or pairs, which lets it be cancelled and report its progress.
@@ -28,7 +30,7 @@ impl Reporter {
         // SAFETY: no arguments, no conditions.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
         if is_reporting && DUE.get().is_none_or(|(reporting, _)| reporting != statement) {
-            DUE.set(Some((statement, Schedule::start())));
+            DUE.set(Some((statement, Instant::now() + REPORT_INTERVAL)));
         }
         Self { name, rows, is_reporting }
     }
@@ -43,12 +45,8 @@ impl Reporter {
 
     /// The report that is due at `now`; None if none is due.
     pub fn report(&self, progress: Progress, now: Instant) -> Option<String> {
-        let (statement, mut schedule) = DUE.get().filter(|_| self.is_reporting)?;
-        let is_due = schedule.is_due(now);
-        DUE.set(Some((statement, schedule)));
-        if !is_due {
-            return None;
-        }
+        let (statement, _) = DUE.get().filter(|&(_, due)| self.is_reporting && now >= due)?;
+        DUE.set(Some((statement, now + REPORT_INTERVAL)));
         let (phase, what) = match progress.phase {
             Phase::Read => ("reading fingerprints", "rows"),
             Phase::Sort => ("sorting fingerprints", "rows"),
