@@ -399,13 +399,7 @@ class Page(Hub):
             self.hub.execute(f"ALTER TABLE {table} OWNER TO owner")
         self.hub.execute("GRANT CREATE ON SCHEMA public TO owner")
         # Although a superuser calls it, the tables are read as their owner.
-        with self.documented(
-            "42704",
-            "user mapping not found for",
-            "A row of foreign table ",
-            "is read as the owner of the table that is attached.",
-            "CREATE USER MAPPING FOR owner SERVER ",
-        ):
+        with self.documented("42704", "user mapping not found for"):
             self.hub.execute("SELECT simhash_attach('late', 'body')")
         for server in OTHERS:
             self.hub.execute(
@@ -417,14 +411,7 @@ class Page(Hub):
             " FROM generate_series(1, 900) AS n, generate_series(1, 50) AS word GROUP BY n"
         )
         attach = "SELECT simhash_attach('late', 'body')"
-        message = 'foreign table "{}_two" cannot be read with the columns "simhash"'
-        self.assertIn(f"42703 `{message.format('docs')}`", PAGE)
-        with self.fails(
-            "42703",
-            message.format("late"),
-            'Its server "two" reports: column "simhash" does not exist',
-            "Attach the table on that server first, so that it has columns of these names.",
-        ):
+        with self.documented("42703", 'column "simhash" does not exist'):
             self.hub.execute(attach)
         self.assertEqual(
             self.value("SELECT count(*) FROM pg_attribute WHERE attname = 'simhash' AND attrelid = 'late'::regclass"), 0
