@@ -30,10 +30,8 @@ mod unguarded {
     }
 }
 
-// utils/elog.h. They set fields of the current error, and raise no errors.
+// utils/elog.h. It sets a field of the current error, and raises no error.
 unsafe extern "C-unwind" {
-    pub fn errcode(code: c_int) -> c_int;
-    pub fn errhint(format: *const c_char, ...) -> c_int;
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
 }
 

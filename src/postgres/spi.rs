@@ -3,40 +3,15 @@
 //!
 //! Every name and literal in a statement must be quoted. Names are [`super::server_text`].
 
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::error::user_error;
-use super::raised::raise_with_hint;
 use super::text::{from_server, to_server};
 
 /// Runs a statement, and returns the number of rows it processed.
-///
-/// If the current user lacks a privilege and is not the caller, the error's hint names the current user.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
-    // SAFETY: no arguments, no conditions.
-    let user = unsafe { pg_sys::GetUserId() };
-    PgTryBuilder::new(|| connected(|| run(statement, false)))
-        .catch_when(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, |error| {
-            // SAFETY: no arguments, no conditions; the name is NUL-terminated, or null.
-            let user = unsafe {
-                // If a SECURITY DEFINER function has failed, the current user is now another one: give no hint.
-                let is_lent = user == pg_sys::GetUserId() && user != pg_sys::GetOuterUserId();
-                let name = if is_lent { pg_sys::GetUserNameFromId(user, true) } else { std::ptr::null_mut() };
-                (!name.is_null()).then(|| from_server(name)).transpose()?
-            };
-            match (error, user) {
-                (CaughtError::PostgresError(error), Some(user)) if error.hint().is_none() => raise_with_hint(
-                    &error,
-                    format!(
-                        "The command runs as the table's owner, \"{user}\", in a security-restricted operation. Event \
-                         triggers that it fires run as that user too."
-                    ),
-                ),
-                (error, _) => error.rethrow(),
-            }
-        })
-        .execute()
+    connected(|| run(statement, false))
 }
 
 /// The first column of a query's result, without NULLs. The query sees everything that is committed now, including

@@ -13,7 +13,6 @@ use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 
 use crate::ffi::executor::ExecScan;
-use crate::raised::forward_errors;
 
 /// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
 #[cfg(not(feature = "pg19"))]
@@ -111,15 +110,6 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
-/// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again unchanged.
-///
-/// # Safety
-/// The caller is a function that PostgreSQL has called.
-unsafe fn c_guard<R>(f: impl FnOnce() -> R) -> R {
-    // SAFETY: the caller says that PostgreSQL's error handler surrounds the call.
-    unsafe { pgrx_extern_c_guard(|| forward_errors(f)) }
-}
-
 unsafe extern "C-unwind" fn plan<T: CustomScan>(
     _root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
@@ -131,7 +121,7 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
     // SAFETY: the planner passes the path that was offered, its relation and its conditions. The new node is all zeros,
     // which is valid in each of its fields, with the tag of its type.
     unsafe {
-        c_guard(|| {
+        pgrx_extern_c_guard(|| {
             let scan = pg_sys::palloc0(size_of::<pg_sys::CustomScan>()).cast::<pg_sys::CustomScan>();
             (*scan).scan.plan.type_ = pg_sys::NodeTag::T_CustomScan;
             (*scan).scan.plan.targetlist = targets;
@@ -171,7 +161,7 @@ unsafe extern "C-unwind" fn reparameterize(
 unsafe extern "C-unwind" fn create<T: CustomScan>(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node {
     // SAFETY: a node of all zeros, with its tag and its methods, is valid before it begins.
     unsafe {
-        c_guard(|| {
+        pgrx_extern_c_guard(|| {
             let node = pg_sys::palloc0(size_of::<Node<T>>()).cast::<Node<T>>();
             (*node).node.ss.ps.type_ = pg_sys::NodeTag::T_CustomScanState;
             (*node).node.methods = Methods::<T>::EXEC;
@@ -187,7 +177,7 @@ unsafe extern "C-unwind" fn begin<T: CustomScan>(
 ) {
     // SAFETY: `create` made the node. What the scan allocates lives in the query's memory, as the node does.
     unsafe {
-        c_guard(|| {
+        pgrx_extern_c_guard(|| {
             let is_explain_only = flags as u32 & pg_sys::EXEC_FLAG_EXPLAIN_ONLY != 0;
             let mut memory = PgMemoryContexts::For((*state).es_query_cxt);
             let scan = T::begin(&mut *node, is_explain_only);
@@ -205,7 +195,7 @@ unsafe extern "C-unwind" fn execute<T: CustomScan>(node: *mut CustomScanState) -
 unsafe extern "C-unwind" fn access<T: CustomScan>(node: *mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot {
     let node = node.cast::<Node<T>>();
     // SAFETY: `begin` made the scan. A node begins with its ScanState.
-    unsafe { c_guard(|| (*(*node).scan).next(&mut (*node).node)) }
+    unsafe { pgrx_extern_c_guard(|| (*(*node).scan).next(&mut (*node).node)) }
 }
 
 /// Always true: PostgreSQL checks all conditions of the scan itself, after this call.
@@ -216,7 +206,7 @@ unsafe extern "C-unwind" fn recheck(_node: *mut pg_sys::ScanState, _slot: *mut p
 unsafe extern "C-unwind" fn rescan<T: CustomScan>(node: *mut CustomScanState) {
     // SAFETY: `begin` made the scan.
     unsafe {
-        c_guard(|| {
+        pgrx_extern_c_guard(|| {
             (*(*node.cast::<Node<T>>()).scan).rescan();
             pg_sys::ExecScanReScan(&mut (*node).ss);
         });
@@ -226,7 +216,7 @@ unsafe extern "C-unwind" fn rescan<T: CustomScan>(node: *mut CustomScanState) {
 unsafe extern "C-unwind" fn end<T: CustomScan>(node: *mut CustomScanState) {
     // SAFETY: `begin` made the scan, unless it failed.
     unsafe {
-        c_guard(|| {
+        pgrx_extern_c_guard(|| {
             if let Some(scan) = (*node.cast::<Node<T>>()).scan.as_mut() {
                 scan.end();
             }
@@ -240,5 +230,5 @@ unsafe extern "C-unwind" fn explain<T: CustomScan>(
     output: *mut pg_sys::ExplainState,
 ) {
     // SAFETY: `begin` made the scan.
-    unsafe { c_guard(|| (*(*node.cast::<Node<T>>()).scan).explain(&*node, ancestors, output)) }
+    unsafe { pgrx_extern_c_guard(|| (*(*node.cast::<Node<T>>()).scan).explain(&*node, ancestors, output)) }
 }

@@ -7,7 +7,6 @@ use pgrx::prelude::*;
 
 use super::base_relation::{Condition, conditions};
 use crate::list::nodes;
-use crate::raised::forward_errors;
 
 thread_local! {
     static PREVIOUS_HOOK: Cell<pg_sys::set_join_pathlist_hook_type> = const { Cell::new(None) };
@@ -36,14 +35,12 @@ unsafe extern "C-unwind" fn consider_join(
 ) {
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
-        forward_errors(|| {
-            if let Some(previous) = PREVIOUS_HOOK.get() {
-                pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
-            }
-            if [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind) {
-                CONSIDER.get()(&SemiJoin { root, relation, outer, inner, kind, extra });
-            }
-        });
+        if let Some(previous) = PREVIOUS_HOOK.get() {
+            pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
+        }
+        if [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind) {
+            CONSIDER.get()(&SemiJoin { root, relation, outer, inner, kind, extra });
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::planner_info::Planner;
 use crate::expression::{Expression, expressions};
-use crate::raised::forward_errors;
 
 /// A request from the planner to a support function.
 pub enum Request<'a> {
@@ -59,7 +58,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
         }
     };
     let answered = match asked {
-        Some(asked) => forward_errors(|| f(asked))?,
+        Some(asked) => f(asked)?,
         None => Answer::Nothing,
     };
     // A null pointer, returned as a value that is not NULL, means no answer.

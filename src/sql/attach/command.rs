@@ -8,7 +8,6 @@ use postgres::call::Call;
 use postgres::catalog::citus::distribution;
 use postgres::catalog::target::{Lock, Target};
 use postgres::owner::as_owner;
-use postgres::raised::forward_errors;
 use postgres::settings::{read_setting, set_locally};
 
 use super::prefix::Prefix;
@@ -35,17 +34,15 @@ pub fn run<T>(
     lock: Lock,
     f: impl FnOnce(Command) -> Result<T, ErrorReport>,
 ) -> Result<T, ErrorReport> {
-    forward_errors(|| {
-        let prefix = Prefix::read(prefix)?;
-        let schema = ExtensionSchema::running(call)?;
-        let table = Target::lock(target, lock)?;
-        as_owner(table.owner, || {
-            // Citus refuses to run a command on all servers after it has run a command on this server alone.
-            if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
-                set_locally(LOCAL_EXECUTION, c"off");
-            }
-            let family = table.family(lock)?;
-            f(Command { schema, prefix, table: &table, family: &family })
-        })
+    let prefix = Prefix::read(prefix)?;
+    let schema = ExtensionSchema::running(call)?;
+    let table = Target::lock(target, lock)?;
+    as_owner(table.owner, || {
+        // Citus refuses to run a command on all servers after it has run a command on this server alone.
+        if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
+            set_locally(LOCAL_EXECUTION, c"off");
+        }
+        let family = table.family(lock)?;
+        f(Command { schema, prefix, table: &table, family: &family })
     })
 }

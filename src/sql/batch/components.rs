@@ -8,7 +8,6 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::error::{algorithm_error, tick, user_error};
 use postgres::ordering::TypeOrder;
-use postgres::raised::forward_errors;
 use simhash::pairs::{Compare, Components, Rows};
 use simhash::ticking::ticking;
 
@@ -49,8 +48,7 @@ fn simhash_components(
         ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) })
     };
     let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
-    let components = forward_errors(|| Components::new(keys, compare, &|progress| reporter.tick(progress)));
-    let components = components.map_err(algorithm_error)?;
+    let components = Components::new(keys, compare, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
     Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
 }
 

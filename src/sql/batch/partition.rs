@@ -7,7 +7,6 @@ use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
 use postgres::error::{algorithm_error, tick, user_error};
-use postgres::raised::forward_errors;
 use postgres::window::Window;
 use simhash::Error;
 use simhash::pairs::{Phase, Progress, Rows};
@@ -55,20 +54,18 @@ pub fn key_of_current_row(
             .set_detail(format!("A partition has at most {MAX_PARTITION_ROWS} rows."))
             .set_hint("Partition the window, or leave out rows that have no fingerprint.")
     };
-    forward_errors(|| {
-        let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
-        if !window.is_computed() {
-            if let Some(representatives) = compute(&mut window)? {
-                keep_keys(&mut window, alone, &representatives)?;
-            }
-            window.set_computed();
+    let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
+    if !window.is_computed() {
+        if let Some(representatives) = compute(&mut window)? {
+            keep_keys(&mut window, alone, &representatives)?;
         }
-        let current = window.current;
-        Ok(match window.numbers()[current] {
-            NULL => None,
-            OWN_KEY => window.value(KEY_ARGUMENT),
-            kept => window.kept(KEY_ARGUMENT, (kept - FIRST_KEPT_KEY) as usize),
-        })
+        window.set_computed();
+    }
+    let current = window.current;
+    Ok(match window.numbers()[current] {
+        NULL => None,
+        OWN_KEY => window.value(KEY_ARGUMENT),
+        kept => window.kept(KEY_ARGUMENT, (kept - FIRST_KEPT_KEY) as usize),
     })
 }
 

@@ -17,7 +17,6 @@ use postgres::error::{notice, sendable, user_error, warn};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
-use postgres::raised::forward_errors;
 use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_server};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
@@ -74,12 +73,10 @@ fn simhash_guard(
         among,
         unless,
     };
-    forward_errors(|| {
-        let table = Target::lock(target, GUARD_LOCK)?;
-        as_owner(table.owner, || {
-            guard.fingerprint = meant_column(&table.open(), &guard.fingerprint)?;
-            guard.install(&table)
-        })
+    let table = Target::lock(target, GUARD_LOCK)?;
+    as_owner(table.owner, || {
+        guard.fingerprint = meant_column(&table.open(), &guard.fingerprint)?;
+        guard.install(&table)
     })
 }
 
@@ -87,19 +84,17 @@ fn simhash_guard(
 fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
-    forward_errors(|| {
-        // DROP TRIGGER takes the same lock.
-        let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
-        as_owner(table.owner, || {
-            if find_guard(schema, &table)?.is_none() {
-                let message = format!("table \"{}\" has no guard", table.name);
-                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
-            }
-            check_allows_triggers(&table.open())?;
-            notice(format!("dropping trigger {TRIGGER_NAME} on table \"{}\"", table.name));
-            execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql()))?;
-            Ok(())
-        })
+    // DROP TRIGGER takes the same lock.
+    let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
+    as_owner(table.owner, || {
+        if find_guard(schema, &table)?.is_none() {
+            let message = format!("table \"{}\" has no guard", table.name);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
+        }
+        check_allows_triggers(&table.open())?;
+        notice(format!("dropping trigger {TRIGGER_NAME} on table \"{}\"", table.name));
+        execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql()))?;
+        Ok(())
     })
 }
 

@@ -8,7 +8,6 @@ use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::error::{algorithm_error, tick};
-use postgres::raised::forward_errors;
 use postgres::text::from_server;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
@@ -86,12 +85,10 @@ fn layout_rows(
     searches: Vec<LayoutSearch>,
     scope: &Scope,
 ) -> Result<impl Iterator<Item = LayoutRow> + 'static, ErrorReport> {
-    let (sample, rows, indexed) = forward_errors(|| {
-        // SAFETY: a `name` argument is NUL-terminated.
-        let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
-        let (sample, rows) = table.sample()?;
-        Ok::<_, ErrorReport>((sample, rows, table.indexed()))
-    })?;
+    // SAFETY: a `name` argument is NUL-terminated.
+    let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
+    let (sample, rows) = table.sample()?;
+    let indexed = table.indexed();
     let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
     Ok(layouts.into_iter().map(move |layout| LayoutRow {
         near: layout.near,

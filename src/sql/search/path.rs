@@ -12,7 +12,6 @@ use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use postgres::planner::custom_scan::{Methods, path_lists};
-use postgres::raised::forward_errors;
 use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::size::expected_share;
@@ -66,21 +65,19 @@ unsafe extern "C-unwind" fn offer_scans(
 ) {
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
-        forward_errors(|| {
-            if let Some(previous) = PREVIOUS_HOOK.get() {
-                pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
+        if let Some(previous) = PREVIOUS_HOOK.get() {
+            pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
+        }
+        if let Some(relation) = BaseRelation::new(root, relation, entry) {
+            let conditions = SearchCondition::all_of(relation);
+            let is_offered = IS_ENABLED.get() && relation.is_table();
+            #[cfg(feature = "pg19")]
+            let is_offered = is_offered && !relation.has_chosen_scan();
+            if is_offered {
+                offer(relation, &conditions);
             }
-            if let Some(relation) = BaseRelation::new(root, relation, entry) {
-                let conditions = SearchCondition::all_of(relation);
-                let is_offered = IS_ENABLED.get() && relation.is_table();
-                #[cfg(feature = "pg19")]
-                let is_offered = is_offered && !relation.has_chosen_scan();
-                if is_offered {
-                    offer(relation, &conditions);
-                }
-                estimate(relation, &conditions);
-            }
-        });
+            estimate(relation, &conditions);
+        }
     }
 }
 

@@ -79,7 +79,7 @@ CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('CREATE TRIGGE
 SELECT fields($$ SELECT simhash_guard('plain') $$);
 DROP EVENT TRIGGER forbid_ddl;
 
--- A privilege that the owner lacks: the hint is added to PostgreSQL's error.
+-- A privilege that the owner lacks.
 CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE insufficient_privilege USING MESSAGE = 'refused', DETAIL = 'a detail', CONSTRAINT = 'a constraint';

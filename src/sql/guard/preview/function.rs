@@ -13,7 +13,6 @@ use postgres::catalog::target::{Lock, Target};
 use postgres::error::{raise, user_error};
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
-use postgres::raised::forward_errors;
 use postgres::text::{RawText, to_datum, to_text};
 
 use super::cost::report_refuted;
@@ -67,23 +66,20 @@ fn simhash_preview(
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
             .set_hint("A sample of some thousand rows takes seconds."));
     }
-    let (is_hidden, groups) = forward_errors(|| {
-        let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
-        check_has_rows(&table.open())?;
-        check_is_whole(&table)?;
-        let family = table.family(pg_sys::AccessShareLock as Lock)?;
-        let hides = || family.iter().any(|member| hides_rows(member.oid, None));
-        let is_hidden = hides() || as_owner(table.owner, hides);
-        let groups = as_owner(table.owner, || {
-            let fingerprint = meant_column(&table.open(), &fingerprint)?;
-            let conditions = [among.as_ref(), unless.as_ref()];
-            let mut preview = Preview::new(call, &table, &asked, &fingerprint, &scope, conditions)?;
-            preview.weigh(&table, &family, &fingerprint)?;
-            let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
-            report_refuted(&preview, &table);
-            Ok(groups)
-        })?;
-        Ok::<_, ErrorReport>((is_hidden, groups))
+    let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+    check_has_rows(&table.open())?;
+    check_is_whole(&table)?;
+    let family = table.family(pg_sys::AccessShareLock as Lock)?;
+    let hides = || family.iter().any(|member| hides_rows(member.oid, None));
+    let is_hidden = hides() || as_owner(table.owner, hides);
+    let groups = as_owner(table.owner, || {
+        let fingerprint = meant_column(&table.open(), &fingerprint)?;
+        let conditions = [among.as_ref(), unless.as_ref()];
+        let mut preview = Preview::new(call, &table, &asked, &fingerprint, &scope, conditions)?;
+        preview.weigh(&table, &family, &fingerprint)?;
+        let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
+        report_refuted(&preview, &table);
+        Ok::<_, ErrorReport>(groups)
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));

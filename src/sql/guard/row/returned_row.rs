@@ -93,7 +93,7 @@ fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
         .set_detail(sendable(near.to_sentence()))
         .set_hint("Skip the row, or change the existing one.");
-    raise_with_names(CODE, report, &names)
+    raise_with_names(CODE, &report, &names)
 }
 
 /// Whether the event is an UPDATE that changes a column of a foreign key.

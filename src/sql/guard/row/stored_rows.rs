@@ -7,7 +7,7 @@
 use std::panic::AssertUnwindSafe;
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::raise;
@@ -33,12 +33,7 @@ pub fn on_stored_row<T>(
     let name = user_name_of(&Relation::open(table))?;
     let message = || format!("guard \"{guard}\" of table \"{name}\" cannot evaluate an expression on another row");
     Ok(PgTryBuilder::new(AssertUnwindSafe(|| without_messages(read).unwrap_or_else(|error| raise(error))))
-        .catch_others(|error| match &error {
-            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
-                raise_without_values(report, message())
-            }
-            _ => error.rethrow(),
-        })
+        .catch_others(|error| raise_without_values(error, message()))
         .execute())
 }
 

@@ -6,7 +6,6 @@ use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::raised::forward_errors;
 use postgres::trigger::RowEvent;
 
 use super::decision::decide;
@@ -15,11 +14,9 @@ use crate::sql::guard::definition::arguments::USAGE;
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    forward_errors(|| {
-        // SAFETY: `fcinfo` belongs to the running call.
-        let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
-        // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
-        let row = unsafe { decide(Statement::from_call(fcinfo, &event)?, &event)? };
-        Ok(Internal::from(Some(Datum::from(row))))
-    })
+    // SAFETY: `fcinfo` belongs to the running call.
+    let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
+    // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
+    let row = unsafe { decide(Statement::from_call(fcinfo, &event)?, &event)? };
+    Ok(Internal::from(Some(Datum::from(row))))
 }
