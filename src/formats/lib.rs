@@ -1,6 +1,5 @@
-//! Parsers of stored PostgreSQL values. They accept any bytes, and need no server.
+//! A parser of stored PostgreSQL values. It accepts any bytes, and needs no server.
 
 #![forbid(unsafe_code)]
 
-pub mod array_elements;
 pub mod tsvector;

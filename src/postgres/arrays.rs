@@ -3,6 +3,7 @@
 use std::ptr;
 use std::slice;
 
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
@@ -10,22 +11,10 @@ use pgrx::{AnyArray, Array, FromDatum};
 use super::error::user_error;
 use super::text::{RawText, from_bytes};
 
-/// The elements of a `text[]`, with an error for each NULL. An array of several dimensions is refused.
-pub fn features(
-    array: &AnyArray,
-) -> Result<impl ExactSizeIterator<Item = Result<RawText<'_>, ErrorReport>>, ErrorReport> {
-    elements(array, "features")
-}
-
-/// The elements of a `double precision[]`, with an error for each NULL. An array of several dimensions is refused.
-pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
-    elements(array, "weights")
-}
-
 /// Column names in a `text[]`. An error for a NULL, for more names than a table can have columns, and for a name that
 /// is too long.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
-    let names = elements(array, what)?;
+    let names = elements::<RawText>(array, what)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
         let message = format!("{what} has {} names", names.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
@@ -47,16 +36,10 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
 ///
 /// They are not copied, because there may be millions.
 pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, ErrorReport> {
-    let (mut length, mut by_value) = (0, false);
-    // SAFETY: a detoasted array has the type of its elements, which are stored as bigints are.
-    unsafe {
-        let detoasted = detoast(array, what)?;
-        pg_sys::get_typlenbyval((*detoasted).elemtype, &mut length, &mut by_value);
-        check_stored(what, (8, true), (length, by_value))?;
-        Array::from_datum(pg_sys::Datum::from(detoasted), false).ok_or_else(|| {
-            user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL"))
-        })
-    }
+    let detoasted = detoast(array, what)?;
+    // SAFETY: the SQL declaration makes the argument a `bigint[]`.
+    unsafe { Array::from_datum(pg_sys::Datum::from(detoasted), false) }
+        .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL")))
 }
 
 /// The elements of a detoasted array of integers of at most one dimension. Fails with the position of the first NULL.
@@ -83,28 +66,15 @@ pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32],
     }
 }
 
-/// A Rust type that reads array elements of all types with the same storage.
-trait ArrayElement: FromDatum {
-    /// `typlen` and `typbyval` of the types.
-    const STORED: (i16, bool);
-}
-
-impl ArrayElement for RawText<'_> {
-    const STORED: (i16, bool) = (-1, false);
-}
-
-impl ArrayElement for f64 {
-    const STORED: (i16, bool) = (8, true);
-}
-
-/// The elements of a one-dimensional array; an error if they are not stored as `T` reads them.
-fn elements<'a, T: ArrayElement + 'a>(
+/// The elements of an array argument whose SQL declaration makes them `T`, with an error for each NULL. An array of
+/// several dimensions is refused.
+pub fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
     what: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
-    let (datums, nulls) = deconstruct(array, what, T::STORED)?;
+    let (_, datums, nulls) = deconstruct(array, what)?;
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
-        // SAFETY: deconstruct_array returned the datum with its null flag, and it is stored as `T` reads it.
+        // SAFETY: deconstruct_array returned the datum with its null flag, and it is of the declared type.
         unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| null_element(what, i))
     }))
 }
@@ -116,40 +86,26 @@ pub fn null_element(what: &str, position: usize) -> ErrorReport {
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
-/// An error if elements are not stored as Rust reads them. The SQL declarations of the functions prevent this.
-fn check_stored(what: &str, wanted: (i16, bool), found: (i16, bool)) -> Result<(), ErrorReport> {
-    if found == wanted {
-        return Ok(());
-    }
-    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, format!("{what} has elements of the wrong type")))
-}
+type Deconstructed<'a> = (Oid, &'a [pg_sys::Datum], &'a [bool]);
 
-type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
-
-fn deconstruct<'a>(array: &AnyArray, what: &str, stored: (i16, bool)) -> Result<Deconstructed<'a>, ErrorReport> {
+/// The type of an array's elements, and the elements with their null flags. They live as long as the arguments of the
+/// call. An array of several dimensions is refused.
+pub fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
     // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements in the
     // context of this call, where they live as long as its arguments.
     unsafe {
         let array = detoast(array, what)?;
-        let element_type = (*array).elemtype;
-        pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
-        check_stored(what, stored, (length, by_value))?;
-        pg_sys::deconstruct_array(
-            array,
-            element_type,
-            length.into(),
-            by_value,
-            align,
-            &mut datums,
-            &mut nulls,
-            &mut count,
-        );
+        let of_type = (*array).elemtype;
+        pg_sys::get_typlenbyvalalign(of_type, &mut length, &mut by_value, &mut align);
+        let length = length.into();
+        pg_sys::deconstruct_array(array, of_type, length, by_value, align, &mut datums, &mut nulls, &mut count);
         if count == 0 {
-            return Ok((&[], &[]));
+            return Ok((of_type, &[], &[]));
         }
-        Ok((slice::from_raw_parts(datums, count as usize), slice::from_raw_parts(nulls, count as usize)))
+        let count = count as usize;
+        Ok((of_type, slice::from_raw_parts(datums, count), slice::from_raw_parts(nulls, count)))
     }
 }
 

@@ -3,7 +3,7 @@
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::arrays::{features, weights};
+use postgres::arrays::elements;
 use postgres::error::{algorithm_error, raise, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
@@ -54,7 +54,7 @@ fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Opti
 #[pg_extern(sql = false)]
 pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
     let mut tally = Tally::default();
-    for feature in ticking(features(&feature_array)?, tick) {
+    for feature in ticking(elements::<RawText>(&feature_array, "features")?, tick) {
         tally.vote(hash_of(feature?)?, true);
     }
     Ok(tally.fingerprint().map(to_bigint))
@@ -62,8 +62,8 @@ pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, Er
 
 #[pg_extern(sql = false)]
 fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
-    let features = features(&feature_array)?;
-    let weights = weights(&weight_array)?;
+    let features = elements::<RawText>(&feature_array, "features")?;
+    let weights = elements::<f64>(&weight_array, "weights")?;
     if features.len() != weights.len() {
         let message = format!("numbers of features ({}) and of weights ({}) differ", features.len(), weights.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
