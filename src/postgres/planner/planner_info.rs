@@ -1,9 +1,6 @@
 //! The planner's information about the query that it plans.
 
-use std::cell::RefCell;
-use std::ptr::null_mut;
-
-use pgrx::{PgMemoryContexts, pg_sys};
+use pgrx::pg_sys;
 
 use crate::expression::Expression;
 
@@ -63,57 +60,6 @@ impl Planner {
     }
 }
 
-thread_local! {
-    static KNOWN_VALUES: RefCell<KnownValues> = const { RefCell::new(KnownValues::NONE) };
-}
-
-/// What is remembered while a query is planned: the values of `bigint` expressions that have been computed.
-struct KnownValues {
-    /// What all planners of the query and its subqueries have in common; null if no query is being planned.
-    query: *mut pg_sys::PlannerGlobal,
-    /// Each expression, in the memory of the query's planner, with its value; None if it cannot be computed.
-    values: Vec<(Expression, Option<i64>)>,
-    has_warned: bool,
-}
-
-impl KnownValues {
-    const NONE: Self = Self { query: null_mut(), values: Vec::new(), has_warned: false };
-
-    fn value(&self, planner: Planner, expression: Expression) -> Option<Option<i64>> {
-        // SAFETY: the planner is valid.
-        let is_current = unsafe { (*planner.0).glob } == self.query;
-        let mut values = self.values.iter().filter(|_| is_current);
-        values.find(|(known, _)| known.equals(expression)).map(|&(_, value)| value)
-    }
-
-    /// Forgets what is known of another query. Returns the memory in which the planner stores what it plans with.
-    fn begin(&mut self, planner: Planner) -> PgMemoryContexts {
-        // SAFETY: the planner is valid.
-        let (query, mut memory) = unsafe { ((*planner.0).glob, PgMemoryContexts::For((*planner.0).planner_cxt)) };
-        if self.query != query {
-            *self = Self { query, ..Self::NONE };
-            memory.leak_and_drop_on_delete(ForgottenValues);
-        }
-        memory
-    }
-
-    fn insert(&mut self, planner: Planner, expression: Expression, value: Option<i64>) {
-        let mut memory = self.begin(planner);
-        // SAFETY: the context exists while the copy is made.
-        let expression = unsafe { memory.switch_to(|_| expression.copy()) };
-        self.values.push((expression, value));
-    }
-}
-
-/// Is dropped with the memory of a planner, and removes the values that refer to it.
-struct ForgottenValues;
-
-impl Drop for ForgottenValues {
-    fn drop(&mut self) {
-        KNOWN_VALUES.set(KnownValues::NONE);
-    }
-}
-
 /// The statistics of a column of type `bigint`, or of an indexed expression.
 #[derive(Default)]
 pub struct CommonValues {
@@ -124,30 +70,18 @@ pub struct CommonValues {
 }
 
 impl Planner {
-    /// Whether no warning was asked for before, for this query and its subqueries.
-    pub fn warns_first(self) -> bool {
-        KNOWN_VALUES.with_borrow_mut(|known| {
-            known.begin(self);
-            !std::mem::replace(&mut known.has_warned, true)
-        })
-    }
-
     /// The value of a `bigint` expression; None if the planner cannot compute it, even with the given values of
-    /// parameters. A function is called once for a query, however many partitions the query has.
+    /// parameters.
     pub fn known_bigint(self, expression: Expression) -> Option<i64> {
-        // SAFETY: the expression is valid.
-        if unsafe { pg_sys::contain_var_clause(expression.as_ptr()) } {
-            return None;
-        }
-        if let Some(known) = KNOWN_VALUES.with_borrow(|known| known.value(self, expression)) {
-            return known;
-        }
         // SAFETY: the planner and the expression are valid; the result is a new expression.
-        let value = unsafe { Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr())) };
-        let value = value.and_then(|value| value.without_relabelling().constant());
-        let value = value.and_then(|(of_type, value)| (of_type == pg_sys::INT8OID).then_some(value.value() as i64));
-        KNOWN_VALUES.with_borrow_mut(|known| known.insert(self, expression, value));
-        value
+        let value = unsafe {
+            if pg_sys::contain_var_clause(expression.as_ptr()) {
+                return None;
+            }
+            Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr()))?
+        };
+        let (of_type, value) = value.without_relabelling().constant()?;
+        (of_type == pg_sys::INT8OID).then_some(value.value() as i64)
     }
 
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only

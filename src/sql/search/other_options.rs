@@ -1,6 +1,8 @@
 //! Warns of a query that compares a fingerprint column with the fingerprint of a text by other options: it finds not
 //! even the same text.
 
+use std::cell::Cell;
+
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -15,11 +17,18 @@ use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::indexed::recognise::{FingerprintCall, document_json};
 use crate::sql::indexed::source::shown_literal;
 
-/// Warns once a query if one of the relation's fingerprints, each with what the query compares it with, is a column of
+thread_local! {
+    /// When the client's statement began that was warned last.
+    static WARNED: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
+}
+
+/// Warns once a statement if one of the relation's fingerprints, each with what the query compares it with, is a column of
 /// other options.
 pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator<Item = (Expression, Expression)>) {
     let warning = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query));
-    if let Some(warning) = warning.filter(|_| relation.planner().warns_first()) {
+    // SAFETY: a statement is being planned, and this only reads when the client's statement began.
+    let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+    if let Some(warning) = warning.filter(|_| WARNED.replace(statement) != statement) {
         warn(warning);
     }
 }
