@@ -31,9 +31,6 @@ impl Comparison {
                 _ => None,
             };
         }
-        if let Some((operator, collation, left, value)) = any_of_one(condition) {
-            return is_column(left).then_some(Self { operator, value, collation });
-        }
         let (tested, value) = tested_boolean(condition);
         let is_boolean = tested.value_type() == pg_sys::BOOLOID && is_column(tested);
         let value = is_boolean.then(|| boolean(value))??;
@@ -43,61 +40,6 @@ impl Comparison {
 
 /// The OID of `=` for `bool`, from PostgreSQL's `catalog/pg_operator.dat`. It never changes.
 const BOOLEAN_EQUAL: Oid = Oid::from_u32(91);
-
-/// Reads `left = ANY (array)` if the array has exactly one element, which is not NULL: the operator, its collation and
-/// both operands.
-fn any_of_one(condition: Expression) -> Option<(Oid, Oid, Expression, Expression)> {
-    let any = condition.as_node::<pg_sys::ScalarArrayOpExpr>(NodeTag::T_ScalarArrayOpExpr)?;
-    // SAFETY: the node is a valid ScalarArrayOpExpr, which has two operands.
-    unsafe {
-        let any = any.as_ref();
-        let [left, array] = <[Expression; 2]>::try_from(expressions(any.args)).ok()?;
-        let element = match array.as_node::<pg_sys::ArrayExpr>(NodeTag::T_ArrayExpr) {
-            Some(array) if !array.as_ref().multidims => match expressions(array.as_ref().elements)[..] {
-                [element] => element,
-                _ => return None,
-            },
-            Some(_) => return None,
-            None => element_of_constant(array)?,
-        };
-        any.useOr.then_some((any.opno, any.inputcollid, left, element))
-    }
-}
-
-/// The only element of a constant array, as a constant; None if the array is not a constant, has not exactly one
-/// element, or has a NULL.
-fn element_of_constant(array: Expression) -> Option<Expression> {
-    let (of_type, value) = array.constant()?;
-    let (mut length, mut by_value, mut alignment) = (0, false, 0);
-    let (mut elements, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: a type that has an element type is an array. deconstruct_array makes as many elements and flags as it
-    // counts, in the planner's memory.
-    unsafe {
-        let element_type = pg_sys::get_base_element_type(of_type);
-        if element_type == Oid::INVALID {
-            return None;
-        }
-        pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut alignment);
-        let array = pg_sys::pg_detoast_datum(value.cast_mut_ptr()).cast();
-        let (out_elements, out_nulls) = (&mut elements, &mut nulls);
-        let length = length.into();
-        pg_sys::deconstruct_array(
-            array,
-            element_type,
-            length,
-            by_value,
-            alignment,
-            out_elements,
-            out_nulls,
-            &mut count,
-        );
-        if count != 1 || *nulls {
-            return None;
-        }
-        let collation = pg_sys::get_typcollation(element_type);
-        Expression::new(pg_sys::makeConst(element_type, -1, collation, length, *elements, false, by_value))
-    }
-}
 
 /// The boolean expression that a condition tests, and the value that fulfils the condition.
 fn tested_boolean(condition: Expression) -> (Expression, bool) {

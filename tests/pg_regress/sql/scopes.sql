@@ -118,30 +118,6 @@ SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT TRUE AND si
 SELECT scope FROM scopes('SELECT id FROM docs WHERE (published OR id < 10) AND simhash_near(fp, random_fingerprint(42))');
 SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT NULL AND simhash_near(fp, random_fingerprint(42))');
 
--- Arrays --------------------------------------------------------------------------
-
-SELECT simhash_detach('docs'), simhash_attach('docs', 'fp', scope => '{lang}');
-ANALYZE docs;
-SELECT * FROM scopes('SELECT id FROM docs WHERE lang = ANY (''{de}'') AND simhash_near(fp, random_fingerprint(42))');
-SELECT * FROM scopes('SELECT id FROM docs WHERE lang IN (''de'') AND simhash_near(fp, random_fingerprint(42))');
-SET plan_cache_mode = force_custom_plan;
-PREPARE langs (text[]) AS SELECT count(*) FROM docs WHERE lang = ANY ($1) AND simhash_near(fp, random_fingerprint(42));
-EXPLAIN (COSTS OFF) EXECUTE langs ('{de}');
-EXECUTE langs ('{de}');
-EXECUTE langs ('{NULL}');
-EXECUTE langs ('{}');
-EXECUTE langs ('{de,en}');
-EXPLAIN (COSTS OFF) EXECUTE langs ('{de,en}');
-DEALLOCATE langs;
-SET plan_cache_mode = force_generic_plan;
-PREPARE lang (text) AS SELECT count(*) FROM docs WHERE lang = ANY (ARRAY[$1]) AND simhash_near(fp, random_fingerprint(42));
-EXPLAIN (COSTS OFF) EXECUTE lang ('de');
-EXECUTE lang ('de');
-EXECUTE lang (NULL);
-DEALLOCATE lang;
-RESET plan_cache_mode;
-SELECT scope FROM scopes('SELECT id FROM docs WHERE lang = ALL (''{de}'') AND simhash_near(fp, random_fingerprint(42))');
-
 DROP FUNCTION scopes, random_fingerprint;
 DROP TABLE docs, news, tenants;
 DROP ROLE regress_simhash_tenant;
