@@ -105,11 +105,6 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left = self.refusals_left.saturating_sub(1);
     }
 
-    /// Number of entries that were read since the scan began.
-    pub fn entries(&self) -> u64 {
-        self.entries.entries
-    }
-
     /// Whether no look-up was cut short: the limit of refusals has not been reached.
     pub fn has_read_all(&self) -> bool {
         self.refusals_left > 0

@@ -39,11 +39,6 @@ impl Scope {
         Ok(Self(names))
     }
 
-    /// The scope of an existing index, whose columns are known to differ.
-    pub fn of_index(columns: Vec<String>) -> Self {
-        Self(columns)
-    }
-
     pub fn names(&self) -> &[String] {
         &self.0
     }

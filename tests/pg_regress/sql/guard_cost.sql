@@ -93,21 +93,5 @@ SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"rese
 DELETE FROM others WHERE id > 100;
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'fp');
-
--- Half of the rows share the second of four blocks, and few of them a block of three, with which radii cost a third.
--- This is reported with the figures of simhash_layouts.
-TRUNCATE others;
-SELECT simhash_unguard('others');
-INSERT INTO others
-SELECT n, 'word' || n, CASE WHEN n % 2 = 0 THEN random & ~(x'ffff'::bigint << 32) ELSE random END
-FROM generate_series(1, 60000) AS n, LATERAL (SELECT ('x' || left(md5(n::text), 16))::bit(64)::bigint) AS r (random);
-ANALYZE others;
-SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
-SELECT within, radii, probes, round(candidates) AS candidates, found
-FROM simhash_layouts('others', 'fp', NULL) WHERE radii IN ('{1,1,1}', '{1,1,1,1}');
--- Not if it costs less, if the texts do not matter, or if the share that the guard finds is not known.
-SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"radii": [1, 1, 1]}');
-SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"resemblance": null}');
-SELECT simhash_guard('others', 'skip', '{"max_distance": 9}', fingerprint => 'fp');
 SET client_min_messages = warning;
 DROP SCHEMA guard_cost CASCADE;

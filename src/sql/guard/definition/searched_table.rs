@@ -1,6 +1,6 @@
 //! A table that a guard searches: the columns that a search reads, and the cheapest indexes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -45,8 +45,6 @@ pub struct SearchedTable {
     pub fetches: f64,
     /// The number of values that a search looks up in the indexes.
     pub probes: f64,
-    /// The number of index entries that all searches have read.
-    pub entries: Cell<u64>,
     /// The rows that new rows were marked with last, if the table has a fingerprint column.
     pub originals: RecentRows,
     /// Whether indexes have the sizes of the texts, by the options with which texts are compared.
@@ -148,7 +146,6 @@ impl SearchedTable {
             partition_columns: partition_columns(table),
             fetches: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
-            entries: Cell::new(0),
             originals: RecentRows::default(),
             has_sizes,
             serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
@@ -210,15 +207,6 @@ impl SearchedTable {
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
             || self.made_from.contains(&column)
-    }
-
-    /// The numbers of blocks of the layouts that are searched, and the columns of the scope that the indexes begin
-    /// with.
-    pub fn layouts(&self) -> (impl Iterator<Item = i32>, Vec<i16>) {
-        let scope: Vec<_> = self.scope.columns().collect();
-        let before = self.indexes.before.iter().filter_map(|&position| scope.get(position).copied());
-        let blocks = self.indexes.layouts.iter().filter_map(|layout| Some(layout.first()?.blocks));
-        (blocks, before.collect())
     }
 }
 

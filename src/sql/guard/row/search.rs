@@ -212,9 +212,7 @@ impl NearQuery<'_> {
                 // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
                 // the scan has the keys for them.
                 unsafe { scan.look_up(&before, &at_once, range) };
-                let read_before = scan.entries();
                 let flow = self.scan(searched, &table, &mut scan, &mut show);
-                searched.entries.set(searched.entries.get() + scan.entries() - read_before);
                 if flow.is_break() {
                     return Ok(flow);
                 }
