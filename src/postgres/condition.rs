@@ -9,12 +9,11 @@ use pgrx::prelude::*;
 
 use super::expression::Expression;
 use crate::catalog::cache::read_cached;
-use crate::catalog::column::Column;
+use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
 use crate::error::{push, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg};
-use crate::settings::{set_locally, with_settings};
 use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
@@ -22,45 +21,25 @@ use crate::text::{from_server, to_server};
 /// and of superusers. A role that may create triggers writes conditions too, and could otherwise pass hidden values to
 /// code of its own.
 ///
-/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types,
-/// after it has been checked whose these are.
+/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
 ///
 /// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
 /// memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression, ErrorReport> {
     let query = to_server(&format!("SELECT ({condition}\n)"))?;
-    let transformed = |literals| with_context(&query, context, || transform(table, &query, name, literals));
-    let check = |tree| check(table, tree, &name.to_string_lossy());
-    // Reading a literal runs code of its type, such as the constraints of the domains that it contains. So check whose
-    // code the condition has before its literals are read. The parser's notices are sent the second time.
-    check(with_settings(|| {
-        set_locally(c"client_min_messages", c"error");
-        transformed(Literals::Null)
-    })?)?;
-    let tree = transformed(Literals::Read)?;
-    check(tree)?;
+    let tree = with_context(&query, context, || transform(table, &query, name))?;
+    check(table, tree, &name.to_string_lossy())?;
     Ok(tree)
 }
 
-/// What becomes of the string literals of a condition.
-#[derive(PartialEq)]
-enum Literals {
-    Read,
-    /// NULL takes the place of each, so that no input function runs.
-    Null,
-}
-
 /// The expression of a condition, which is the only column of a query, before it is checked.
-fn transform(table: &Relation, query: &CStr, name: &CStr, literals: Literals) -> Result<Expression, ErrorReport> {
+fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression, ErrorReport> {
     // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
     unsafe {
         let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
             let message = format!("{} must be one expression", name.to_string_lossy());
             return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
         };
-        if literals == Literals::Null {
-            clear_literals(expression, std::ptr::null_mut());
-        }
         let state = pg_sys::make_parsestate(std::ptr::null_mut());
         (*state).p_sourcetext = query.as_ptr();
         let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
@@ -77,24 +56,6 @@ fn transform(table: &Relation, query: &CStr, name: &CStr, literals: Literals) ->
         Expression::new(tree)
     }
     .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no condition was parsed"))
-}
-
-/// Replaces the string literals in a raw parse tree by NULL, except in the modifiers of types.
-#[pg_guard]
-unsafe extern "C-unwind" fn clear_literals(node: *mut pg_sys::Node, argument: *mut c_void) -> bool {
-    // SAFETY: PostgreSQL passes a node of the tree that `transform` has parsed, or null, and nothing else refers to it.
-    unsafe {
-        match node.as_ref().map(|node| node.type_) {
-            None | Some(pg_sys::NodeTag::T_TypeName) => return false,
-            Some(pg_sys::NodeTag::T_A_Const) => {
-                let literal = &mut *node.cast::<pg_sys::A_Const>();
-                literal.isnull |= literal.val.node.type_ == pg_sys::NodeTag::T_String;
-                return false;
-            }
-            _ => {}
-        }
-        pg_sys::raw_expression_tree_walker(node, Some(clear_literals), argument)
-    }
 }
 
 /// A condition on the columns of a table as SQL. Names are qualified unless the current search path finds them.
@@ -172,8 +133,7 @@ impl Code {
             }
             Self::CurrentRole => Err(answers_by_session("current_user or current_schema", name)),
             Self::Type(of_type) => types_within(of_type).into_iter().try_for_each(|of_type| {
-                // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
-                let what = format!("type {}", unsafe { from_server(pg_sys::format_type_be(of_type)) }?);
+                let what = format!("type {}", type_name(of_type)?);
                 check_owner(table, pg_sys::TypeRelationId, of_type, &what, name)
             }),
         }
