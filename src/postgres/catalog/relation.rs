@@ -106,11 +106,6 @@ impl Relation {
         self.class().relispartition
     }
 
-    /// Whether the table was created by CREATE TABLE .. OF a type.
-    pub fn is_typed(&self) -> bool {
-        self.class().reloftype != Oid::INVALID
-    }
-
     pub fn is_temporary(&self) -> bool {
         self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP
     }

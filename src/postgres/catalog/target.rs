@@ -142,20 +142,6 @@ impl Target {
         Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .set_hint("Connect to the coordinator, and run the command there."))
     }
-
-    /// Refuses partitions and typed tables, which cannot gain or lose a column by themselves.
-    pub fn check_has_own_columns(&self) -> Result<(), ErrorReport> {
-        let relation = self.open();
-        if relation.is_partition() {
-            return Err(wrong_kind(format!("\"{}\" is a partition", self.name))
-                .set_hint("Name the partitioned table: its partitions are included."));
-        }
-        if relation.is_typed() {
-            return Err(wrong_kind(format!("\"{}\" is a typed table", self.name))
-                .set_detail("A typed table has the columns of its type and no others."));
-        }
-        Ok(())
-    }
 }
 
 fn check_is_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {

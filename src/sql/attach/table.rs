@@ -67,7 +67,6 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
     let mut analyzed = Vec::new();
     let mut is_new = false;
     if wanted.has_columns {
-        table.check_has_own_columns()?;
         is_new = columns.add(table, family)?;
         analyzed.extend(columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str)));
     }
