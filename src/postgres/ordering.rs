@@ -7,9 +7,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
+use super::catalog::column::type_name;
 use super::error::user_error;
 use super::ffi::{comparators, guarded};
-use super::text::from_server;
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
 type Converter = unsafe extern "C-unwind" fn(Datum, pg_sys::SortSupport) -> Datum;
@@ -36,14 +36,12 @@ impl TypeOrder {
     /// The order of a type under a collation, which is the invalid OID if the type has none; an error if the type has
     /// no order. The error calls the values `what`.
     pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self, ErrorReport> {
-        // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. format_type_be
-        // returns a NUL-terminated text. The state is zeroed and has its collation and context, which is what
+        // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. The state is zeroed and has its collation and context, which is what
         // PrepareSortSupportFromOrderingOp requires; the operator is that of a btree operator class.
         unsafe {
             let less = (*pg_sys::lookup_type_cache(value_type, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr;
             if less == Oid::INVALID {
-                let name = from_server(pg_sys::format_type_be(value_type))?;
-                let message = format!("could not identify an ordering operator for type {name}");
+                let message = format!("could not identify an ordering operator for type {}", type_name(value_type)?);
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                     .set_hint(format!("Cast {what} to a type that can be sorted, such as text.")));
             }

@@ -3,7 +3,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
+use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
 use postgres::catalog::foreign::is_foreign;
@@ -13,6 +13,7 @@ use postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use postgres::error::{algorithm_error, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
+use postgres::spi::query_strings;
 use postgres::text::to_server;
 use simhash::search::layout_costs::FingerprintSample;
 
@@ -132,25 +133,15 @@ impl SampledTable {
     /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which
     /// has no pages itself, Citus returns the size.
     fn pages(&self) -> Result<f64, ErrorReport> {
-        let size = if distribution(self.oid)?.is_some() {
-            "pg_catalog.citus_relation_size(relation)"
-        } else {
-            "pg_catalog.pg_relation_size(relation, 'main')"
-        };
-        let bytes = Spi::connect(|client| {
-            let query = &format!(
-                "
-                WITH RECURSIVE tree (relation) AS (
-                    SELECT $1
-                    UNION
-                    SELECT inhrelid
-                    FROM pg_catalog.pg_inherits JOIN tree ON inhparent OPERATOR(pg_catalog.=) relation
-                )
-                SELECT pg_catalog.sum({size})::pg_catalog.float8 FROM tree"
-            );
-            client.select(query, Some(1), &[self.oid.into()])?.first().get_one::<f64>()
-        });
-        Ok(bytes.map_err(internal)?.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ))
+        if distribution(self.oid)?.is_some() {
+            let size = format!("SELECT pg_catalog.citus_relation_size({})", self.oid.to_u32());
+            let bytes = query_strings(&size)?.pop().and_then(|bytes| bytes.parse::<f64>().ok());
+            return Ok(bytes.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ));
+        }
+        let members = with_inheritors(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        let tables = members.into_iter().filter_map(Relation::open_for_planning);
+        let with_pages = tables.filter(|table| !table.is_partitioned());
+        Ok(with_pages.map(|table| f64::from(table.page_count())).sum())
     }
 }
 
@@ -163,11 +154,6 @@ fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("All its rows would be fetched from its server.")
         .set_hint("Call simhash_layouts on that server."))
-}
-
-/// The error for a failed call of SPI. PostgreSQL raises its own errors about queries, so this is an internal error.
-fn internal(error: SpiError) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string())
 }
 
 /// The error if the names in a query mean another table than `table`.

@@ -64,11 +64,7 @@ pub struct BlockKey {
 }
 
 /// The blocks of a fingerprint that are indexed within a scope.
-pub struct IndexedBlocks {
-    pub blocks: Vec<IndexedBlock>,
-    /// The planner's estimate of the number of rows.
-    pub rows: f64,
-}
+pub struct IndexedBlocks(Vec<IndexedBlock>);
 
 /// The indexed blocks of one layout, one index each.
 pub type Layout = Vec<IndexedBlock>;
@@ -79,8 +75,7 @@ impl IndexedBlocks {
         let found = indexed_blocks(table, table.open_indexes(), fingerprint);
         let is_of_scope =
             |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
-        let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
-        Self { blocks, rows: table.estimated_rows() }
+        Self(found.into_iter().filter(is_of_scope).map(|found| found.block).collect())
     }
 
     /// Reads the blocks that are indexed in all members of a family: the partitions of a table, or a table and its
@@ -104,8 +99,7 @@ impl IndexedBlocks {
             let own = Self::read(&table, fingerprint_of(&table, &column).ok()??, &own_scope);
             common = Some(match common {
                 Some(mut others) => {
-                    others.rows += own.rows;
-                    others.blocks.retain(|block| own.blocks.iter().any(|own| own.is_as_good_as(block)));
+                    others.0.retain(|block| own.0.iter().any(|own| own.is_as_good_as(block)));
                     others
                 }
                 None => own,
@@ -119,7 +113,7 @@ impl IndexedBlocks {
         let has = |probed: Probed| {
             let is_this =
                 |found: &IndexedBlock| !found.is_partial && Block::new(found.block, found.blocks) == Some(probed.block);
-            self.blocks.iter().any(is_this)
+            self.0.iter().any(is_this)
         };
         near.probed_blocks(blocks).is_some_and(|mut probed| probed.all(has))
     }
