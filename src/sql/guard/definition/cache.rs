@@ -4,121 +4,94 @@
 //! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+use std::collections::HashMap;
 use std::rc::Rc;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+
+use super::guard::{Guard, Identity};
 
 /// The limit on the triggers in the cache: enough for the partitions of several tables.
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
-/// Cached values by key, and by the OIDs of the triggers that share a value: the triggers of one table's partitions.
-pub struct Cache<K: 'static, T: 'static> {
-    cached: RefCell<Cached<K, T>>,
-    has_callback: Cell<bool>,
-}
-
-struct Cached<K, T> {
-    values: HashMap<K, (Rc<T>, Tables)>,
-    by_trigger: HashMap<Oid, Rc<T>>,
-}
-
-/// The tables that a value depends on.
-type Tables = HashSet<Oid>;
-
-/// The tables whose definition may have changed since the last look-up.
-enum Changed {
-    Tables(Vec<Oid>),
-    All,
+#[derive(Default)]
+struct Cache {
+    guards: HashMap<Identity, Rc<Guard>>,
+    /// Guards by the OIDs of their triggers. The triggers of one table's partitions share a guard.
+    by_trigger: HashMap<Oid, Rc<Guard>>,
 }
 
 thread_local! {
-    static CHANGED: RefCell<Changed> = const { RefCell::new(Changed::Tables(Vec::new())) };
+    static CACHE: RefCell<Cache> = RefCell::default();
+    static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    /// The tables whose definition may have changed since the last look-up; the invalid OID stands for all tables.
+    static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
-impl<K: Eq + Hash + Clone, T> Cache<K, T> {
-    pub fn new() -> Self {
-        let cached = Cached { values: HashMap::new(), by_trigger: HashMap::new() };
-        Self { cached: RefCell::new(cached), has_callback: Cell::new(false) }
+/// Returns the guard of a trigger. If the trigger has no entry, or `is_its` rejects its guard, `identify` says which it
+/// is; if that has no entry either, `make` makes it.
+///
+/// A replaced trigger has the same OID, and a running statement still fires the old trigger: `is_its` distinguishes the
+/// two.
+pub fn cached(
+    trigger: Oid,
+    is_its: impl FnOnce(&Guard) -> bool,
+    identify: impl FnOnce() -> Identity,
+    make: impl FnOnce(&Identity) -> Result<Guard, ErrorReport>,
+) -> Result<Rc<Guard>, ErrorReport> {
+    if !HAS_CALLBACK.replace(true) {
+        // SAFETY: the callback is a function of this library, which is never unloaded.
+        unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
     }
-
-    /// Returns the value for a trigger. If the trigger has no entry, or `is_its` rejects its value, `identify` computes
-    /// the key; if the key has no entry either, `make` makes the value and lists the tables that it depends on.
-    ///
-    /// A replaced trigger has the same OID, and a running statement still fires the old trigger: `is_its` distinguishes
-    /// the two.
-    pub fn get<E>(
-        &self,
-        trigger: Oid,
-        is_its: impl FnOnce(&T) -> bool,
-        identify: impl FnOnce() -> K,
-        make: impl FnOnce(&K) -> Result<(T, Tables), E>,
-    ) -> Result<Rc<T>, E> {
-        if !self.has_callback.replace(true) {
-            // SAFETY: the callback is a function of this library, which is never unloaded.
-            unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
+    drop_changed();
+    let known = CACHE.with_borrow(|cache| cache.by_trigger.get(&trigger).cloned());
+    if let Some(known) = known
+        && is_its(&known)
+    {
+        return Ok(known);
+    }
+    let identity = identify();
+    let known = CACHE.with_borrow_mut(|cache| {
+        if cache.by_trigger.len() >= MAX_CACHED_TRIGGERS {
+            *cache = Cache::default();
         }
-        self.drop_changed();
-        if let Some(known) = self.cached.borrow().by_trigger.get(&trigger)
-            && is_its(known)
-        {
-            return Ok(known.clone());
-        }
-        let key = identify();
-        if self.cached.borrow().by_trigger.len() >= MAX_CACHED_TRIGGERS {
-            self.drop_all();
-        }
-        let known = self.cached.borrow().values.get(&key).map(|(value, _)| value.clone());
-        let value = match known {
-            Some(value) => value,
-            None => {
-                let (value, tables) = make(&key)?;
-                let value = Rc::new(value);
-                self.cached.borrow_mut().values.insert(key, (value.clone(), tables));
-                value
-            }
-        };
-        self.cached.borrow_mut().by_trigger.insert(trigger, value.clone());
-        Ok(value)
-    }
+        cache.guards.get(&identity).cloned()
+    });
+    let guard = known.map_or_else(|| make(&identity).map(Rc::new), Ok)?;
+    CACHE.with_borrow_mut(|cache| {
+        cache.guards.insert(identity, guard.clone());
+        cache.by_trigger.insert(trigger, guard.clone());
+    });
+    Ok(guard)
+}
 
-    fn drop_all(&self) {
-        let mut cached = self.cached.borrow_mut();
-        cached.values.clear();
-        cached.by_trigger.clear();
+/// Drops the guards that depend on tables whose definition may have changed.
+fn drop_changed() {
+    let changed = CHANGED.take();
+    if changed.is_empty() {
+        return;
     }
-
-    /// Drops the values that depend on tables whose definition may have changed.
-    fn drop_changed(&self) {
-        let changed = match CHANGED.replace(Changed::Tables(Vec::new())) {
-            Changed::Tables(tables) if tables.is_empty() => return,
-            Changed::Tables(tables) => tables,
-            Changed::All => return self.drop_all(),
-        };
-        let Cached { values, by_trigger } = &mut *self.cached.borrow_mut();
-        values.retain(|_, (value, tables)| {
-            let is_unchanged = !changed.iter().any(|table| tables.contains(table));
-            if !is_unchanged {
-                by_trigger.retain(|_, shared| !Rc::ptr_eq(shared, value));
-            }
-            is_unchanged
-        });
-    }
+    let is_unchanged = |guard: &Rc<Guard>| {
+        !changed.contains(&Oid::INVALID) && !guard.members.iter().any(|member| changed.contains(member))
+    };
+    CACHE.with_borrow_mut(|cache| {
+        cache.guards.retain(|_, guard| is_unchanged(guard));
+        cache.by_trigger.retain(|_, guard| is_unchanged(guard));
+    });
 }
 
 /// PostgreSQL calls this for each table whose definition may have changed; with the invalid OID, for all tables.
 #[pg_guard]
 unsafe extern "C-unwind" fn changed(_argument: Datum, table: Oid) {
-    /// If more tables than this have changed, drop all values.
+    /// If more tables than this have changed, drop all guards.
     const MAX_CHANGED_TABLES: usize = 64;
-    CHANGED.with_borrow_mut(|changed| match changed {
-        Changed::Tables(tables) if table != Oid::INVALID && tables.len() < MAX_CHANGED_TABLES => {
-            if !tables.contains(&table) {
-                tables.push(table);
-            }
+    CHANGED.with_borrow_mut(|changed| {
+        if changed.len() == MAX_CHANGED_TABLES {
+            *changed = vec![Oid::INVALID];
+        } else if !changed.contains(&table) {
+            changed.push(table);
         }
-        _ => *changed = Changed::All,
     });
 }

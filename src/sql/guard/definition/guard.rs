@@ -1,6 +1,6 @@
 //! The guard of a table: the arguments of its trigger, and the tables that it searches, ready to decide about rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::ops::Deref;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use simhash::search::lock_keys::{KeyBlocks, Secret};
 
 use super::action::Action;
 use super::arguments::Arguments;
-use super::cache::Cache;
+use super::cache::cached;
 use super::condition::{ConditionArgument, GuardCondition};
 use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
@@ -57,7 +57,7 @@ pub struct Guard {
     /// The mark column of each table in `searched`; empty if the guard does not mark.
     mark_columns: Vec<MarkColumn>,
     /// All tables that the guard depends on, including partitioned ones.
-    members: Vec<Oid>,
+    pub members: Vec<Oid>,
 }
 
 /// The guard of one trigger, and the trigger's own table.
@@ -65,10 +65,6 @@ pub struct TriggerGuard {
     guard: Rc<Guard>,
     /// The position of the trigger's table in `searched`.
     position: usize,
-}
-
-thread_local! {
-    static GUARDS: Cache<Identity, Guard> = Cache::new();
 }
 
 impl TriggerGuard {
@@ -121,7 +117,7 @@ impl Guard {
             let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
             let identify = || Identity::from_event(event);
             let make = |identity: &_| Self::new(function, identity, event);
-            GUARDS.with(|guards| guards.get(trigger, is_its, identify, make))
+            cached(trigger, is_its, identify, make)
         };
         let mut guard = get()?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
@@ -143,8 +139,7 @@ impl Guard {
         }
     }
 
-    /// Makes a guard, and returns with it the tables that it depends on.
-    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<(Self, HashSet<Oid>), ErrorReport> {
+    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self, ErrorReport> {
         // SAFETY: a CString is NUL-terminated.
         let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
         let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
@@ -161,8 +156,7 @@ impl Guard {
         let mark_columns = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
         let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
-        let tables = all.iter().copied().collect();
-        let guard = Self {
+        Ok(Self {
             identity: identity.clone(),
             secret: secret(identity.root, &identity.arguments)?,
             key_blocks: KeyBlocks::of(criterion.near),
@@ -174,8 +168,7 @@ impl Guard {
             positions,
             mark_columns,
             members: all,
-        };
-        Ok((guard, tables))
+        })
     }
 
     /// A table as it is searched; None if the guard does not search it.
