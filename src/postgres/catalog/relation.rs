@@ -175,11 +175,6 @@ pub fn relation_kind(relation: Oid) -> u8 {
     unsafe { pg_sys::get_rel_relkind(relation) as u8 }
 }
 
-pub fn exists(relation: Oid) -> bool {
-    // SAFETY: a look-up in a system cache.
-    unsafe { !pg_sys::get_rel_name(relation).is_null() }
-}
-
 /// Whether row-level security may hide rows of a table from a role; None is the current user.
 pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     // SAFETY: a look-up in system caches.
