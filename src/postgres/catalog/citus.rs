@@ -23,10 +23,8 @@ pub enum Distribution {
     Column(String),
     /// In another way: rows with the same value of a column may be in several shards.
     Other,
-    /// All rows in one shard.
+    /// All rows in one shard, which may have a copy on each server.
     OneShard,
-    /// All rows in one shard, which has a copy on each server.
-    Copies,
     /// All rows in one shard on the coordinator.
     Local,
 }
@@ -58,8 +56,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
             let column = column.and_then(|attnum| Column::at(&Relation::open(table), attnum));
             Distribution::Column(column.map(|column| column.name()).transpose()?.unwrap_or_default())
         }
-        (None, b'n', b't') => Distribution::Copies,
-        (None, b'n', _) if group == 0 => Distribution::Local,
+        (None, b'n', replication) if replication != b't' && group == 0 => Distribution::Local,
         (None, b'n', _) => Distribution::OneShard,
         _ => Distribution::Other,
     }))

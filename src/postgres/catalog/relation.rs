@@ -106,13 +106,9 @@ impl Relation {
         self.class().relispartition
     }
 
-    pub fn is_temporary(&self) -> bool {
-        self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP
-    }
-
     /// Whether the table is a temporary table of another session, whose rows cannot be read.
     pub fn is_temporary_elsewhere(&self) -> bool {
-        self.is_temporary() && !self.rd_islocaltemp
+        self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP && !self.rd_islocaltemp
     }
 
     /// Whether the access method is PostgreSQL's own `heap`.

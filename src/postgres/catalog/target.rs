@@ -114,11 +114,6 @@ impl Target {
         self.kind == pg_sys::RELKIND_FOREIGN_TABLE
     }
 
-    /// The planner's estimate of the rows; 0 for a partitioned table.
-    pub fn estimated_rows(&self) -> f64 {
-        if self.is_ordinary() { self.open().estimated_rows() } else { 0.0 }
-    }
-
     fn check_kind(&self) -> Result<(), ErrorReport> {
         // SAFETY: the relation is open until the call returns.
         if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {

@@ -199,7 +199,7 @@ impl AskedGuard {
     /// near-duplicates, and the tables to search.
     fn check(&self, table: &Target, relation: &Relation) -> Result<(GuardCriterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
-        let members = Members::read(table.oid)?;
+        let members = Members::read(table.oid, None)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope);
         members.all.iter().try_for_each(can_guard)?;
         let fingerprint = named_fingerprint(relation, &self.fingerprint)?;

@@ -39,7 +39,7 @@ pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<(), ErrorRep
 fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<(), ErrorReport> {
     let column = match distribution {
         Distribution::Column(column) => column,
-        Distribution::OneShard | Distribution::Copies | Distribution::Local => return Ok(()),
+        Distribution::OneShard | Distribution::Local => return Ok(()),
         Distribution::Other => {
             return Err(not_supported(format!("table \"{table}\" cannot be guarded"))
                 .set_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only."));

@@ -146,7 +146,7 @@ impl Guard {
         let arguments = Arguments::parse(&arguments)?;
         check_columns(event, arguments.columns())?;
         let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } = arguments;
-        let members = Members::read_with(identity.root, identity.detached)?;
+        let members = Members::read(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);

@@ -29,13 +29,9 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the tables. An error if one of them cannot be searched, or belongs to another role.
-    pub fn read(root: Oid) -> Result<Self, ErrorReport> {
-        Self::read_with(root, None)
-    }
-
-    /// Like [`Members::read`], and also lists `detached`, a partition of the root that is being detached.
-    pub fn read_with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
+    /// Lists the tables, and `detached`, a partition of the root that is being detached. An error if one of them cannot
+    /// be searched, or belongs to another role.
+    pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
         let all = all_of(root, detached);
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {

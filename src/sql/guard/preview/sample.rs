@@ -64,7 +64,7 @@ impl Preview {
         let column = named_fingerprint(&relation, fingerprint)?;
         let source = TextSource::of(column.computation(&relation), schema);
         let (members, criteria, has_text) =
-            (Members::read(table.oid)?, asked.of_rows(source.as_ref())?, source.is_some());
+            (Members::read(table.oid, None)?, asked.of_rows(source.as_ref())?, source.is_some());
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {
             // Show resemblances even if the criterion has none.
@@ -125,7 +125,7 @@ impl Preview {
         mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<bool, ErrorReport>,
     ) -> Result<(), ErrorReport> {
         let members = family.iter().filter(|member| member.is_ordinary());
-        let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
+        let rows: f64 = members.clone().map(|member| member.open().estimated_rows().max(0.0)).sum();
         let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
         let mut memory = PgMemoryContexts::new("simhash_preview row");
         let mut limit = i64::from(sample) * MAX_TIMES_SAMPLE;
