@@ -14,18 +14,9 @@ from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock
 from .fields import FingerprintField
 from .indexes import simhash_indexes
 from .lookups import Near, NearText
-from .operations import (
-    Attach,
-    Detach,
-    Guard,
-    IndexConcurrently,
-    SimhashExtension,
-    Unguard,
-)
+from .operations import Guard, IndexConcurrently, SimhashExtension, Unguard
 
 __all__ = [
-    "Attach",
-    "Detach",
     "FingerprintField",
     "Guard",
     "HammingDistance",

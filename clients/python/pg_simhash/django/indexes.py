@@ -6,8 +6,6 @@ from django.db.models import F, Index
 
 from .expressions import SimHashBlock
 
-MIN_BLOCKS, MAX_BLOCKS = 2, 8
-
 
 def simhash_indexes(
     fingerprint: str, *, name: str, blocks: int = 4, scope: Sequence[str] = (), covering: bool = True
@@ -23,10 +21,6 @@ def simhash_indexes(
     They are ordinary indexes of Django: makemigrations sees changes, and ``AddIndexConcurrently`` of
     ``django.contrib.postgres`` builds one while the table is in use.
     """
-    if not MIN_BLOCKS <= blocks <= MAX_BLOCKS:
-        raise ValueError(f"A fingerprint is cut into 2 to 8 blocks, not {blocks}.")
-    if isinstance(scope, str):
-        raise ValueError(f"The scope is a list of fields: [{scope!r}], not {scope!r}.")
     return [
         Index(
             *(F(field) for field in scope),

@@ -1,7 +1,7 @@
 """The field, and the indexes of Meta.indexes."""
 
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.test import SimpleTestCase
 
 from pg_simhash.django import FingerprintField, SimHashBlock, simhash_indexes
@@ -14,10 +14,6 @@ class Field(SimpleTestCase):
             _, path, positional, keywords = FingerprintField(**arguments).deconstruct()
             self.assertEqual((path, positional, keywords), ("pg_simhash.django.FingerprintField", [], arguments))
             self.assertEqual(FingerprintField(**keywords).editable, arguments.get("editable", False))
-
-    def test_type(self):
-        self.assertEqual(FingerprintField().db_type(connection), "bigint")
-        self.assertEqual(FingerprintField().description, "SimHash fingerprint (64 bits)")
 
     def test_values(self):
         field = FingerprintField(editable=True, null=True)
@@ -33,23 +29,9 @@ class Field(SimpleTestCase):
         with self.assertRaisesMessage(TypeError, "Fingerprint 9.0 is a float"):
             field.get_prep_value(9.0)
 
-    def test_lookup(self):
-        """Other integers do not have the lookup."""
-        self.assertIn("near", FingerprintField.get_lookups())
-        self.assertNotIn("near", models.BigIntegerField.get_lookups())
-
 
 class Indexes(SimpleTestCase):
-    def test_defaults(self):
-        self.assertEqual(
-            simhash_indexes("fingerprint", name="story"),
-            [
-                models.Index(SimHashBlock("fingerprint", block, 4), name=f"story_{block}", include=["fingerprint"])
-                for block in range(4)
-            ],
-        )
-
-    def test_arguments(self):
+    def test_indexes(self):
         self.assertEqual(
             simhash_indexes("f", name="story", blocks=2, scope=["tenant", "language"], covering=False),
             [
