@@ -45,7 +45,6 @@ __all__ = [
     "block",
     "block_indexes",
     "distance",
-    "hamming",
     "near",
     "near_duplicate",
     "resemblance",
@@ -117,11 +116,6 @@ def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:
     return _fingerprint(a).op("<~>", return_type=Integer())(_fingerprint(b))
 
 
-def hamming(a: Fingerprint | Sequence[int], b: Fingerprint | Sequence[int]) -> ColumnElement[int]:
-    """The same as the function ``hamming(a, b)``, also for wide fingerprints: ``bigint[]``, or sequences of ``int``."""
-    return func.hamming(_fingerprint_or_wide(a), _fingerprint_or_wide(b), type_=Integer)
-
-
 def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:
     """The Jaccard resemblance, 0 to 1, of the features of two texts. The options are those of their fingerprints.
 
@@ -183,12 +177,6 @@ def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
     if value is None or isinstance(value, int):
         return literal(value, BigInteger)
     return cast("ColumnElement[Any]", value)
-
-
-def _fingerprint_or_wide(value: Fingerprint | Sequence[int]) -> ColumnElement[Any]:
-    if isinstance(value, Sequence):
-        return literal(list(value), ARRAY(BigInteger))
-    return _fingerprint(value)
 
 
 def _content(value: Content) -> ColumnElement[Any]:
