@@ -155,14 +155,13 @@ def find(
                 "Name that column, or the fingerprint column of this one with --fingerprint.",
             )
         made_from = source
-    guarded, guarded_scope, condition = _guard(connection, oid, fingerprint, extension)
+    of_guard, guarded_scope, condition = _guard(connection, oid, fingerprint, extension)
     scope = guarded_scope if scope is None else tuple(scope)
     if "among" in limits:
         condition = None
-    is_guarded = guarded is not None
-    if guarded is None or "criterion" in limits:
-        guarded = _complete(connection, extension, oid, fingerprint, scope, {**json.loads(options), **given})
-    criterion = Criterion.read(guarded, limits.get("among"))
+    document = of_guard
+    if document is None or "criterion" in limits:
+        document = _complete(connection, extension, oid, fingerprint, scope, {**json.loads(options), **given})
     rows, is_estimate = _rows(connection, oid, sql_name, fingerprint)
     key = _key(connection, oid)
     if pairs is not None:
@@ -183,8 +182,8 @@ def find(
         scope=scope,
         rows=rows,
         is_estimate=is_estimate,
-        criterion=criterion,
-        limits_from="given" if limits else "guard" if is_guarded else "default",
+        criterion=Criterion.read(document, limits.get("among")),
+        limits_from="given" if limits else "guard" if of_guard is not None else "default",
         condition=condition,
         dismissed=pairs and pairs[2],
         plain=frozenset(name for name, found in columns.items() if found.is_plain),
