@@ -12,16 +12,6 @@ export function simhash(text, options) {
   return output && new BigInt64Array(output)[0]
 }
 
-export function wide(text, words = 2, options = undefined) {
-  const document = writeOptions(options)
-  const output = answer(
-    'wide',
-    [text === null ? '' : checkText('text', text), document],
-    checkInteger('number of words', words),
-  )
-  return output && Array.from(new BigInt64Array(output))
-}
-
 export function features(text, options) {
   const output = answer('features', [checkText('text', text), writeOptions(options)])
   const view = new DataView(output)
@@ -62,11 +52,6 @@ export function coverage(clue, text, options) {
   return output && new Float64Array(output)[0]
 }
 
-export function contains(text, clue, share = 0.8, options = undefined) {
-  const found = coverage(clue, text, options)
-  return found !== null && found >= share
-}
-
 export function difference(a, b, options) {
   const output = answer('difference', [checkText('a', a), checkText('b', b), writeOptions(options)])
   const view = new DataView(output)
@@ -85,10 +70,6 @@ export function difference(a, b, options) {
 
 export function hamming(a, b) {
   return call('hamming', checkFingerprint(a), checkFingerprint(b))
-}
-
-export function similarity(a, b) {
-  return call('similarity', checkFingerprint(a), checkFingerprint(b))
 }
 
 export function block(fingerprint, block, blocks = 4) {

@@ -1,18 +1,17 @@
-//! `simhash`, `wide`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and
-//! `coverage`: functions of texts.
+//! `simhash`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and `coverage`: functions of
+//! texts.
 
 use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::options::WORD_COUNTS;
 use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
 use crate::options;
-use crate::output::{Failed, answer};
+use crate::output::answer;
 
 thread_local! {
     /// Scratch memory, up to 1 MB.
@@ -37,28 +36,6 @@ pub extern "C" fn simhash() -> u32 {
                 output.push(&fingerprint.to_le_bytes())?;
             }
             Ok(found.is_some())
-        })
-    })
-}
-
-/// The fingerprint of a text in several words. Inputs: text, options. Output: an i64 for each word.
-#[unsafe(no_mangle)]
-pub extern "C" fn wide(words: i32) -> u32 {
-    answer(|output| {
-        if !WORD_COUNTS.contains(&words) {
-            return Err(Failed::Range(format!(
-                "number of words {words} is out of range. A wide fingerprint has 1 to {} words of 64 bits.",
-                WORD_COUNTS.end()
-            )));
-        }
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
-            let seeded = options.of_words(words.unsigned_abs().into())?;
-            let found = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| ()))?;
-            for word in &found {
-                output.push(&word.to_le_bytes())?;
-            }
-            Ok(!found.is_empty())
         })
     })
 }
