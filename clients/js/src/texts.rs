@@ -11,7 +11,7 @@ use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
 use crate::options;
-use crate::output::answer;
+use crate::output::{Bytes, answer};
 
 thread_local! {
     /// Scratch memory, up to 1 MB.
@@ -40,8 +40,15 @@ pub extern "C" fn simhash() -> u32 {
     })
 }
 
-/// The features of a text. Inputs: text, options. Output: for each feature its hash, an i64; its weight, an f64; the
-/// length of its text in bytes, a u32; and its text.
+/// A feature in an output: a number, an i64; its weight, an f64; the length of its text in bytes, a u32; and its text.
+fn push_feature(output: &mut Bytes, number: u64, weight: f64, text: &str) -> Result<(), Error> {
+    output.push(&number.to_le_bytes())?;
+    output.push(&weight.to_le_bytes())?;
+    output.push(&(text.len() as u32).to_le_bytes())?;
+    output.push(text.as_bytes())
+}
+
+/// The features of a text. Inputs: text, options. Output: each feature, with its hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn features() -> u32 {
     answer(|output| {
@@ -49,10 +56,7 @@ pub extern "C" fn features() -> u32 {
             let (content, options) = (text(content)?, options::read(document)?);
             let found = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &|| ()))?;
             for feature in found.iter() {
-                output.push(&feature.hash.to_le_bytes())?;
-                output.push(&(feature.weight as f64 / found.one() as f64).to_le_bytes())?;
-                output.push(&(feature.text.len() as u32).to_le_bytes())?;
-                output.push(feature.text.as_bytes())?;
+                push_feature(output, feature.hash, feature.weight as f64 / found.one() as f64, feature.text)?;
             }
             Ok(true)
         })
@@ -121,20 +125,17 @@ fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options) -> Resul
     })
 }
 
-/// The difference of two texts. Inputs: both texts, options. Output: for each feature its side, a u32 that is 0 for the
-/// first text and 1 for the second; its weight, an f64; the length of its text in bytes, a u32; and its text.
+/// The difference of two texts. Inputs: both texts, options. Output: each feature, with 0 if the first text has it, and 1
+/// if the second one has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn difference() -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
             let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
             let lists = with_fingerprinter(|fingerprinter| difference_of(fingerprinter, a, b, &options, &|| ()))?;
-            for (side, list) in (0u32..).zip(&lists) {
+            for (side, list) in (0..).zip(&lists) {
                 for feature in list.iter() {
-                    output.push(&side.to_le_bytes())?;
-                    output.push(&(feature.weight as f64 / list.one() as f64).to_le_bytes())?;
-                    output.push(&(feature.text.len() as u32).to_le_bytes())?;
-                    output.push(feature.text.as_bytes())?;
+                    push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
                 }
             }
             Ok(true)
