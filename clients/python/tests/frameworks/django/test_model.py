@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.test import SimpleTestCase
 
-from pg_simhash.django import FingerprintField, SimHashBlock, simhash_indexes
+from pg_simhash.django import FingerprintField, SimHashBlock, SimHashSize, simhash_indexes
 
 
 class Field(SimpleTestCase):
@@ -33,10 +33,14 @@ class Field(SimpleTestCase):
 class Indexes(SimpleTestCase):
     def test_indexes(self):
         self.assertEqual(
-            simhash_indexes("f", name="story", blocks=2, scope=["tenant", "language"], covering=False),
+            simhash_indexes("f", name="story", blocks=2, scope=["tenant"], size=SimHashSize("body")),
             [
                 models.Index(
-                    models.F("tenant"), models.F("language"), SimHashBlock("f", block, 2), name=f"story_{block}"
+                    models.F("tenant"),
+                    SimHashBlock("f", block, 2),
+                    SimHashSize("body"),
+                    name=f"story_{block}",
+                    include=["f"],
                 )
                 for block in range(2)
             ],

@@ -9,7 +9,7 @@ import psycopg
 import sqlalchemy.ext.asyncio
 from sqlalchemy import BigInteger, Computed, Identity, column, orm
 
-from pg_simhash.sqlalchemy import block_indexes, simhash
+from pg_simhash.sqlalchemy import block_indexes, simhash, size
 
 NAME = "frameworks_sqlalchemy"
 
@@ -33,7 +33,7 @@ class Document(Base):
     simhash: orm.Mapped[int | None] = orm.mapped_column(BigInteger, Computed(simhash(column("body")), persisted=True))
 
 
-block_indexes(Document.simhash)
+block_indexes(Document.simhash, size=size(Document.body))
 
 
 def create():

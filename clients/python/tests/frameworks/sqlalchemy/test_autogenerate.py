@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from pg_simhash.alembic import include_object
-from pg_simhash.sqlalchemy import block, block_indexes, simhash
+from pg_simhash.sqlalchemy import block, block_indexes, simhash, size
 
 
 def notes(*items, schema=None):
@@ -164,7 +164,7 @@ class Modelled(AutogenerateTest):
         yield self.model(2)
         yield self.model(3, options={"ngram": 2, "weights": {"it's": 0.5, "a": 1}})
         scoped = self.model()
-        block_indexes(scoped.c.simhash, 3, scope=[scoped.c.tenant_id, scoped.c.title], covering=False)
+        block_indexes(scoped.c.simhash, 3, scope=[scoped.c.tenant_id, scoped.c.title], size=size(scoped.c.body))
         yield scoped
 
     def test_created(self):

@@ -7,11 +7,11 @@ import database
 import sqlalchemy
 from database import NEAR, OTHER, TEXT, DatabaseTest, Document
 from psycopg import sql
-from sqlalchemy import BigInteger, Column, MetaData, Table, column, func, null, select
+from sqlalchemy import BigInteger, Column, MetaData, Table, Text, column, func, null, select
 from sqlalchemy.dialects.postgresql import asyncpg
 from sqlalchemy.schema import CreateIndex
 
-from pg_simhash.sqlalchemy import block_indexes, distance, near, resemblance, simhash
+from pg_simhash.sqlalchemy import block_indexes, distance, near, resemblance, simhash, size
 
 
 def rendered(expression):
@@ -58,7 +58,8 @@ class Sql(unittest.TestCase):
         )
 
     def test_block_indexes(self):
-        table = Table("notes", MetaData(), Column("tenant", BigInteger), Column("simhash", BigInteger))
+        columns = Column("tenant", BigInteger), Column("body", Text), Column("simhash", BigInteger)
+        table = Table("notes", MetaData(), *columns)
         indexes = block_indexes(table.c.simhash)
         self.assertEqual(set(indexes), table.indexes)
         self.assertEqual(
@@ -69,10 +70,11 @@ class Sql(unittest.TestCase):
                 for number in range(4)
             ],
         )
-        scoped, _ = block_indexes(table.c.simhash, 2, scope=[table.c.tenant], covering=False)
+        scoped, _ = block_indexes(table.c.simhash, 2, scope=[table.c.tenant], size=size(table.c.body, ngram=2))
         self.assertEqual(
             rendered(CreateIndex(scoped)),
-            "CREATE INDEX ix_notes_simhash_2_block0 ON notes (tenant, simhash_block(simhash, 0, 2))",
+            "CREATE INDEX ix_notes_simhash_2_block0 ON notes (tenant, simhash_block(simhash, 0, 2),"
+            """ simhash_size(body, '{"ngram": 2}'::jsonb)) INCLUDE (simhash)""",
         )
 
 
@@ -124,6 +126,7 @@ class Searches(DatabaseTest):
                 plan = "\n".join(line for (line,) in connection.execute(execute))
                 self.assertIn("Custom Scan (SimhashScan) on documents", plan)
                 self.assertIn("$1", plan)
+                self.assertEqual("Sizes: " in plan, name in ("near texts", "by a criterion"), plan)
 
     def test_asyncpg(self):
         """asyncpg prepares every statement, and takes an argument only in the type that the server has for it."""
