@@ -61,20 +61,11 @@ export interface Pairs {
 /** The fingerprint of a text; null for null and for a text without a feature. */
 export function simhash(text: string | null, options?: Options): bigint | null
 
-/**
- * The fingerprint of a text in 1 to 16 words of 64 bits, 2 by default: each with the options' seed, plus 0, 1 and so
- * on. Null for null and for a text without a feature.
- */
-export function wide(text: string | null, words?: number, options?: Options): bigint[] | null
-
 /** The features that the fingerprint of a text is made of, in the order in which they first end in the text. */
 export function features(text: string, options?: Options): Feature[]
 
 /** The number of bits in which two fingerprints differ, 0 to 64. */
 export function hamming(a: bigint, b: bigint): number
-
-/** The cosine similarity that the distance of two fingerprints estimates, 1 to -1. */
-export function similarity(a: bigint, b: bigint): number
 
 /**
  * The Jaccard resemblance of two texts, 0 to 1, by their features and pairs of neighbouring features; null if one of
@@ -102,9 +93,6 @@ export function passages(text: string, options?: Options): bigint[]
  * clue has no word.
  */
 export function coverage(clue: string, text: string, options?: Options): number | null
-
-/** Whether a text has at least a share of a clue: by its coverage alone, where SQL also needs a common passage. */
-export function contains(text: string, clue: string, share?: number, options?: Options): boolean
 
 /**
  * The features that only one of two texts has, or that weigh more in it: first those of `a`, then those of `b`, each in

@@ -12,35 +12,13 @@ export function simhash(text, options) {
   return output && new BigInt64Array(output)[0]
 }
 
-export function wide(text, words = 2, options = undefined) {
-  const document = writeOptions(options)
-  const output = answer(
-    'wide',
-    [text === null ? '' : checkText('text', text), document],
-    checkInteger('number of words', words),
-  )
-  return output && Array.from(new BigInt64Array(output))
-}
-
 export function features(text, options) {
-  const output = answer('features', [checkText('text', text), writeOptions(options)])
-  const view = new DataView(output)
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const found = []
-  for (let offset = 0; offset < output.byteLength; ) {
-    const hash = view.getBigInt64(offset, true)
-    const weight = view.getFloat64(offset + 8, true)
-    const length = view.getUint32(offset + 16, true)
-    const feature = decoder.decode(new Uint8Array(output, offset + 20, length))
-    found.push({ feature, weight, hash })
-    offset += 20 + length
-  }
-  return found
+  const found = readFeatures(answer('features', [checkText('text', text), writeOptions(options)]))
+  return found.map(([hash, weight, feature]) => ({ feature, weight, hash }))
 }
 
 export function resemblance(a, b, options) {
-  const output = answer('resemblance', [checkText('a', a), checkText('b', b), writeOptions(options)])
-  return output && new Float64Array(output)[0]
+  return share('resemblance', [checkText('a', a), checkText('b', b)], options)
 }
 
 export function near(a, b, criterion) {
@@ -49,8 +27,7 @@ export function near(a, b, criterion) {
 }
 
 export function containment(a, b, options) {
-  const output = answer('containment', [checkText('a', a), checkText('b', b), writeOptions(options)])
-  return output && new Float64Array(output)[0]
+  return share('containment', [checkText('a', a), checkText('b', b)], options)
 }
 
 export function passages(text, options) {
@@ -58,37 +35,35 @@ export function passages(text, options) {
 }
 
 export function coverage(clue, text, options) {
-  const output = answer('coverage', [checkText('clue', clue), checkText('text', text), writeOptions(options)])
-  return output && new Float64Array(output)[0]
-}
-
-export function contains(text, clue, share = 0.8, options = undefined) {
-  const found = coverage(clue, text, options)
-  return found !== null && found >= share
+  return share('coverage', [checkText('clue', clue), checkText('text', text)], options)
 }
 
 export function difference(a, b, options) {
-  const output = answer('difference', [checkText('a', a), checkText('b', b), writeOptions(options)])
+  const found = readFeatures(answer('difference', [checkText('a', a), checkText('b', b), writeOptions(options)]))
+  return found.map(([side, weight, feature]) => ({ side: side ? 'b' : 'a', feature, weight }))
+}
+
+function share(name, texts, options) {
+  const output = answer(name, [...texts, writeOptions(options)])
+  return output && new Float64Array(output)[0]
+}
+
+/** The features of an output: a number, the weight, and the text of each. */
+function readFeatures(output) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const found = []
   for (let offset = 0; offset < output.byteLength; ) {
-    const side = ['a', 'b'][view.getUint32(offset, true)]
-    const weight = view.getFloat64(offset + 4, true)
-    const length = view.getUint32(offset + 12, true)
-    const feature = decoder.decode(new Uint8Array(output, offset + 16, length))
-    found.push({ side, feature, weight })
-    offset += 16 + length
+    const length = view.getUint32(offset + 16, true)
+    const feature = decoder.decode(new Uint8Array(output, offset + 20, length))
+    found.push([view.getBigInt64(offset, true), view.getFloat64(offset + 8, true), feature])
+    offset += 20 + length
   }
   return found
 }
 
 export function hamming(a, b) {
   return call('hamming', checkFingerprint(a), checkFingerprint(b))
-}
-
-export function similarity(a, b) {
-  return call('similarity', checkFingerprint(a), checkFingerprint(b))
 }
 
 export function block(fingerprint, block, blocks = 4) {

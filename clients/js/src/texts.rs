@@ -1,18 +1,17 @@
-//! `simhash`, `wide`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and
-//! `coverage`: functions of texts.
+//! `simhash`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and `coverage`: functions of
+//! texts.
 
 use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::options::WORD_COUNTS;
 use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
 use crate::options;
-use crate::output::{Failed, answer};
+use crate::output::{Bytes, answer};
 
 thread_local! {
     /// Scratch memory, up to 1 MB.
@@ -41,30 +40,15 @@ pub extern "C" fn simhash() -> u32 {
     })
 }
 
-/// The fingerprint of a text in several words. Inputs: text, options. Output: an i64 for each word.
-#[unsafe(no_mangle)]
-pub extern "C" fn wide(words: i32) -> u32 {
-    answer(|output| {
-        if !WORD_COUNTS.contains(&words) {
-            return Err(Failed::Range(format!(
-                "number of words {words} is out of range. A wide fingerprint has 1 to {} words of 64 bits.",
-                WORD_COUNTS.end()
-            )));
-        }
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
-            let seeded = options.of_words(words.unsigned_abs().into())?;
-            let found = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| ()))?;
-            for word in &found {
-                output.push(&word.to_le_bytes())?;
-            }
-            Ok(!found.is_empty())
-        })
-    })
+/// A feature in an output: a number, an i64; its weight, an f64; the length of its text in bytes, a u32; and its text.
+fn push_feature(output: &mut Bytes, number: u64, weight: f64, text: &str) -> Result<(), Error> {
+    output.push(&number.to_le_bytes())?;
+    output.push(&weight.to_le_bytes())?;
+    output.push(&(text.len() as u32).to_le_bytes())?;
+    output.push(text.as_bytes())
 }
 
-/// The features of a text. Inputs: text, options. Output: for each feature its hash, an i64; its weight, an f64; the
-/// length of its text in bytes, a u32; and its text.
+/// The features of a text. Inputs: text, options. Output: each feature, with its hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn features() -> u32 {
     answer(|output| {
@@ -72,10 +56,7 @@ pub extern "C" fn features() -> u32 {
             let (content, options) = (text(content)?, options::read(document)?);
             let found = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &|| ()))?;
             for feature in found.iter() {
-                output.push(&feature.hash.to_le_bytes())?;
-                output.push(&(feature.weight as f64 / found.one() as f64).to_le_bytes())?;
-                output.push(&(feature.text.len() as u32).to_le_bytes())?;
-                output.push(feature.text.as_bytes())?;
+                push_feature(output, feature.hash, feature.weight as f64 / found.one() as f64, feature.text)?;
             }
             Ok(true)
         })
@@ -144,20 +125,17 @@ fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options) -> Resul
     })
 }
 
-/// The difference of two texts. Inputs: both texts, options. Output: for each feature its side, a u32 that is 0 for the
-/// first text and 1 for the second; its weight, an f64; the length of its text in bytes, a u32; and its text.
+/// The difference of two texts. Inputs: both texts, options. Output: each feature, with 0 if the first text has it, and 1
+/// if the second one has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn difference() -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
             let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
             let lists = with_fingerprinter(|fingerprinter| difference_of(fingerprinter, a, b, &options, &|| ()))?;
-            for (side, list) in (0u32..).zip(&lists) {
+            for (side, list) in (0..).zip(&lists) {
                 for feature in list.iter() {
-                    output.push(&side.to_le_bytes())?;
-                    output.push(&(feature.weight as f64 / list.one() as f64).to_le_bytes())?;
-                    output.push(&(feature.text.len() as u32).to_le_bytes())?;
-                    output.push(feature.text.as_bytes())?;
+                    push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
                 }
             }
             Ok(true)

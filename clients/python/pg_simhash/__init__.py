@@ -10,7 +10,6 @@ from pg_simhash._native import (
     block,
     clusters,
     containment,
-    contains,
     coverage,
     difference,
     features,
@@ -23,8 +22,6 @@ from pg_simhash._native import (
     resemblance,
     simhash,
     simhash_of_features,
-    simhash_wide,
-    similarity,
 )
 from pg_simhash._options import Criterion, Options
 
@@ -37,7 +34,6 @@ __all__ = [
     "block",
     "clusters",
     "containment",
-    "contains",
     "coverage",
     "difference",
     "features",
@@ -48,8 +44,6 @@ __all__ = [
     "passages",
     "probes",
     "resemblance",
-    "similarity",
     "simhash",
     "simhash_of_features",
-    "simhash_wide",
 ]

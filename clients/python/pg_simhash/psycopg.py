@@ -51,19 +51,8 @@ def near_duplicate(error: BaseException) -> NearDuplicate | None:
     for reason in _reasons(error):
         fields = _fields(reason)
         if fields is not None:
-            return _read(fields)
+            return _read(*fields)
     return None
-
-
-@dataclass(frozen=True)
-class _Fields:
-    """The fields of an error report that drivers make available."""
-
-    sqlstate: str | None
-    constraint: str | None
-    schema: str | None
-    table: str | None
-    data_type: str | None
 
 
 def _reasons(error: BaseException) -> Iterator[BaseException]:
@@ -78,32 +67,35 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
             waiting += [reason.__cause__, getattr(reason, "orig", None)]
 
 
-def _fields(error: BaseException) -> _Fields | None:
-    """The fields as psycopg (`diag`) or asyncpg (attributes of the error) have them."""
+def _fields(error: BaseException) -> tuple[str | None, ...] | None:
+    """The SQLSTATE and the names of an error report, as psycopg (`diag`) or asyncpg (attributes of the error) have
+    them."""
     diag = getattr(error, "diag", None)
     if diag is not None:
-        return _Fields(diag.sqlstate, diag.constraint_name, diag.schema_name, diag.table_name, diag.datatype_name)
+        return diag.sqlstate, diag.constraint_name, diag.schema_name, diag.table_name, diag.datatype_name
     if hasattr(error, "data_type_name"):
-        names = ("sqlstate", "constraint_name", "schema_name", "table_name", "data_type_name")
-        return _Fields(*(getattr(error, name, None) for name in names))
+        names = "sqlstate", "constraint_name", "schema_name", "table_name", "data_type_name"
+        return tuple(getattr(error, name, None) for name in names)
     return None
 
 
-def _read(fields: _Fields) -> NearDuplicate | None:
-    if fields.sqlstate != EXCLUSION_VIOLATION:
+def _read(
+    sqlstate: str | None, constraint: str | None, schema: str | None, table: str | None, data_type: str | None
+) -> NearDuplicate | None:
+    if sqlstate != EXCLUSION_VIOLATION:
         return None
-    near = _document(fields.data_type)
+    near = _document(data_type)
     # The constraint of another exclusion violation has no data type.
-    if near is None and fields.constraint != GUARD:
+    if near is None and constraint != GUARD:
         return None
     near = near or {}
     return NearDuplicate(
         key=near.get("key", {}),
         distance=near.get("distance"),
         resemblance=near.get("resemblance"),
-        guard=fields.constraint or GUARD,
-        schema=fields.schema,
-        table=fields.table,
+        guard=constraint or GUARD,
+        schema=schema,
+        table=table,
     )
 
 

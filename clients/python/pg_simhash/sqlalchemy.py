@@ -45,11 +45,11 @@ __all__ = [
     "block",
     "block_indexes",
     "distance",
-    "hamming",
     "near",
     "near_duplicate",
     "resemblance",
     "simhash",
+    "size",
 ]
 
 Fingerprint = SQLColumnExpression[Any] | int | None
@@ -117,11 +117,6 @@ def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:
     return _fingerprint(a).op("<~>", return_type=Integer())(_fingerprint(b))
 
 
-def hamming(a: Fingerprint | Sequence[int], b: Fingerprint | Sequence[int]) -> ColumnElement[int]:
-    """The same as the function ``hamming(a, b)``, also for wide fingerprints: ``bigint[]``, or sequences of ``int``."""
-    return func.hamming(_fingerprint_or_wide(a), _fingerprint_or_wide(b), type_=Integer)
-
-
 def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:
     """The Jaccard resemblance, 0 to 1, of the features of two texts. The options are those of their fingerprints.
 
@@ -143,12 +138,17 @@ def block(fingerprint: Fingerprint, number: int, blocks: int = DEFAULT_BLOCKS) -
     return func.simhash_block(_fingerprint(fingerprint), *constants, type_=Integer)
 
 
+def size(content: Content, **options: Unpack[Options]) -> ColumnElement[int]:
+    """How much of a text is compared, for indexes. The options are those of its fingerprint."""
+    return func.simhash_size(_content(content), *([_options(options)] if options else []), type_=Integer)
+
+
 def block_indexes(
     fingerprint: Column[Any] | InstrumentedAttribute[Any],
     blocks: int = DEFAULT_BLOCKS,
     scope: Iterable[Column[Any] | InstrumentedAttribute[Any]] = (),
     *,
-    covering: bool = True,
+    size: ColumnElement[int] | InstrumentedAttribute[Any] | None = None,
     name: str | None = None,
 ) -> list[Index]:
     """Adds the indexes that searches use to the table of a fingerprint column, one for each block, and returns them.
@@ -156,11 +156,11 @@ def block_indexes(
     Call it after the table or the mapped class is complete:
 
         block_indexes(documents.c.simhash)
-        block_indexes(Document.simhash, scope=[Document.tenant_id])
+        block_indexes(Document.simhash, scope=[Document.tenant_id], size=size(Document.body))
 
-    With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant.
-    Covering indexes include the fingerprint, so that a search compares it without fetching the row. Indexes are called
-    ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
+    With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant. With
+    the ``size`` of the text, searches that compare texts read only the entries of texts of similar sizes. Indexes are
+    called ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
     """
     column = _column(fingerprint)
     if column.table is None:
@@ -173,7 +173,8 @@ def block_indexes(
             f"{name}_block{number}",
             *within,
             block(column, number, blocks),
-            postgresql_include=[column.name] if covering else [],
+            *([] if size is None else [size]),
+            postgresql_include=[column.name],
         )
         for number in range(blocks)
     ]
@@ -183,12 +184,6 @@ def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
     if value is None or isinstance(value, int):
         return literal(value, BigInteger)
     return cast("ColumnElement[Any]", value)
-
-
-def _fingerprint_or_wide(value: Fingerprint | Sequence[int]) -> ColumnElement[Any]:
-    if isinstance(value, Sequence):
-        return literal(list(value), ARRAY(BigInteger))
-    return _fingerprint(value)
 
 
 def _content(value: Content) -> ColumnElement[Any]:

@@ -1,18 +1,17 @@
-//! `simhash` and `simhash_wide`: the fingerprints of texts.
+//! `simhash`: the fingerprints of texts.
 
 use std::cell::Cell;
 
 use ::simhash::FORMAT;
 use ::simhash::error::Error;
 use ::simhash::fingerprint::Fingerprinter;
-use ::simhash::fingerprint::options::{Options, WORD_COUNTS};
-use pyo3::exceptions::PyValueError;
+use ::simhash::fingerprint::options::Options;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::cancel::{Signals, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
-use crate::texts::{element, is_bytes, iterable, required};
+use crate::texts::{element, is_bytes, iterable};
 use crate::{numpy, options, pandas};
 
 /// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
@@ -136,38 +135,6 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Fingerpr
         })?
         .map_err(algorithm_error)?;
     }
-}
-
-/// Return the fingerprint of a text in several words of 64 bits, as a list: the same as SQL's simhash_wide.
-///
-/// Each word has the options' seed, plus 0, 1 and so on. None for None and for a text without a feature. The distance
-/// of two wide fingerprints is sum(map(hamming, a, b)).
-///
-/// Needs memory for the text's normal form and, for each word, for its distinct features.
-#[pyfunction]
-#[pyo3(signature = (text, /, words = 2, **options))]
-pub fn simhash_wide<'py>(
-    text: &Bound<'py, PyAny>,
-    words: i64,
-    options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Option<Vec<i64>>> {
-    if !i32::try_from(words).is_ok_and(|words| WORD_COUNTS.contains(&words)) {
-        return Err(PyValueError::new_err(format!(
-            "number of words {words} is out of range. A wide fingerprint has 1 to {} words of 64 bits.",
-            WORD_COUNTS.end()
-        )));
-    }
-    let options = options::read(options)?;
-    if text.is_none() {
-        return Ok(None);
-    }
-    let content = required(text, "text")?;
-    let found = detached_unless_small(text.py(), content.len(), |signals| {
-        let seeded = options.of_words(words as u64)?;
-        with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| signals.tick()))
-    })?;
-    let words: Vec<i64> = found.map_err(algorithm_error)?.into_iter().map(u64::cast_signed).collect();
-    Ok((!words.is_empty()).then_some(words))
 }
 
 /// Return the version of the fingerprint format. Fingerprints of different versions must not be compared.

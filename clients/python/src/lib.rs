@@ -33,15 +33,15 @@ mod _native {
     #[pymodule_export]
     use crate::clusters::clusters;
     #[pymodule_export]
-    use crate::distance::{hamming, similarity};
+    use crate::distance::hamming;
     #[pymodule_export]
     use crate::features::{features, simhash_of_features};
     #[pymodule_export]
-    use crate::fingerprint::{format, simhash, simhash_wide};
+    use crate::fingerprint::{format, simhash};
     #[pymodule_export]
     use crate::pairs::pairs;
     #[pymodule_export]
-    use crate::passages::{contains, coverage, passages};
+    use crate::passages::{coverage, passages};
     #[pymodule_export]
     use crate::resemblance::{containment, difference, near, resemblance};
 

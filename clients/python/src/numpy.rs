@@ -9,11 +9,7 @@ use pyo3::exceptions::{PyImportError, PyModuleNotFoundError, PyTypeError, PyValu
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use simhash::ticking::NUMBERS_BETWEEN_TICKS;
 
-use crate::arguments::Fingerprint;
-use crate::cancel::detached;
-use crate::error::algorithm_error;
 use crate::fingerprint::FingerprintValues;
 
 /// NumPy, or an exception that says how to install it.
@@ -96,38 +92,6 @@ fn to_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     Ok(array.call_method0(intern!(py, "tobytes"))?.cast_into::<PyBytes>()?)
 }
 
-/// Applies `result` to the differing bits of each pair of elements of two arrays, or of an array and a fingerprint.
-pub fn map_differing<'py, T: Element + Send>(
-    a: &Bound<'py, PyAny>,
-    b: &Bound<'py, PyAny>,
-    result: impl Fn(u64) -> T + Sync + Send,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = a.py();
-    let numpy = require(py)?;
-    let operands = [a, b].map(|side| {
-        if is_array(side)? {
-            check_type(side)?;
-            return Ok(side.clone());
-        }
-        let fingerprint: Fingerprint = side.extract()?;
-        Ok::<_, PyErr>(fingerprint.0.cast_signed().into_pyobject(py)?.into_any())
-    });
-    let [a, b] = operands;
-    let differing = numpy.call_method1(intern!(py, "bitwise_xor"), (a?, b?))?;
-    let bytes = to_bytes(&differing)?;
-    let numbers = bytes.as_bytes().as_chunks().0;
-    let results = detached(py, |signals| {
-        let mut results = Vec::new();
-        results.try_reserve_exact(numbers.len())?;
-        for chunk in numbers.chunks(NUMBERS_BETWEEN_TICKS) {
-            signals.tick();
-            results.extend(chunk.iter().map(|number| result(u64::from_ne_bytes(*number))));
-        }
-        Ok(results)
-    })?;
-    shaped_as(&differing, array(py, results.map_err(algorithm_error)?)?)
-}
-
 /// A masked array with the shape of `like`, in which rows without a fingerprint are masked.
 pub fn masked<'py>(like: &Bound<'py, PyAny>, fingerprints: FingerprintValues) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
@@ -136,18 +100,6 @@ pub fn masked<'py>(like: &Bound<'py, PyAny>, fingerprints: FingerprintValues) ->
     let [data, mask] = [array(py, values)?, array(py, is_missing)?];
     let [data, mask] = [data, mask].map(|array| array.call_method1(intern!(py, "reshape"), (&shape,)));
     require(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "MaskedArray"), (data?, mask?))
-}
-
-/// The array with the shape of `like`, and with its mask.
-fn shaped_as<'py>(like: &Bound<'py, PyAny>, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = like.py();
-    let array = array.call_method1(intern!(py, "reshape"), (like.getattr(intern!(py, "shape"))?,))?;
-    let masked = require(py)?.getattr(intern!(py, "ma"))?;
-    let kind = masked.getattr(intern!(py, "MaskedArray"))?;
-    if like.is_instance(&kind)? {
-        return kind.call1((array, masked.call_method1(intern!(py, "getmaskarray"), (like,))?));
-    }
-    Ok(array)
 }
 
 /// A type of an array's elements.
@@ -162,10 +114,6 @@ impl Element for i64 {
 
 impl Element for i32 {
     const TYPE: &str = if cfg!(target_endian = "big") { ">i4" } else { "<i4" };
-}
-
-impl Element for f64 {
-    const TYPE: &str = if cfg!(target_endian = "big") { ">f8" } else { "<f8" };
 }
 
 impl Element for bool {

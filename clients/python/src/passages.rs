@@ -1,4 +1,4 @@
-//! `passages`, `coverage` and `contains`: which texts have a clue.
+//! `passages` and `coverage`: which texts have a clue.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -39,19 +39,4 @@ pub fn coverage<'py>(
     of_both((clue, "clue"), (text, "text"), options, |fingerprinter, clue, text, options, signals| {
         coverage_of(fingerprinter, clue, text, options, &|| signals.tick())
     })
-}
-
-/// Return whether at least a share of a clue's words stand in a text as they do in the clue.
-///
-/// SQL's simhash_contains also needs a passage that clue and text have in common, which a clue of fewer than 11 words
-/// may lack.
-#[pyfunction]
-#[pyo3(signature = (text, clue, /, share = 0.8, **options))]
-pub fn contains<'py>(
-    text: &Bound<'py, PyAny>,
-    clue: &Bound<'py, PyAny>,
-    share: f64,
-    options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<bool> {
-    Ok(coverage(clue, text, options)?.is_some_and(|found| found >= share))
 }

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from pg_simhash import clusters, hamming, pairs, resemblance, simhash
+from pg_simhash import clusters, hamming, pairs, simhash
 
 
 def near_fingerprints(rng, count):
@@ -101,46 +101,24 @@ class Pairs(unittest.TestCase):
 
 
 class Verified(unittest.TestCase):
-    def test_against_all_comparisons(self):
-        rng = random.Random(2)
-        words = [f"word{number}" for number in range(30)]
-        texts = [" ".join(words)]
-        for _ in range(200):
-            text = rng.choice(texts).split()
-            for _ in range(rng.randrange(4)):
-                text[rng.randrange(len(text))] = rng.choice(words)
-            texts.append(" ".join(text))
-        texts[50] = "!"
-        for options in [{}, {"ngram": 2}, {"weight": "tf"}]:
-            fingerprints = simhash(texts, **options)
-            for max_distance, least in [(8, 0.89), (30, 0.7), (64, 0.5), (3, 0.0)]:
-                with self.subTest((options, max_distance, least)):
-                    near = all_pairs(fingerprints, max_distance)
-                    confirmed = {
-                        (a, b, distance)
-                        for a, b, distance in near
-                        if resemblance(texts[a], texts[b], **options) >= least
-                    }
-                    self.assertGreater(len(confirmed), 0)
-                    expected = components(fingerprints, confirmed)
-                    for column in [
-                        texts,
-                        np.array(texts, object),
-                        pa.array(texts),
-                        pa.chunked_array([texts[:9], texts[9:]]),
-                    ]:
-                        found = clusters(
-                            fingerprints, max_distance, texts=column, resemblance=least, radii=[], **options
-                        )
-                        self.assertEqual(found.tolist(), expected)
+    """test_server.py compares such clusters with those of the server."""
 
-    def test_same_defaults(self):
+    def test_columns(self):
+        texts = ["one two three", None, "One, two, three!", "four"]
+        for column in [
+            texts,
+            iter(texts),
+            np.array(texts, object),
+            pa.array(texts),
+            pa.chunked_array([texts[:1], texts[1:]]),
+        ]:
+            with self.subTest(type(column)):
+                self.assertEqual(clusters(simhash(texts), texts=column).tolist(), [0, -1, 0, 3])
+
+    def test_default_distances(self):
         apart = [0, 0b111, 0b11111111 << 10]
         self.assertEqual(clusters(apart).tolist(), [0, 0, 2])
         self.assertEqual(clusters(apart, texts=["a"] * 3).tolist(), [0, 0, 0])
-        # Of 7 words and 6 pairs, 6 and 5 are common: 11/13, which is over .84. Of 6 and 5, 5 and 4: 9/11, under it.
-        self.assertEqual(clusters([0, 0], texts=["a b c d e f g", "a b c d e f"]).tolist(), [0, 0])
-        self.assertEqual(clusters([0, 0], texts=["a b c d e f", "a b c d e"]).tolist(), [0, 1])
 
     def test_whole_criterion(self):
         criterion = {"max_distance": 0, "radii": [1, 1, 1, 1], "flips": [5, 3], "resemblance": 0.5}
@@ -154,24 +132,11 @@ class Verified(unittest.TestCase):
     def test_errors(self):
         for keywords, error, message in [
             ({"resemblance": 0.5}, TypeError, "^The criterion is for texts. Pass the texts too.$"),
-            ({"ngram": 2}, TypeError, "^The criterion is for texts. Pass the texts too.$"),
             ({"texts": ["a", "b"], "radius": 1}, TypeError, '^unknown key "radius" of a criterion. The keys '),
-            (
-                {"texts": ["a", "b"], "radii": [1]},
-                ValueError,
-                r'^invalid value for key "radii" of a criterion: \[1\]. It',
-            ),
             ({"texts": ["a", "b"], "weights": "table"}, ValueError, "^There is no table here to learn weights from."),
             ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
             ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
-            ({"texts": b"ab"}, TypeError, "^texts must be a sequence of str or None, not bytes$"),
             ({"texts": ["a", 1]}, TypeError, r"^texts\[1\] must be str or None, not int$"),
-            (
-                {"texts": ["a", "b"], "resemblance": 1.5},
-                ValueError,
-                'key "resemblance" of a criterion: 1.5. It must be',
-            ),
-            ({"texts": ["a", "b"], "resemblance": float("nan")}, ValueError, "not JSON compliant"),
         ]:
             with self.subTest(keywords), self.assertRaisesRegex(error, message):
                 clusters([1, 1], **keywords)

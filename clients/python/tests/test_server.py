@@ -131,19 +131,6 @@ class Server(unittest.TestCase):
         self.assertGreater(ours.count(True), 100)
         self.assertGreater(ours.count(False), 100)
 
-    def test_floats(self):
-        """COPY refuses floats, which have not all bits of a fingerprint."""
-        self.connection.execute("CREATE TEMPORARY TABLE floats (simhash bigint)")
-        number = float(pg_simhash.simhash("one two three four"))
-        for data_format, types in ("TEXT", None), ("TEXT", ["int8"]), ("BINARY", ["int8"]):
-            with self.subTest(data_format=data_format, types=types):
-                copying = self.connection.cursor().copy(f"COPY floats FROM STDIN (FORMAT {data_format})")
-                with self.assertRaises((TypeError, psycopg.DataError)), copying as copy:
-                    if types:
-                        copy.set_types(types)
-                    copy.write_row((number,))
-        self.assertEqual(self.rows("SELECT count(*) FROM floats"), [(0,)])
-
     def others(self):
         """For each text, one that has some features in common with it."""
         return [
@@ -248,7 +235,8 @@ class Server(unittest.TestCase):
             with self.subTest(options):
                 with self.assertRaises(psycopg.Error) as theirs:
                     self.rows("SELECT simhash('a', %s::jsonb)", json.dumps(options))
-                with self.assertRaises((ValueError, TypeError)) as ours:
+                error = TypeError if "se\u00ebd" in str(options) else ValueError
+                with self.assertRaises(error) as ours:
                     pg_simhash.simhash("a", **options)
                 diag = theirs.exception.diag
                 self.assertEqual(str(ours.exception), f"{diag.message_primary}. {diag.message_hint}")

@@ -548,7 +548,10 @@ impl InvalidOptions {
     /// What to do, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Failed(_) | Self::Unreadable(_) | Self::UnreadableCriterion(_) => None,
+            Self::Failed(_) => None,
+            Self::Unreadable(_) | Self::UnreadableCriterion(_) => {
+                Some("A JSON object is expected, such as {\"markup\": \"html\"}.".to_owned())
+            }
             Self::NotAnObject => Some(format!("Its keys may be {}.", quoted(&Options::KEYS))),
             Self::UnknownKey(key) if CriterionDocument::OWN_KEYS.contains(&key.as_str()) => Some(
                 "It is a key of a criterion, such as that of simhash_near(text, text, criterion) and simhash_guard."

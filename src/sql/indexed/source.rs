@@ -113,7 +113,7 @@ impl Source {
             let message = format!("column \"{column}\" of type {} cannot be fingerprinted", found.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
-                 that holds fingerprints.",
+                 that holds fingerprints. For another type, add a stored generated column of one of these.",
             )
         })?;
         if kind == SourceKind::Fingerprints {

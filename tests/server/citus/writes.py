@@ -294,8 +294,7 @@ class Commands(unittest.TestCase):
 
     def test_errors_of_citus(self):
         """The errors of Citus itself that the page names."""
-        errors = PAGE[PAGE.index("These errors are raised by Citus itself:") :].split("\n\n")[1]
-        named = [" ".join(error.split()) for error in errors.split("\n- ")]
+        named = PAGE[PAGE.index("These errors are raised by Citus itself:") :].split("\n\n")[1].splitlines()
         tries = {
             "complex joins": "SELECT (SELECT simhash FROM docs WHERE tenant_id = 2 AND id = 42) FROM docs",
             "distributed plan": """

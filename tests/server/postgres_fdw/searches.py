@@ -65,7 +65,7 @@ FORMS = {
     "DELETE": "DELETE FROM {t} WHERE simhash_near(fp, $1, $2) RETURNING id",
 }
 JOIN = "SELECT n, id FROM questions AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp, $2) WHERE n > $1 # $1"
-# The nearest distances; by naming the partitions; and by the function of docs/postgres_fdw.md.
+# The nearest distances; by naming the partitions, as docs/postgres_fdw.md does; and by a function that does so.
 NEAREST = "SELECT fp <~> $1 AS distance FROM {t} ORDER BY distance LIMIT $2"
 NEAREST_BY_HAND = """
 SELECT * FROM (

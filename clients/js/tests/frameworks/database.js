@@ -15,9 +15,6 @@ export function isNearDuplicateOf(id, found) {
   assert.equal(found.resemblance, 0.997)
 }
 
-// How many rows of fill(500) are found by their own fingerprint as a Number: a figure of docs/frameworks/node.md.
-export const NUMBERS_FOUND = 114
-
 // Makes the database and lets later connections use it.
 export async function createDatabase(name) {
   const client = new pg.Client({ database: 'postgres' })
@@ -41,12 +38,12 @@ export function fill(rows, url = false) {
     FROM generate_series(1, ${rows}) AS doc, generate_series(1, 200) AS word GROUP BY doc ORDER BY doc`
 }
 
-// Makes the table docs anew, and attaches it in one of the ways of docs/choosing.md. `id` is the type of its key.
-export async function createDocs(query, way, { id = 'bigserial' } = {}) {
+// Makes the table docs anew, with a guard, and with indexes alone unless it gets columns. `id` is the type of its key.
+export async function createDocs(query, { id = 'bigserial', columns = false } = {}) {
   await query('CREATE EXTENSION IF NOT EXISTS pg_simhash')
   await query('DROP TABLE IF EXISTS docs')
   await query(`CREATE TABLE docs (id ${id} PRIMARY KEY, body text NOT NULL)`)
-  await query(`SELECT simhash_attach('docs', 'body', columns => ${way === 'columns'})`)
+  await query(`SELECT simhash_attach('docs', 'body', columns => ${columns})`)
   await query("SELECT simhash_guard('docs')")
 }
 

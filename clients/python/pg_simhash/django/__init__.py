@@ -10,22 +10,13 @@ The page docs/frameworks/django.md shows how the parts work together.
 from pg_simhash.psycopg import near_duplicate
 
 from .constraints import NoNearDuplicate
-from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock
+from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, SimHashSize
 from .fields import FingerprintField
 from .indexes import simhash_indexes
 from .lookups import Near, NearText
-from .operations import (
-    Attach,
-    Detach,
-    Guard,
-    IndexConcurrently,
-    SimhashExtension,
-    Unguard,
-)
+from .operations import Guard, IndexConcurrently, SimhashExtension, Unguard
 
 __all__ = [
-    "Attach",
-    "Detach",
     "FingerprintField",
     "Guard",
     "HammingDistance",
@@ -36,6 +27,7 @@ __all__ = [
     "Resemblance",
     "SimHash",
     "SimHashBlock",
+    "SimHashSize",
     "SimhashExtension",
     "Unguard",
     "near_duplicate",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import BaseConstraint, BooleanField, Model
 from django.db.models.constants import LOOKUP_SEP
 from django.db.models.expressions import RawSQL
@@ -21,9 +21,9 @@ class NoNearDuplicate(BaseConstraint):
     ``reject`` still decides: another session may store a near-duplicate between the check and the INSERT, and most
     other ways to store a row check nothing.
 
-    ``criterion``, ``scope``, ``among`` and ``unless`` are those of the guard. The criterion has the options of the
-    fingerprint in it, and the radii unless the table is indexed by four blocks. As for the guard, an instance whose
-    text is the stored one is not checked. ``unless`` cannot name a generated column: it has no value before the INSERT.
+    ``criterion``, ``scope`` and ``among`` are those of the guard. The criterion has the options of the fingerprint in
+    it, and the radii unless the table is indexed by four blocks. As for the guard, an instance whose text is the stored
+    one is not checked. For what the guard stores unchecked, override ``validate``.
     """
 
     default_violation_error_message = "There is already nearly the same text."
@@ -37,11 +37,9 @@ class NoNearDuplicate(BaseConstraint):
         criterion: Mapping[str, Any] | None = None,
         scope: Sequence[str] = (),
         among: str | None = None,
-        unless: str | None = None,
         **violation_error: Any,
     ) -> None:
-        self.source, self.criterion, self.scope = source, criterion or {}, list(scope)
-        self.among, self.unless = among, unless
+        self.source, self.criterion, self.scope, self.among = source, criterion or {}, list(scope), among
         super().__init__(name=name, **violation_error)
 
     def constraint_sql(self, model: Any, schema_editor: Any) -> None:
@@ -59,8 +57,6 @@ class NoNearDuplicate(BaseConstraint):
         text = getattr(instance, self.source)
         if not text or not {self.source, *self.scope}.isdisjoint(exclude or ()):
             return
-        if self.unless is not None and self._is_unchecked(model, instance, using):
-            return
         rows = model._base_manager.using(using)
         if not instance._state.adding:
             if rows.filter(pk=instance.pk, **{self.source: text}).exists():
@@ -75,25 +71,9 @@ class NoNearDuplicate(BaseConstraint):
             error = ValidationError(self.get_violation_error_message(), code=self.violation_error_code)
             raise ValidationError({self.source: error})
 
-    def _is_unchecked(self, model: type[Model], instance: Model, using: str) -> bool:
-        """Whether the condition ``unless`` holds for the instance. A value that the database will compute is NULL."""
-        connection = connections[using]
-        columns, values = [], []
-        for field in model._meta.local_concrete_fields:
-            if not getattr(field, "generated", False):
-                name = connection.ops.quote_name(field.column).replace("%", "%%")
-                columns.append(f"%s::{field.cast_db_type(connection)} AS {name}")
-                value = getattr(instance, field.attname)
-                computed = hasattr(value, "resolve_expression")
-                values.append(None if computed else field.get_db_prep_save(value, connection))
-        unless = str(self.unless).replace("%", "%%")
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT ({unless}\n) IS TRUE FROM (SELECT {', '.join(columns)}) AS new", values)
-            return bool(cursor.fetchone()[0])
-
     def deconstruct(self) -> tuple[str, tuple[str, ...], dict[str, Any]]:
         _, _, keywords = super().deconstruct()
-        arguments = {name: getattr(self, name) for name in ("criterion", "scope", "among", "unless")}
+        arguments = {name: getattr(self, name) for name in ("criterion", "scope", "among")}
         return "pg_simhash.django.NoNearDuplicate", (self.source,), keywords | arguments
 
     def __eq__(self, other: object) -> bool:

@@ -41,6 +41,17 @@ class SimHash(Func):
         super().__init__(*arguments, **extra)
 
 
+@deconstructible(path="pg_simhash.django.SimHashSize")
+class SimHashSize(SimHash):
+    """``simhash_size(content, options)``: how much of a text is compared, for indexes.
+
+    The options are those of the fingerprint.
+    """
+
+    function = "simhash_size"
+    output_field = IntegerField()
+
+
 @deconstructible(path="pg_simhash.django.SimHashBlock")
 class SimHashBlock(Func):
     """``simhash_block(fingerprint, block, blocks)``: a block of a fingerprint, for indexes.

@@ -1,7 +1,6 @@
 """The lookup ``near``, of texts and of fingerprints."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -59,18 +58,10 @@ class Near(Lookup):
     output_field = BooleanField()
 
     def __init__(self, lhs: Any, rhs: Any) -> None:
-        self.max_distance = DEFAULT_DISTANCE
-        self.radii: tuple[int, ...] = ()
-        if isinstance(rhs, (tuple, list)):
-            if not 2 <= len(rhs) <= 3:
-                raise ValueError(
-                    f"The lookup near takes a fingerprint, (fingerprint, distance) or (fingerprint, distance, radii), "
-                    f"not {rhs!r}."
-                )
-            rhs, self.max_distance, *radii = rhs
-            self.radii = _radii(*radii) if radii else ()
-        if type(self.max_distance) is not int or not 0 <= self.max_distance <= 64:
-            raise ValueError(f"The distance of the lookup near is an int from 0 to 64, not {self.max_distance!r}.")
+        rhs, max_distance, *radii = rhs if isinstance(rhs, (tuple, list)) else (rhs, DEFAULT_DISTANCE)
+        # They become constants in the SQL.
+        self.max_distance = int(max_distance)
+        self.radii = tuple(map(int, radii[0])) if radii else ()
         if isinstance(rhs, str):
             raise ValueError(f"The lookup near takes a fingerprint: search for a text with SimHash(Value({rhs!r})).")
         if isinstance(rhs, Query) and not rhs.has_select_fields:
@@ -92,9 +83,3 @@ class Near(Lookup):
         rhs, rhs_params = self.process_rhs(compiler, connection)
         radii = f", '{{{','.join(map(str, self.radii))}}}'" if self.radii else ""
         return f"simhash_near({lhs}, {rhs}, {self.max_distance}{radii})", [*lhs_params, *rhs_params]
-
-
-def _radii(radii: Sequence[int]) -> tuple[int, ...]:
-    if not isinstance(radii, (tuple, list)) or any(type(radius) is not int for radius in radii):
-        raise ValueError(f"The radii of the lookup near are a list of ints, not {radii!r}.")
-    return tuple(radii)

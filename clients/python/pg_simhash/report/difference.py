@@ -1,7 +1,8 @@
 """Marks what only one of two texts has, and cuts long texts around the marks.
 
-What is marked is what the comparison counts: the server says which features only this text has, and this module finds
-them in the text. If features are of several words or characters, all words of such a feature are marked.
+What is marked is what the comparison counts: the server says which features only this text has, and how it reads the
+words of the text, and this module finds the features among them. If features are of several words or characters, all
+words of such a feature are marked.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 MAX_EXCERPT_CHARACTERS = 320
@@ -18,28 +19,13 @@ MAX_EXCERPT_CHARACTERS = 320
 CONTEXT_CHARACTERS = 60
 """Characters that are shown before and after a mark."""
 
-SPACELESS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\ua9e0-\ua9fe\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
-)
-"""Letters of the scripts that are written without spaces: each is a token of its own."""
+PIECE = re.compile(r"[^\s!-/:-@\[-`{-~]+")
+"""What is between spaces and the punctuation of ASCII."""
+
+SPACELESS = {"CJK", "HIRAGANA", "HIRAGANA-KATAKANA", "KATAKANA", "KHMER", "LAO", "MYANMAR", "THAI"}
+"""The first words in the names of letters that are tokens of their own."""
 
 TAG = re.compile(r"<[^<>]*>")
-
-IGNORABLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-"""Default_Ignorable_Code_Point of Unicode: characters that are not seen, and do not count."""
-
-OPTIONAL = re.compile(
-    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7"
-    "\u06e8\u06ea-\u06ed\u07fa\u0883-\u0885\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff\u180a\ufb1e\U000102e0\U00010efa-\U00010eff]"
-)
-"""Points of Arabic and Hebrew, and what stretches a connection of letters: writing may leave them out."""
-
-GREEK = re.compile("[\u0370-\u03e1\u03f0-\u03ff\u1f00-\u1fff][\u0300\u0301\u0304\u0306\u0308\u0313\u0314\u0342\u0345]*")
-"""A letter of Greek with its marks, which capitals leave out."""
 
 INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
 """Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
@@ -70,7 +56,8 @@ class Token(NamedTuple):
 class Reading(NamedTuple):
     """How the options read a text."""
 
-    keeps_case: bool = False
+    tokens_of: Callable[[list[str]], dict[str, list[str]]]
+    """The tokens of each piece of a text, as the server reads it."""
     by_characters: bool = False
     reads_tags: bool = True
 
@@ -107,63 +94,39 @@ def _shape(character: str) -> str:
     return chr(0x2400 + ord(character)) if character < "\x20" else "\ufffd"
 
 
-def tokens(text: str, reading: Reading) -> list[Token]:
-    """The tokens of a text, as the options read them, and where they are."""
-    if not reading.reads_tags:
-        text = TAG.sub(lambda match: " " * len(match[0]), text)
-    found: list[Token] = []
-    joins = False  # whether the character before is the end of a word
-    adjacent = False  # whether it belongs to the last token
-    for character, start, end in _normalised(text, reading.keeps_case):
-        category = unicodedata.category(character)[0]
-        if category == "M":
-            if adjacent:
-                found[-1] = Token(found[-1].text + character, found[-1].start, end)
-        elif category not in "LN":
-            adjacent = joins = False
-        else:
-            is_word = SPACELESS.match(character) is None or unicodedata.category(character) in ("Nd", "No")
-            if is_word and joins and not reading.by_characters:
-                found[-1] = Token(found[-1].text + character, found[-1].start, end)
-            else:
-                found.append(Token(character, start, end))
-            adjacent, joins = True, is_word
-    if reading.by_characters:  # A mark is a character too.
-        found = [Token(character, token.start, token.end) for token in found for character in token.text]
-    return found
+def _pieces(text: str, reading: Reading) -> Iterator[tuple[int, int]]:
+    """Where the words of a text are; letters of scripts without spaces, with their marks, are words of their own."""
+    for match in PIECE.finditer(text):
+        start = match.start()
+        for at in range(start + 1, match.end()):
+            is_apart = reading.by_characters or _is_spaceless(text[at]) or _is_spaceless(text[start])
+            if is_apart and unicodedata.category(text[at])[0] != "M":
+                yield start, at
+                start = at
+        yield start, match.end()
 
 
-def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
-    """The characters of the normalised text, each with the position of its source: a character and its marks."""
-
-    def is_attached(character: str) -> bool:
-        is_mark = unicodedata.category(character)[0] == "M"
-        return is_mark or any(read_over.match(character) for read_over in (IGNORABLE, OPTIONAL))
-
-    start = 0
-    while start < len(text):
-        end = start + 1
-        while end < len(text) and end - start < 32 and is_attached(text[end]):
-            end += 1
-        for character in _normal_form(text[start:end], keeps_case):
-            yield character, start, end
-        start = end
+def _is_spaceless(character: str) -> bool:
+    return unicodedata.name(character, "").split(" ")[0] in SPACELESS
 
 
-def _normal_form(text: str, keeps_case: bool) -> str:
-    """The normal form of a character and its marks, as the fingerprint has it."""
-    normal = unicodedata.normalize("NFKC", IGNORABLE.sub("", text))
-    if not keeps_case:
-        normal = GREEK.sub(lambda letter: unicodedata.normalize("NFD", letter[0])[0], normal.casefold())
-    normal = OPTIONAL.sub("", normal)
-    return normal if keeps_case else re.sub("i\u0307+", "i", normal.replace("\u0131", "i"))
+def _tokens(texts: list[str], reading: Reading) -> list[list[Token]]:
+    """The tokens of each text, and where the pieces are that they belong to."""
+    pieces = [list(_pieces(text, reading)) for text in texts]
+    words = {text[start:end] for text, found in zip(texts, pieces) for start, end in found}
+    tokens_of = reading.tokens_of(sorted(words))
+    return [
+        [Token(token, start, end) for start, end in found for token in tokens_of[text[start:end]]]
+        for text, found in zip(texts, pieces)
+    ]
 
 
 def _marks(text: str, only_here: list[str], reading: Reading) -> tuple[list[bool], dict[str, list[tuple[int, int]]]]:
     """Which characters are marked, and where each feature is."""
-    of_text = tokens(text, reading)
-    as_read = reading._replace(reads_tags=True)
-    features = {tuple(token.text for token in tokens(feature, as_read)): feature for feature in only_here}
+    # Tags are no words, but the positions count.
+    read = text if reading.reads_tags else TAG.sub(lambda tag: " " * len(tag[0]), text)
+    of_text, *of_features = _tokens([read, *only_here], reading)
+    features = {tuple(token.text for token in of): feature for of, feature in zip(of_features, only_here)}
     marks = [False] * len(text)
     found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for length in {len(feature) for feature in features} - {0}:

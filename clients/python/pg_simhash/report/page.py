@@ -12,7 +12,7 @@ from psycopg.sql import SQL, Literal
 
 from . import charts
 from .difference import Piece, Reading, excerpt, visible
-from .sample import MAX_NEAR_ROWS, RowId, Text, beginning, cost, searched_distance, texts
+from .sample import MAX_NEAR_ROWS, RowId, Text, beginning, cost, searched_distance, texts, tokens
 from .summary import Example, Kind, Summary
 from .table import Table
 
@@ -89,11 +89,11 @@ def render(table: Table, summary: Summary, examples: int) -> str:
 
 def _reading(table: Table) -> Reading:
     options: Any = json.loads(table.criterion.options)
-    return Reading(
-        keeps_case=options.get("case_fold") is False,
-        by_characters=options.get("tokens") == "chars",
-        reads_tags=options.get("markup") != "html",
-    )
+    by_characters = options.get("tokens") == "chars"
+    # Of these options, a single token is a feature.
+    single = {key: options[key] for key in ("case_fold", "ignore") if key in options}
+    document = json.dumps({**single, "ngram": 1, "tokens": "chars" if by_characters else "words"})
+    return Reading(lambda words: tokens(table, words, document), by_characters, options.get("markup") != "html")
 
 
 def _shown(table: Table, example: Example, reading: Reading) -> ShownPair:

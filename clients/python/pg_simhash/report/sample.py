@@ -150,15 +150,16 @@ def _is_found(table: Table, searched: str, found: str) -> Composable:
         return _near_texts(table, searched, found, table.options, 0)
     limit: list[Composable] = [SQL(str(criterion.max_distance))]
     if criterion.radii:
-        limit.append(SQL("ARRAY{}").format(SQL(str(list(criterion.radii)))))
+        limit.append(SQL("ARRAY{}").format(SQL(str(criterion.radii))))
     return _near(table, searched, found, limit)
 
 
 def _near_texts(table: Table, searched: str, found: str, options: str, resemblance: float) -> Composable:
     """``simhash_near`` of texts, with the options of the table's fingerprints."""
-    limits = replace(table.criterion, resemblance=resemblance, options=options).json()
+    limits = {**table.criterion.limits, "resemblance": resemblance}
+    document = replace(table.criterion, limits=limits, options=options).json()
     function = table.function("simhash_near")
-    return SQL("{}({}, {}, {}::jsonb)").format(function, table.text(found), table.text(searched), Literal(limits))
+    return SQL("{}({}, {}, {}::jsonb)").format(function, table.text(found), table.text(searched), Literal(document))
 
 
 def _near(table: Table, searched: str, found: str, limit: list[Composable]) -> Composable:
@@ -278,6 +279,14 @@ def _text(table: Table, row_id: RowId, other: RowId) -> Text:
     found = table.connection.execute(query, [*row_id, *other]).fetchone()
     assert found is not None  # The snapshot has both rows.
     return Text(*beginning(table, row_id, MAX_TEXT_CHARACTERS), *found)
+
+
+def tokens(table: Table, words: list[str], options: str) -> dict[str, list[str]]:
+    """The features of each word."""
+    query = SQL("SELECT word, ARRAY(SELECT feature FROM {}(word, {}::jsonb)) FROM unnest(%s::text[]) AS word").format(
+        table.function("simhash_features"), options
+    )
+    return dict(table.connection.execute(query, [words]))
 
 
 def beginning(table: Table, row_id: RowId, length: int) -> tuple[str, str]:

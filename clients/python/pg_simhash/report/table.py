@@ -11,7 +11,10 @@ from typing import Any
 from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
-from .criterion import PREFERRED_BLOCKS, Criterion, default_radii, laid_over
+from .criterion import Criterion
+
+PREFERRED_BLOCKS = (4, 3, 5, 6, 2, 7, 8)
+"""Numbers of blocks, in the order in which a guard takes a table's layouts for its default radii."""
 
 
 class ReportError(Exception):
@@ -152,16 +155,13 @@ def find(
                 "Name that column, or the fingerprint column of this one with --fingerprint.",
             )
         made_from = source
-    guarded, guarded_scope, condition = _guard(connection, oid, fingerprint, extension)
+    of_guard, guarded_scope, condition = _guard(connection, oid, fingerprint, extension)
     scope = guarded_scope if scope is None else tuple(scope)
     if "among" in limits:
         condition = None
-    default = guarded if guarded is not None else json.loads(options)
-    criterion = Criterion.read(
-        laid_over(given, default),
-        lambda: _default_radii(connection, extension, oid, fingerprint, scope),
-        limits.get("among"),
-    )
+    document = of_guard
+    if document is None or "criterion" in limits:
+        document = _complete(connection, extension, oid, fingerprint, scope, {**json.loads(options), **given})
     rows, is_estimate = _rows(connection, oid, sql_name, fingerprint)
     key = _key(connection, oid)
     if pairs is not None:
@@ -182,8 +182,8 @@ def find(
         scope=scope,
         rows=rows,
         is_estimate=is_estimate,
-        criterion=criterion,
-        limits_from="given" if limits else "guard" if guarded is not None else "default",
+        criterion=Criterion.read(document, limits.get("among")),
+        limits_from="given" if limits else "guard" if of_guard is not None else "default",
         condition=condition,
         dismissed=pairs and pairs[2],
         plain=frozenset(name for name, found in columns.items() if found.is_plain),
@@ -333,16 +333,30 @@ def _rows(connection: Connection[Any], oid: int, name: Identifier, fingerprint: 
     return counted[0], False
 
 
-def _default_radii(
-    connection: Connection[Any], extension: str, oid: int, fingerprint: str, scope: Sequence[str]
-) -> tuple[int, ...]:
-    """The radii of a guard that is given none: they depend on the table's layout."""
+def _complete(
+    connection: Connection[Any],
+    extension: str,
+    oid: int,
+    fingerprint: str,
+    scope: Sequence[str],
+    document: dict[str, Any],
+) -> dict[str, Any]:
+    """The criterion of a guard that is given this document. Default radii depend on the table's layout."""
     query = SQL("SELECT blocks FROM {}(%s::regclass, %s::name, 3, %s::text[]) WHERE indexed").format(
         Identifier(extension, "simhash_layouts")
     )
     indexed = {blocks for (blocks,) in connection.execute(query, [oid, fingerprint, list(scope)])}
     blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)
-    return default_radii(blocks) if blocks else ()
+    if blocks and document.get("resemblance", "default") is not None:
+        # A radius of 1 would read too many rows in seven and eight blocks.
+        document = {"radii": [0 if blocks >= 7 else 1] * blocks, **document}
+    # What the trigger of a guard by hand would do.
+    arguments = b"\0".join([b"reject", json.dumps(document).encode(), b"simhash", b""])
+    definition = SQL("SELECT {}(%s) -> 'criterion'").format(Identifier(extension, "simhash_guard_definition"))
+    found = connection.execute(definition, [arguments]).fetchone()
+    assert found is not None
+    complete: dict[str, Any] = found[0]
+    return complete
 
 
 def _literal(text: str) -> str:

@@ -3,14 +3,11 @@
 Operations on tables obey ``allow_migrate`` of the database routers, and do nothing on databases other than PostgreSQL.
 """
 
-from .attach import Attach, Detach
 from .extension import SimhashExtension
 from .guard import Guard, Unguard
 from .index import IndexConcurrently
 
 __all__ = [
-    "Attach",
-    "Detach",
     "Guard",
     "IndexConcurrently",
     "SimhashExtension",

@@ -10,7 +10,7 @@ from django.db.backends.ddl_references import Statement
 from django.db.migrations.operations.base import OperationCategory
 from django.db.models import Model
 
-from .table import TableOperation, column_of, columns_of, select
+from .table import TableOperation, column_of, select
 
 
 @dataclass(eq=False, repr=False)
@@ -44,7 +44,7 @@ class Guard(TableOperation):
         if self.criterion is not None:
             arguments["criterion"] = json.dumps(self.criterion, sort_keys=True)
         if self.scope:
-            arguments["scope"] = columns_of(model, self.scope)
+            arguments["scope"] = [column_of(model, name) for name in self.scope]
         if self.among is not None:
             arguments["among"] = self.among
         if self.unless is not None:
@@ -69,7 +69,6 @@ class Guard(TableOperation):
 class Unguard(Guard):
     """Removes the guard of a table. It takes the arguments of that guard, so that it can be reversed."""
 
-    undoes = Guard
     category = OperationCategory.REMOVAL
     forwards, backwards = Guard.backwards, Guard.forwards
 

@@ -1,7 +1,6 @@
 """What the operations on a table have in common."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -18,7 +17,6 @@ class TableOperation(Operation):
     """
 
     model_name: str
-    undoes: ClassVar[type[Operation] | None] = None  # The class whose operations one of this class undoes.
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         raise NotImplementedError
@@ -62,35 +60,6 @@ class TableOperation(Operation):
     def model_name_lower(self) -> str:
         return self.model_key("")[1]
 
-    def models(self) -> list[str]:
-        """The names of the models whose tables the operation needs, without their applications."""
-        return [self.model_name_lower]
-
-    def references_model(self, name: str, app_label: str) -> bool:
-        return name.lower() in (model.lower() for model in self.models())
-
-    def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
-        """Drops this operation and the one that undoes it, and lets operations on other models pass. Other operations
-        on this model keep their place."""
-        if self.is_undone_by(operation):
-            return []
-        return super().reduce(operation, app_label) or not any(
-            operation.references_model(model, app_label) for model in self.models()
-        )
-
-    def is_undone_by(self, operation: Operation) -> bool:
-        """Whether the operation undoes those of this class, and has the same arguments."""
-        return (
-            isinstance(operation, TableOperation)
-            and operation.undoes is type(self)
-            and operation.model_name.lower() == self.model_name.lower()
-            and self.arguments_beside_model() == operation.arguments_beside_model()
-        )
-
-    def arguments_beside_model(self) -> dict[str, Any]:
-        """The attributes that the constructor has set, without the model."""
-        return {name: value for name, value in vars(self).items() if name not in ("model_name", "_constructor_args")}
-
 
 def column_of(model: type[Model], name: str) -> str:
     """The column of a field. Another name is that of a column which the model does not have."""
@@ -99,13 +68,6 @@ def column_of(model: type[Model], name: str) -> str:
     except FieldDoesNotExist:
         return name
     return getattr(field, "column", None) or name
-
-
-def columns_of(model: type[Model], names: Sequence[str]) -> list[str]:
-    """The columns of a list of fields. A str, which is a sequence too, is a mistake."""
-    if isinstance(names, str):
-        raise ValueError(f"A list of fields is expected: [{names!r}], not {names!r}.")
-    return [column_of(model, name) for name in names]
 
 
 def call_sql(

@@ -34,13 +34,15 @@ def follow_page(project: Path) -> None:
     # The application of the page, as `manage.py startapp` makes it.
     write(project / "articles/models.py", "")
     write(project / "articles/migrations/__init__.py", "")
-    for block in page.blocks():
-        if block.kind == "python":
-            write(project / block.file, block.text)
-        elif block.kind == "sh":
-            for command in block.commands:
-                if manage(project, *command).returncode:
-                    raise SystemExit(f"{page.PAGE.name}:{block.line}: failed: manage.py {' '.join(command)}")
+    for kind, text in page.BLOCKS:
+        if kind == "python":
+            write(project / text.split("\n", 1)[0].removeprefix("# "), text)
+        elif kind == "sh":
+            for command in text.splitlines():
+                if manage(project, *command.removeprefix("python manage.py ").split()).returncode:
+                    raise SystemExit(f"{page.PAGE.name}: failed: {command}")
+        elif kind != "pycon":
+            raise SystemExit(f"{page.PAGE.name}: a block that the tests cannot run: {kind}")
 
 
 def write(file: Path, text: str) -> None:

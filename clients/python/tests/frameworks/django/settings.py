@@ -7,7 +7,6 @@ USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 INSTALLED_APPS = [
     *(f"django.contrib.{name}" for name in ("admin", "auth", "contenttypes", "messages", "postgres", "sessions")),
-    "stories",
     "articles",
     "archive",
 ]
@@ -41,7 +40,4 @@ DATABASES = {
         # Parameters are bound by the server in one run of the tests, and merged by the client in the other.
         "OPTIONS": {"server_side_binding": os.environ.get("SERVER_SIDE_BINDING") == "yes"},
     },
-    # A database without the tables of the applications.
-    "elsewhere": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
 }
-DATABASE_ROUTERS = ["routers.OnlyDefault"]

@@ -1,10 +1,10 @@
 """The field, and the indexes of Meta.indexes."""
 
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.test import SimpleTestCase
 
-from pg_simhash.django import FingerprintField, SimHashBlock, simhash_indexes
+from pg_simhash.django import FingerprintField, SimHashBlock, SimHashSize, simhash_indexes
 
 
 class Field(SimpleTestCase):
@@ -14,10 +14,6 @@ class Field(SimpleTestCase):
             _, path, positional, keywords = FingerprintField(**arguments).deconstruct()
             self.assertEqual((path, positional, keywords), ("pg_simhash.django.FingerprintField", [], arguments))
             self.assertEqual(FingerprintField(**keywords).editable, arguments.get("editable", False))
-
-    def test_type(self):
-        self.assertEqual(FingerprintField().db_type(connection), "bigint")
-        self.assertEqual(FingerprintField().description, "SimHash fingerprint (64 bits)")
 
     def test_values(self):
         field = FingerprintField(editable=True, null=True)
@@ -33,28 +29,18 @@ class Field(SimpleTestCase):
         with self.assertRaisesMessage(TypeError, "Fingerprint 9.0 is a float"):
             field.get_prep_value(9.0)
 
-    def test_lookup(self):
-        """Other integers do not have the lookup."""
-        self.assertIn("near", FingerprintField.get_lookups())
-        self.assertNotIn("near", models.BigIntegerField.get_lookups())
-
 
 class Indexes(SimpleTestCase):
-    def test_defaults(self):
+    def test_indexes(self):
         self.assertEqual(
-            simhash_indexes("fingerprint", name="story"),
-            [
-                models.Index(SimHashBlock("fingerprint", block, 4), name=f"story_{block}", include=["fingerprint"])
-                for block in range(4)
-            ],
-        )
-
-    def test_arguments(self):
-        self.assertEqual(
-            simhash_indexes("f", name="story", blocks=2, scope=["tenant", "language"], covering=False),
+            simhash_indexes("f", name="story", blocks=2, scope=["tenant"], size=SimHashSize("body")),
             [
                 models.Index(
-                    models.F("tenant"), models.F("language"), SimHashBlock("f", block, 2), name=f"story_{block}"
+                    models.F("tenant"),
+                    SimHashBlock("f", block, 2),
+                    SimHashSize("body"),
+                    name=f"story_{block}",
+                    include=["f"],
                 )
                 for block in range(2)
             ],

@@ -1,11 +1,9 @@
 """Operations of Alembic: what they do, back again, and as a script of --sql."""
 
-import asyncio
 import io
 import json
 
 import database
-import sqlalchemy
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from database import DatabaseTest
@@ -50,33 +48,10 @@ def offline(migration):
 
 
 def with_asyncpg(migration):
-    async def run():
-        engine = database.engine("asyncpg")
-        async with engine.connect() as connection:
-            await connection.run_sync(migrate, migration)
-        await engine.dispose()
-
-    asyncio.run(run())
+    database.run_with_asyncpg(lambda connection: connection.run_sync(migrate, migration))
 
 
 WAYS = online, offline, with_asyncpg
-
-
-class Extension(DatabaseTest):
-    def version(self):
-        return self.execute(
-            "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_simhash'"
-        )
-
-    def test_extension(self):
-        """It is created if it is not there, and dropped."""
-        for run in WAYS:
-            with self.subTest(run.__name__):
-                for _ in range(2):
-                    run(lambda op: op.create_simhash_extension())
-                    self.assertEqual(self.version(), [("public",)])
-                run(lambda op: op.drop_simhash_extension())
-                self.assertEqual(self.version(), [])
 
 
 class Tables(DatabaseTest):
@@ -109,11 +84,6 @@ class Tables(DatabaseTest):
                 self.assertEqual(self.catalog(), before)
 
     def test_attach(self):
-        self.check(
-            "SELECT simhash_attach('notes', 'body')",
-            lambda op: op.simhash_attach("notes", "body"),
-            lambda op: op.simhash_detach("notes"),
-        )
         options = {"ngram": 2, "weights": {"it's": 0.5, "100% :a": 1}}
         self.check(
             f"SELECT simhash_attach('notes', 'body', blocks => 3, scope => '{{tenant_id}}', prefix => $${STRANGE}$$,"
@@ -126,11 +96,6 @@ class Tables(DatabaseTest):
 
     def test_build_indexes(self):
         """The indexes are those of simhash_attach without columns."""
-        self.check(
-            "SELECT simhash_attach('notes', 'body', columns => false)",
-            lambda op: op.simhash_build_indexes("notes", "body"),
-            lambda op: op.simhash_detach("notes"),
-        )
         arguments = {"blocks": 2, "options": {"ngram": 2}, "scope": ["tenant_id"], "prefix": "fp"}
         self.check(
             "SELECT simhash_attach('notes', 'body', blocks => 2, options => '{\"ngram\": 2}', scope => '{tenant_id}',"
@@ -139,53 +104,14 @@ class Tables(DatabaseTest):
             lambda op: op.simhash_detach("notes", prefix="fp"),
         )
 
-    def test_interrupted(self):
-        """The migration can be repeated: what is done is not done again, what is left is completed."""
-
-        def upgrade(op):
-            op.simhash_build_indexes("notes", "body")
-
-        online(upgrade)
-        expected = self.catalog()
-        self.execute("DROP INDEX notes_simhash_block2_idx")
-        online(upgrade)
-        self.assertEqual(self.catalog(), expected)
-
-    def test_after_the_transaction(self):
-        """What the migration did before the indexes is committed, and the version is written after them."""
-
-        def upgrade(op):
-            op.execute("CREATE TABLE before_indexes (id integer)")
-            op.simhash_build_indexes("notes", "missing")
-
-        with self.assertRaisesRegex(sqlalchemy.exc.ProgrammingError, 'column "missing" .* does not exist'):
-            online(upgrade)
-        self.assertEqual(self.execute("SELECT count(*) FROM before_indexes"), [(0,)])
-
     def test_guard(self):
-        self.execute("SELECT simhash_attach('notes', 'body', prefix => 'fp')")
-        criterion = {"resemblance": 0.75, "radii": [1, 0, -1, 0], "same": ["numbers"]}
-        for statement, arguments in (
-            ("", {}),
-            (
-                """, 'mark', '{"max_distance": 5, "resemblance": null}', '{tenant_id}', mark_column => 'near'""",
-                {
-                    "action": "mark",
-                    "criterion": {"max_distance": 5, "resemblance": None},
-                    "scope": ["tenant_id"],
-                    "mark_column": "near",
-                },
-            ),
-            (
-                f", 'skip', '{json.dumps(criterion)}', among => 'near IS NULL'",
-                {"action": "skip", "criterion": criterion, "among": "near IS NULL"},
-            ),
-        ):
-            self.check(
-                f"SELECT simhash_guard('notes'{statement}, fingerprint => 'fp')",
-                lambda op, arguments=arguments: op.simhash_guard("notes", fingerprint="fp", **arguments),
-                lambda op: op.simhash_unguard("notes"),
-            )
+        self.execute("SELECT simhash_attach('notes', 'body')")
+        criterion = {"max_distance": 5, "resemblance": None}
+        self.check(
+            f"SELECT simhash_guard('notes', 'mark', '{json.dumps(criterion)}', '{{tenant_id}}', mark_column => 'near')",
+            lambda op: op.simhash_guard("notes", "mark", criterion=criterion, scope=["tenant_id"], mark_column="near"),
+            lambda op: op.simhash_unguard("notes"),
+        )
 
 
 class Script(DatabaseTest):

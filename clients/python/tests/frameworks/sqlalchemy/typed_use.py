@@ -8,7 +8,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_col
 
 from pg_simhash.alembic import include_object
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
-from pg_simhash.sqlalchemy import block, block_indexes, distance, hamming, near, resemblance, simhash
+from pg_simhash.sqlalchemy import block, block_indexes, distance, near, resemblance, simhash
 
 
 class Base(DeclarativeBase):
@@ -32,7 +32,6 @@ def expressions(table: Table) -> None:
     assert_type(near(Document.body, "text", {"resemblance": 0.9}), ColumnElement[bool])
     assert_type(near(1, select(Document.simhash).scalar_subquery()), ColumnElement[bool])
     assert_type(distance(Document.simhash, aliased(Document).simhash), ColumnElement[int])
-    assert_type(hamming([1, 2], table.c.wide), ColumnElement[int])
     assert_type(resemblance(Document.body, "text", tokens="chars"), ColumnElement[float])
     assert_type(block(Document.simhash, 0, 2), ColumnElement[int])
     assert_type(block_indexes(Document.simhash, scope=[Document.id, table.c.tenant]), list[Index])
