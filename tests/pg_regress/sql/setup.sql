@@ -44,19 +44,39 @@ BEGIN
 END
 $$;
 
--- Whether a plan has the scan of block indexes.
-CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+-- The lines of a plan that match a pattern.
+CREATE FUNCTION plan_lines(query text, pattern text, options text DEFAULT 'COSTS OFF') RETURNS SETOF text
+LANGUAGE plpgsql AS $$
 DECLARE
     line text;
 BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'SimhashScan' THEN
-            RETURN true;
+    FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
+        IF line ~ pattern THEN
+            RETURN NEXT ltrim(line, ' ->');
         END IF;
     END LOOP;
-    RETURN false;
 END
 $$;
+-- Whether a plan has the scan of block indexes.
+CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE sql RETURN
+    EXISTS (SELECT FROM plan_lines(query, 'SimhashScan'));
+-- Whether a query has the same rows with the scan and without; NULL if it has none.
+CREATE FUNCTION same_rows(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    found text[];
+    expected text[];
+BEGIN
+    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) AS q', query) INTO found;
+    PERFORM set_config('pg_simhash.enable_scan', 'off', true);
+    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) AS q', query) INTO expected;
+    PERFORM set_config('pg_simhash.enable_scan', 'on', true);
+    RETURN found = expected;
+END
+$$;
+
+-- The same random fingerprint for each number.
+CREATE FUNCTION random_fingerprint(n bigint) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
 
 -- The clusters that pairs (a, b) of rows make: each row (id, cluster) takes the lowest name among its near rows, until
 -- none changes.
