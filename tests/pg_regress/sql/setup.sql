@@ -33,6 +33,11 @@ CREATE FUNCTION described(relation regclass) RETURNS SETOF text LANGUAGE sql AS 
     (SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = relation ORDER BY 1)
 $$;
 
+-- The call in the trigger of a guard.
+CREATE FUNCTION definition(guarded regclass) RETURNS text LANGUAGE sql RETURN
+    (SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
+    WHERE tgrelid = guarded AND tgname = 'zzz_simhash_guard');
+
 -- Indexes on the blocks of a fingerprint that do not have the fingerprint itself, as an application may have made them.
 CREATE FUNCTION index_plainly(relation regclass, fingerprint text, blocks integer DEFAULT 4, scope text DEFAULT '')
 RETURNS void LANGUAGE plpgsql AS $$
