@@ -7,7 +7,7 @@
 #   KEEP=1           `make demo` leaves its server running
 #   JOBS=2           how many stages of `make test` run at a time
 
-.PHONY: help demo check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks valgrind deny all \
+.PHONY: help demo check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
 	install package deb wheel js bench clean
 
 help:
@@ -22,7 +22,6 @@ help:
 	@echo 'make fuzz     fuzzes the algorithm against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
 	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'
-	@echo 'make valgrind runs the SQL tests on a server under valgrind'
 	@echo 'make deny     checks the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
 	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
@@ -67,9 +66,6 @@ hostile:
 
 leaks:
 	@tools/hostile leaks
-
-valgrind:
-	@tools/valgrind
 
 install:
 	@tools/install

@@ -81,17 +81,6 @@ class Psycopg(Guarded):
         self.check_fields(caught.exception.diag)
         self.assertEqual(self.ids(), [1])
 
-    def test_update(self):
-        self.insert(2, OTHER)
-        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
-            self.execute(f"UPDATE {TABLE} SET body = %s WHERE id = 2", NEAR)
-        self.check_fields(caught.exception.diag)
-
-    def test_executemany(self):
-        with self.connection.cursor() as cursor, self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
-            cursor.executemany(f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)", [(2, OTHER), (3, NEAR)])
-        self.check_fields(caught.exception.diag)
-
     def test_copy(self):
         with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.cursor() as cursor:
             with cursor.copy(f"COPY {TABLE} (id, body) FROM STDIN") as copy:
@@ -211,10 +200,6 @@ class Progress(unittest.TestCase):
 
     def test_reading(self):
         self.assertReported(self.clusters("progress => true", ""), "simhash_cluster: reading fingerprints of 100 rows")
-
-    def test_small_partitions(self):
-        reports = self.clusters("progress => true", "PARTITION BY fp % 5")
-        self.assertReported(reports, "simhash_cluster: [a-z ]+ of 20 rows")
 
     def test_texts(self):
         for call in "simhash_cluster", "simhash_duplicate_of":

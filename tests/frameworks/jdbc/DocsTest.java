@@ -5,11 +5,10 @@ import java.sql.Statement;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Properties;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** docs/frameworks/jdbc.md: its class Docs on the server of psql's environment. */
+/** docs/frameworks/jdbc.md: its class Docs in the database of the URL JDBC. */
 class DocsTest {
     private static final List<String> WORDS =
             IntStream.range(0, 600).mapToObj(number -> "word" + number).collect(Collectors.toList());
@@ -26,11 +25,7 @@ class DocsTest {
     }
 
     public static void main(String[] arguments) throws Exception {
-        try (var connection = connect("postgres"); var statement = connection.createStatement()) {
-            statement.execute("DROP DATABASE IF EXISTS jdbc");
-            statement.execute("CREATE DATABASE jdbc");
-        }
-        try (var connection = connect("jdbc")) {
+        try (var connection = DriverManager.getConnection(System.getenv("JDBC"))) {
             var test = new DocsTest(connection);
             test.docs.migrate();
             test.reject();
@@ -39,21 +34,10 @@ class DocsTest {
             test.skip();
             test.mark();
         }
-        try (var connection = connect("jdbc", "reWriteBatchedInserts", "true")) {
+        try (var connection = DriverManager.getConnection(System.getenv("JDBC") + "&reWriteBatchedInserts=true")) {
             new DocsTest(connection).rewritten();
         }
         System.out.println("JDBC: ok");
-    }
-
-    static Connection connect(String database, String... properties) throws SQLException {
-        var all = new Properties();
-        all.setProperty("user", System.getenv("PGUSER"));
-        all.setProperty("socketFactory", "UnixSocket");
-        all.setProperty("socketFactoryArg", System.getenv("PGHOST") + "/.s.PGSQL." + System.getenv("PGPORT"));
-        for (var i = 0; i < properties.length; i += 2) {
-            all.setProperty(properties[i], properties[i + 1]);
-        }
-        return DriverManager.getConnection("jdbc:postgresql://localhost/" + database, all);
     }
 
     static void equal(Object expected, Object actual) {

@@ -24,13 +24,13 @@ import psycopg
 
 import calls
 import catalogue
-import database
 import oracles
 import tables
 from client import Client, Failure, ended
 from values import Values
 
 sys.path.append(f"{sys.path[0]}/..")
+import database
 from patience import NotReached, not_reached, until_ended
 
 WAYS = {

@@ -27,7 +27,7 @@ ORDER BY 1
 
 @dataclass(frozen=True)
 class Function:
-    """A function, an aggregate, a window function, a procedure, or an operator."""
+    """A function, an aggregate, a window function, or an operator."""
 
     signature: str
     schema: str

@@ -19,9 +19,9 @@ import psycopg
 
 import calls
 import catalogue
-import database
 
 sys.path.append(f"{sys.path[0]}/..")
+import database
 from patience import PATIENCE, not_reached
 
 # Arguments of the nth call.
@@ -130,6 +130,13 @@ ROUNDS = {
         ("hamming",),
         10,
     ),
+    "unread rows": (
+        "SELECT simhash_features(repeat('unread text ', 50)) LIMIT 1 ;;"
+        " SELECT simhash_pairs(ids, array_fill(0::bigint, ARRAY[1000])), simhash_components(ids, ids)"
+        " FROM (SELECT ARRAY(SELECT generate_series(1, 1000))) AS rows (ids) LIMIT 1",
+        ("simhash_features", "simhash_pairs", "simhash_components"),
+        50,
+    ),
     "rejected": (
         "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
         ("simhash_dedup",),
@@ -213,7 +220,7 @@ class Backend:
 
 def query(function):
     """What calls it for each n from 1 to {n}; None if a row cannot."""
-    if function.result == "trigger" or function.takes_internal() or function.kind == "p" or function.volatility != "i":
+    if function.result == "trigger" or function.takes_internal() or function.volatility != "i":
         return None
     known = ARGUMENTS | OF_A_GROUP if function.kind == "a" else ARGUMENTS
     arguments = [NAMED.get(f"{name} {type}", known.get(type)) for type, name in zip(function.types, function.names)]

@@ -62,15 +62,6 @@ WITH c AS (SELECT n, simhash_cluster(n, f, {distance:d}) OVER (ORDER BY n) AS c 
     (SELECT {fingerprints:f}) AS x (f), LATERAL (SELECT ARRAY(SELECT generate_series(1, cardinality(f)))) AS y (i),
     simhash_pairs(i, f, {distance:d})) SELECT bool_and(c.c = component) AND count(*) = (SELECT count(DISTINCT x) FROM
     unnest(p.a || p.b) AS x) FROM p, simhash_components(p.a, p.b) JOIN c ON c.n = id GROUP BY p.a, p.b
-WITH u AS MATERIALIZED (SELECT n, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
-    generate_series(1, 9) AS n), d AS (SELECT n, t, simhash_duplicate_of(n, t, {jsonb:o}) OVER (ORDER BY n) AS d
-    FROM u) SELECT bool_and((a.d IS NOT NULL OR b.d IS NOT NULL OR a.n = b.n OR NOT near) IS NOT FALSE AND (a.d = b.n
-    AND (b.d IS NOT NULL OR NOT near)) IS NOT TRUE) FROM d a, d b, simhash_near(a.t, b.t, ({jsonb:o}) || '{{"flips":
-    []}}') AS near
-WITH u AS MATERIALIZED (SELECT n, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
-    generate_series(1, 9) AS n), c AS (SELECT n, t, simhash_cluster(n, t, {jsonb:o}) OVER (ORDER BY n) AS c FROM u)
-    SELECT bool_and((a.c = b.c OR NOT simhash_near(a.t, b.t, ({jsonb:o}) || '{{"flips": []}}')) IS NOT FALSE AND (a.c >
-    a.n) IS NOT TRUE) FROM c a, c b
 SELECT (SELECT count(*) FROM hostile.attached WHERE simhash_near(simhash, {bigint:a}, {distance:d})) = (SELECT
     count(*) FROM hostile.attached WHERE hamming(simhash, {bigint:a}) <= {distance:d})
 SELECT bool_and(simhash IS NOT DISTINCT FROM simhash(body)) FROM hostile.attached

@@ -317,22 +317,10 @@ def triggers(rng, values, functions):
     function = rng.choice([f for f in functions if f.result == "trigger"])
     relation = rng.choice(
         (
-            "hostile.plain",
-            "hostile.no_key",
-            "hostile.partitioned",
-            "hostile.partition_1",
-            "hostile.viewed",
-            "hostile.attached",
-            "hostile.guarded",
-            "hostile.foreign_table",
-            "hostile.dropped_columns",
-            "hostile.child",
-            "hostile.secured",
-            "hostile.generated_columns",
-            "hostile.no_columns",
-            'hostile."odd "" \'name\'"',
-            "hostile.updatable",
-            "hostile.wide",
+            "hostile.plain", "hostile.no_key", "hostile.partitioned", "hostile.partition_1", "hostile.viewed",
+            "hostile.attached", "hostile.guarded", "hostile.foreign_table", "hostile.dropped_columns", "hostile.child",
+            "hostile.secured", "hostile.generated_columns", "hostile.no_columns", 'hostile."odd "" \'name\'"',
+            "hostile.updatable", "hostile.wide",
         )
     )
     time = rng.choice(("BEFORE", "BEFORE", "BEFORE", "AFTER", "INSTEAD OF"))

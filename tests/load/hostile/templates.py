@@ -191,20 +191,6 @@ DO $here$BEGIN FOR n IN 1..5 LOOP BEGIN PERFORM {r} OVER () FROM hostile.rows; P
     OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
 """
 
-PROCEDURE = """
-COMMIT ;; CALL {e}
-CALL {e}
-SAVEPOINT s ;; CALL {e}
-COMMIT ;; DO $here$BEGIN CALL {e}; END$here$
-COMMIT ;; DO $here$BEGIN CALL {e}; ROLLBACK; CALL {e}; COMMIT; END$here$
-COMMIT ;; DO $here$BEGIN CALL {e}; EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END$here$
-COMMIT ;; DO $here$DECLARE x record; BEGIN FOR x IN SELECT * FROM hostile.rows LIMIT 3 LOOP CALL {e}; END LOOP;
-    END$here$
-SET LOCAL ROLE hostile_user ;; CALL {e}
-SELECT {e}
-"""
-
-
 def lines(text):
     """The lines of a text; an indented line continues the one before."""
     return re.sub(r"\n +", " ", text.strip()).splitlines()
@@ -216,13 +202,12 @@ OF_KIND = {
     "set": lines(SET),
     "aggregate": lines(AGGREGATE),
     "window": lines(WINDOW),
-    "procedure": lines(PROCEDURE),
 }
 
 
 def kind_of(function):
-    if function.kind in "awp":
-        return {"a": "aggregate", "w": "window", "p": "procedure"}[function.kind]
+    if function.kind in "aw":
+        return {"a": "aggregate", "w": "window"}[function.kind]
     return "set" if function.is_set else "value"
 
 

@@ -22,6 +22,7 @@ import threading
 import psycopg
 
 sys.path.append(f"{sys.path[0]}/..")
+import database
 from patience import LIMIT, NotReached, not_reached, until_ended
 
 DATABASE = "searches"
@@ -32,7 +33,6 @@ ROWS = 8_000
 GROUPS = 40
 
 SETUP = f"""
-CREATE EXTENSION pg_simhash;
 CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
     RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
 CREATE FUNCTION fill(t regclass, covering boolean) RETURNS void LANGUAGE plpgsql AS $$
@@ -212,9 +212,7 @@ def main():
     parser.add_argument("--checkers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options = parser.parse_args()
-    with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
-        superuser.execute(f"CREATE DATABASE {DATABASE}")
+    database.create(DATABASE)
     with connect() as superuser:
         superuser.execute(SETUP)
         for table in TABLES:
@@ -238,8 +236,7 @@ def main():
     print(f"seed {options.seed}: {done}; {load.found} rows found, {len(load.wrong)} wrong answers")
     for message in load.wrong:
         print(f"FAILED: {message}", file=sys.stderr)
-    with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
+    database.drop(DATABASE)
     sys.exit(bool(load.wrong))
 
 

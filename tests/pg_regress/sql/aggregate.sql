@@ -33,6 +33,16 @@ SELECT simhash_agg(term, weight) = :serial AS same FROM terms;
 EXPLAIN (COSTS OFF) SELECT document, simhash_agg(term, weight) FROM terms GROUP BY document;
 CREATE TEMP TABLE parallel AS SELECT document, simhash_agg(term, weight) AS fingerprint FROM terms GROUP BY document;
 SELECT count(*), bool_and(serial.fingerprint = parallel.fingerprint) AS same FROM serial JOIN parallel USING (document);
+-- Workers are launched; a plan alone does not show whether any was free.
+CREATE FUNCTION launched(query text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    RETURN jsonb_path_query_first(plan, '$.**."Workers Launched"');
+END
+$$;
+SELECT launched('SELECT document, simhash_agg(term, weight) FROM terms GROUP BY document') > 0 AS launched;
 -- Also the same where the smallest weights decide each bit.
 EXPLAIN (COSTS OFF) SELECT document, simhash_agg(term, n % 3 * 1e-9) FROM terms WHERE n < 5000 GROUP BY document;
 SELECT count(*), bool_and(fingerprint = expected) AS same
@@ -83,3 +93,4 @@ FROM (SELECT n, simhash_agg('f' || n, 1) OVER (ORDER BY n ROWS 2 PRECEDING) FROM
     AS windows (n, fingerprint)
 WHERE n >= 3;
 DROP TABLE terms;
+DROP FUNCTION launched;

@@ -20,13 +20,8 @@ SELECT pg_get_indexdef(oid), obj_description(oid, 'pg_class') FROM pg_class WHER
 SELECT pg_relation_size('alone_simhash_block0_idx') <= pg_relation_size('beside_simhash_block0_idx');
 
 -- The plan of a query: its lines about layouts.
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'SimhashScan|Layouts|Within|Scope' THEN RETURN NEXT btrim(line, ' ->'); END IF;
-    END LOOP;
-END $$;
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS
+    $$ SELECT plan_lines(query, 'SimhashScan|Layouts|Within|Scope') $$;
 -- Whether a query on both tables has the same rows, with the scan and without.
 CREATE FUNCTION agrees(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE rows text[]; found text; name text; scan text;

@@ -11,8 +11,6 @@ SET enable_seqscan = off;
 SET enable_sort = off;
 
 CREATE FUNCTION hex(number bigint) RETURNS text IMMUTABLE LANGUAGE sql RETURN lpad(to_hex(number), 16, '0');
-CREATE FUNCTION random_fingerprint(number integer) RETURNS bigint IMMUTABLE LANGUAGE sql
-    RETURN ('x' || left(md5(number::text), 16))::bit(64)::bigint;
 
 -- Uniform fingerprints, each with a near one; skewed ones, of which most agree in three blocks; and NULLs.
 CREATE TABLE numbers (id integer, fp bigint, seen timestamp, owner integer);

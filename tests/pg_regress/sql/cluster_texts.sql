@@ -77,8 +77,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
     this record;
 BEGIN
-    EXECUTE format('CREATE TABLE pairs AS SELECT a.id AS a, b.id AS b, a.fp <~> b.fp AS distance
-        FROM docs AS a JOIN docs AS b ON a.id < b.id AND a.fp <~> b.fp <= %s AND simhash_near(a.body, b.body, %L)', near, criterion);
+    EXECUTE format('CREATE TABLE pairs AS
+        WITH docs AS MATERIALIZED (SELECT id, body, simhash(body, %L) AS fp FROM docs)
+        SELECT a.id AS a, b.id AS b, a.fp <~> b.fp AS distance FROM docs AS a JOIN docs AS b
+            ON a.id < b.id AND a.fp <~> b.fp <= %s AND simhash_near(a.body, b.body, %L)',
+        criterion - '{max_distance,radii,flips,resemblance}'::text[], near, criterion);
     TRUNCATE expected;
     INSERT INTO expected SELECT id, id FROM docs WHERE fp IS NOT NULL;
     CALL connect('expected', 'pairs');
@@ -98,8 +101,14 @@ END
 $$;
 CREATE INDEX ON expected (id);
 ANALYZE docs;
-SELECT criterion, found.* FROM (VALUES ('{"resemblance": 0.75, "flips": []}', 10), ('{"resemblance": 0.6, "radii": [], "max_distance": 12}', 12),
-    ('{"resemblance": null}', 3)) AS criteria (criterion, distance), differences(criterion::jsonb, distance) AS found;
+SELECT criterion, found.* FROM (VALUES
+    ('{"resemblance": 0.75, "flips": []}', 10),
+    ('{"resemblance": 0.6, "radii": [], "max_distance": 12}', 12),
+    ('{"resemblance": null}', 3),
+    ('{"resemblance": 0.7, "radii": [0, 0, 0, 0], "flips": [], "weight": "log", "ngram": 2}', 10),
+    ('{"resemblance": 0.7, "radii": [2, -1, 0], "flips": [], "max_distance": 12, "weight": "tf"}', 12),
+    ('{"resemblance": 0, "radii": [], "max_distance": 3, "tokens": "chars", "top": 20}', 3)
+) AS criteria (criterion, distance), differences(criterion::jsonb, distance) AS found;
 DROP TABLE docs, expected;
 DROP FUNCTION clusters, differences;
 RESET work_mem;

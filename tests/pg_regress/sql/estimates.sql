@@ -2,8 +2,6 @@
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-CREATE FUNCTION random_fingerprint(n integer) RETURNS bigint IMMUTABLE LANGUAGE sql
-    RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
 -- A tenth of the rows has one fingerprint, another tenth none.
 CREATE TABLE docs (id integer PRIMARY KEY, author integer, created_at integer, fp bigint);
 INSERT INTO docs SELECT n, n % 1000, -n, CASE n % 10 WHEN 0 THEN 42 WHEN 1 THEN NULL ELSE random_fingerprint(n) END
@@ -14,28 +12,13 @@ SELECT simhash_attach('docs', 'fp');
 CREATE TABLE news AS SELECT id, fp # 1 AS fp FROM docs WHERE id % 100 = 7;
 VACUUM ANALYZE docs, news;
 -- The rows that the plan's top node, or its first node of a kind, is expected to return, to a power of ten.
-CREATE FUNCTION expected(query text, node text DEFAULT '') RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-        IF line ~ node AND line ~ 'rows=' THEN
-            RETURN round(10 ^ round(log(substring(line FROM 'rows=(\d+)')::numeric)));
-        END IF;
-    END LOOP;
-END $$;
-CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    found text[] = '{}';
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ '^( *->|\w)' THEN
-            found = found || regexp_replace(line, '^[ >-]+', '');
-        END IF;
-    END LOOP;
-    RETURN array_to_string(found, '; ');
-END $$;
+CREATE FUNCTION expected(query text, node text DEFAULT '') RETURNS integer LANGUAGE sql AS $$
+    SELECT round(10 ^ round(log(substring(line FROM 'rows=(\d+)')::numeric)))::integer
+    FROM plan_lines(query, '(' || node || ').*rows=', 'COSTS ON') AS line LIMIT 1
+$$;
+CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(line, '; ') FROM plan_lines(query, '^( *->|\w)') AS line
+$$;
 
 -- Whichever way the condition is written, few rows are expected: also without a scan, and in each kind of path.
 SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 7)') AS near, expected('SELECT FROM docs WHERE fp <~> 7 <= 3') AS distance,
@@ -62,13 +45,9 @@ DEALLOCATE near;
 SELECT expected('SELECT FROM docs WHERE fp <~> 42 <= 3 AND author < 100');
 
 -- Radii: no more rows than have a block within its radius. Radii that are not known count as 1 for each block.
-CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-BEGIN
-    EXECUTE 'EXPLAIN ' || query INTO line;
-    RETURN substring(line FROM 'cost=\S+\.\.(\S+)');
-END $$;
+CREATE FUNCTION cost(query text) RETURNS text LANGUAGE sql AS $$
+    SELECT substring(line FROM 'cost=\S+\.\.(\S+)') FROM plan_lines(query, 'cost=', 'COSTS ON') AS line LIMIT 1
+$$;
 SELECT expected('SELECT FROM docs WHERE simhash_near(fp, -7, 24, ''{0,0,0,0}'')') AS equal,
     expected('SELECT FROM docs WHERE simhash_near(fp, -7, 64, ''{1,1,1,1}'')') AS radii_1,
     expected('SELECT FROM docs WHERE simhash_near(fp, 7, 24, ''{0,0,0,0}'')') AS common;
@@ -164,4 +143,4 @@ RESET work_mem;
 RESET enable_seqscan;
 
 DROP TABLE docs, news;
-DROP FUNCTION expected, nodes, random_fingerprint;
+DROP FUNCTION expected, nodes;

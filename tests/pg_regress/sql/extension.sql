@@ -76,7 +76,7 @@ SELECT simhash_detach('attached'), simhash_detach('attached', 'online');
 DROP TABLE attached;
 SELECT simhash('on the search path') = simhash(ARRAY['on', 'the', 'search', 'path']) AS same;
 
--- Every object has a comment. (tests/server/upgrade has a list of the objects with their properties.)
+-- Every object has a comment.
 SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
 FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname = 'pg_simhash'

@@ -26,26 +26,6 @@ FROM (VALUES
     ('Straße', 'STRASSE'),
     ('the quick fox', 'the quick fix')) AS pairs (a, b);
 
--- Nor does the storage of the text matter: inline, short, compressed, out of line.
-CREATE TEMP TABLE stored (form text, body text);
-ALTER TABLE stored ALTER body SET STORAGE EXTERNAL;
-INSERT INTO stored SELECT 'out of line', string_agg('word' || i, ' ' ORDER BY i) FROM generate_series(1, 3000) i;
-ALTER TABLE stored ALTER body SET STORAGE MAIN;
-INSERT INTO stored SELECT 'compressed', body FROM stored;
-UPDATE stored SET body = body || '' WHERE form = 'compressed';
-INSERT INTO stored VALUES ('short', 'a short one');
-SELECT form, pg_column_size(body) < octet_length(body) AS compressed, pg_column_size(body) < 127 AS short,
-    simhash(body) = simhash(body || '') AS same
-FROM stored ORDER BY form;
-SELECT count(DISTINCT simhash(body)) FROM stored WHERE form <> 'short';
-
--- The fingerprint of a text equals the fingerprint of the array of its features.
-SELECT count(*), bool_and(simhash(body) = (SELECT simhash(array_agg(feature)) FROM simhash_features(body))) AS same
-FROM (SELECT string_agg(word, ' ' ORDER BY n)
-      FROM (SELECT n, n % 50, md5((n % 997)::text) || CASE WHEN n % 7 = 0 THEN '検索の文' ELSE '' END
-            FROM generate_series(1, 5000) n) AS words (n, document, word)
-      GROUP BY document) AS documents (body);
-
 -- A parallel scan computes the same as a serial one.
 CREATE TABLE texts AS SELECT n, 'document ' || md5(n::text) || ' of ' || n % 10 AS body FROM generate_series(1, 2000) n;
 CREATE TEMP TABLE serial AS SELECT n, simhash(body) FROM texts;

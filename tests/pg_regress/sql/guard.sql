@@ -123,23 +123,6 @@ UPDATE docs SET body = 'ANOTHER text', views = 5 WHERE id = 13;
 UPDATE docs SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 13;
 ROLLBACK;
 
--- UPSERT.
-INSERT INTO docs VALUES (3, 'yet another subject') ON CONFLICT DO NOTHING;
-INSERT INTO docs VALUES (3, 'yet another subject') ON CONFLICT (id) DO UPDATE SET body = excluded.body
-RETURNING id, body;
-INSERT INTO docs VALUES (14, 'another text') ON CONFLICT DO NOTHING;
-INSERT INTO docs VALUES (3, 'another text') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
--- The existing row itself, under the same key.
-INSERT INTO docs VALUES (3, 'Yet another subject!') ON CONFLICT (id) DO UPDATE SET body = excluded.body
-RETURNING id, body;
-INSERT INTO docs VALUES (3, 'Yet another subject!') ON CONFLICT (id) DO NOTHING;
-SELECT simhash_guard('docs', 'skip');
-INSERT INTO docs VALUES (3, 'YET another subject') ON CONFLICT (id) DO UPDATE SET body = excluded.body
-RETURNING id, body;
-INSERT INTO docs VALUES (15, 'another text'), (16, 'some fresh content'), (17, 'some FRESH content')
-ON CONFLICT DO NOTHING
-RETURNING id, body;
-
 -- Savepoints: a row that was rolled back does not count.
 SELECT simhash_guard('docs', 'reject');
 BEGIN;

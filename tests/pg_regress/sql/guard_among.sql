@@ -2,10 +2,6 @@
 CREATE SCHEMA guard_among;
 SET search_path = guard_among, public;
 SET client_min_messages = warning;
-CREATE FUNCTION definition(of_table regclass) RETURNS text LANGUAGE sql AS $$
-    SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
-    WHERE tgrelid = of_table AND tgname = 'zzz_simhash_guard'
-$$;
 CREATE TYPE status AS ENUM ('draft', 'active', 'closed');
 -- Fingerprints stored directly make the distances plain.
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, status status, fetched_at timestamptz DEFAULT now(),

@@ -2,9 +2,6 @@
 CREATE SCHEMA guard_options;
 SET search_path = guard_options, public;
 SET client_min_messages = warning;
-CREATE FUNCTION definition(of_table regclass) RETURNS text LANGUAGE sql AS $$
-    SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger WHERE tgrelid = of_table
-$$;
 CREATE TABLE mails (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('mails', 'body');
 CREATE FUNCTION mail(invoice integer) RETURNS text LANGUAGE sql AS $$

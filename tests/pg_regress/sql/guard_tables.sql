@@ -196,25 +196,6 @@ SELECT id, word FROM words ORDER BY id;
 SELECT id, body FROM docs ORDER BY id;
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2;
 DROP TRIGGER split ON docs;
--- A trigger that fires between the guard and the storing of the row, and stores a near row, raises an error.
-CREATE FUNCTION echo() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF new.id < 100 THEN
-        INSERT INTO guard_tables.docs VALUES (new.id + 100, new.body);
-    END IF;
-    RETURN new;
-END
-$$;
-CREATE TRIGGER zzzz_echo BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION echo();
-INSERT INTO docs VALUES (6, 'number six');
-SELECT count(*) AS near FROM docs a JOIN docs b ON a.id < b.id AND a.simhash <~> b.simhash <= 3;
--- Also if the transaction has stored such a row before, and deleted it.
-BEGIN;
-INSERT INTO docs VALUES (106, 'number six');
-DELETE FROM docs WHERE id = 106;
-INSERT INTO docs VALUES (6, 'number six');
-ROLLBACK;
-DROP TRIGGER zzzz_echo ON docs;
 -- A row that a later trigger drops does not conflict with what the statement writes after that: in a trigger of the
 -- statement, or for its next row. COPY as well.
 CREATE FUNCTION filter() RETURNS trigger LANGUAGE plpgsql AS $$

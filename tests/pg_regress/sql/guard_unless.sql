@@ -2,10 +2,6 @@
 CREATE SCHEMA guard_unless;
 SET search_path = guard_unless, public;
 SET client_min_messages = warning;
-CREATE FUNCTION definition(of_table regclass) RETURNS text LANGUAGE sql AS $$
-    SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
-    WHERE tgrelid = of_table AND tgname = 'zzz_simhash_guard'
-$$;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, confirmed boolean, near integer, shadow boolean,
     twice integer GENERATED ALWAYS AS (id * 2) STORED);
 SELECT simhash_attach('docs', 'f');

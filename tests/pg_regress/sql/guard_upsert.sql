@@ -70,21 +70,15 @@ CREATE COLLATION ignoring_case FROM "C";
 SELECT CASE WHEN :'has_icu' THEN $$'A'$$ ELSE $$'a'$$ END AS equal \gset
 SELECT * FROM upserts('url text COLLATE ignoring_case UNIQUE', '', '(url)', :'equal', $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url COLLATE ignoring_case)', '(url COLLATE ignoring_case)', :'equal', $$'a'$$);
--- Types
+-- Types whose equal values may differ in form, and a domain and a row
 CREATE DOMAIN address AS varchar(50) CHECK (value <> '');
-CREATE TYPE place AS ENUM ('here', 'there');
 CREATE TYPE part AS (number integer, of text);
-SELECT * FROM upserts('url varchar(10) UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url char(10) UNIQUE', '', '(url)', $$'a'$$, $$'a '$$);
 SELECT * FROM upserts('url address UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
-SELECT * FROM upserts('url name UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
-SELECT * FROM upserts('url place UNIQUE', '', '(url)', $$'here'$$, $$'here'$$);
-SELECT * FROM upserts('url integer[] UNIQUE', '', '(url)', $$'{1,2}'$$, $$'{1,2}'$$);
 SELECT * FROM upserts('url part UNIQUE', '', '(url)', $$'(1,a)'$$, $$'(1,a)'$$);
 SELECT * FROM upserts('url int4range UNIQUE', '', '(url)', $$'[1,2]'$$, $$'[1,3)'$$);
 SELECT * FROM upserts('url numeric UNIQUE', '', '(url)', '1.0', '1.00');
 SELECT * FROM upserts('url jsonb UNIQUE', '', '(url)', $$'{"a": 1}'$$, $$'{"a":1}'$$);
-SELECT * FROM upserts('url uuid UNIQUE', '', '(url)', $$'00000000-0000-0000-0000-00000000000a'$$, $$'00000000-0000-0000-0000-00000000000A'$$);
 -- Generated columns: as keys, in expressions, and in predicates
 SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (lower(url)) STORED',

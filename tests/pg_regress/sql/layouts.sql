@@ -1,12 +1,10 @@
 -- simhash_layouts: what searches of a table cost, by the number of blocks.
-CREATE FUNCTION pg_temp.uniform(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
-    $$ SELECT ('x' || left(md5(n::text), 16))::bit(64)::bigint $$;
 -- Three digits, as the function returns them.
 CREATE FUNCTION pg_temp.digits(n double precision) RETURNS double precision LANGUAGE sql IMMUTABLE AS
     $$ SELECT round(n::numeric, 2 - floor(log(n))::int)::float8 WHERE n > 0 UNION ALL SELECT 0 WHERE n = 0 $$;
 
 -- Uniform fingerprints: as many candidates as theory predicts, the rows times the share of values that are probed.
-CREATE TABLE uniform AS SELECT pg_temp.uniform(n) AS simhash FROM generate_series(1, 200000) n;
+CREATE TABLE uniform AS SELECT random_fingerprint(n) AS simhash FROM generate_series(1, 200000) n;
 CREATE FUNCTION pg_temp.theory(rows float8, blocks int, max_distance int) RETURNS float8 LANGUAGE sql AS $$
     SELECT rows * (1 - exp(sum(ln(1 - cardinality(simhash_probes(0, i, blocks, max_distance))
                                       / 2.0 ^ (64 / blocks + CASE WHEN i < 64 % blocks THEN 1 ELSE 0 END)))))
@@ -30,9 +28,9 @@ DROP TABLE uniform;
 -- have no fingerprint.
 CREATE TABLE skewed (id integer, simhash bigint);
 INSERT INTO skewed
-SELECT n, CASE WHEN n % 40 < 10 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
+SELECT n, CASE WHEN n % 40 < 10 THEN random_fingerprint(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
                WHEN n % 40 < 22 THEN -42
-               WHEN n % 40 < 38 THEN pg_temp.uniform(n) END
+               WHEN n % 40 < 38 THEN random_fingerprint(n) END
 FROM generate_series(1, 400) n;
 SELECT * FROM simhash_layouts('skewed');
 -- The truth: for each search, the other rows that share a probed block.
@@ -91,8 +89,8 @@ SELECT blocks, candidates FROM simhash_layouts('skewed', max_distance => 64) WHE
 
 -- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
 CREATE TABLE templates AS
-SELECT CASE WHEN n % 4 = 0 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
-            ELSE pg_temp.uniform(n) END AS simhash
+SELECT CASE WHEN n % 4 = 0 THEN random_fingerprint(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
+            ELSE random_fingerprint(n) END AS simhash
 FROM generate_series(1, 200000) n;
 SELECT blocks, round(commonest[2]::numeric, 2) AS second_block,
     CASE WHEN blocks > 3 THEN round(candidates::numeric / 200000, 2) END AS candidates,

@@ -60,43 +60,4 @@ SELECT errors($$SELECT simhash('a', '{"markup": null}')$$);
 SELECT errors($$SELECT simhash('a', '{"markup": ["html"]}'::jsonb)$$);
 SELECT errors($$SELECT simhash_attach('mails', 'html', options => '{"markup": "HTML"}')$$);
 
--- Documents of block editors are jsonb. Which strings are text, their keys say; the same function for all of them.
-CREATE FUNCTION strings_at(document jsonb, path jsonpath) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (SELECT string_agg(string #>> '{}', ' ' ORDER BY n)
-        FROM jsonb_path_query(document, path) WITH ORDINALITY AS strings (string, n)
-        WHERE jsonb_typeof(string) = 'string');
-SELECT editor, strings_at(document, path) FROM (VALUES
-    ('Wagtail', jsonpath 'strict $.** ? (@.type() == "object").keyvalue() ? (@.key != "id" && @.key != "type").value',
-     jsonb '[{"type": "heading", "value": "one", "id": "a1"}, {"type": "row", "value": {"left":
-     "<p data-block-key=\"x1\">two<br/>three</p>", "right": [{"type": "text", "value": "four", "id": "b2"}]}, "id":
-     "c3"}]'),
-    ('Editor.js', 'strict $.blocks[*].data.**',
-     '{"time": 1, "blocks": [{"id": "a1", "type": "header", "data": {"text": "one", "level": 2}},
-     {"id": "b2", "type": "list", "data": {"style": 1, "items": ["two", "three"]}}], "version": "2.8"}'),
-    ('ProseMirror', 'strict $.**.text',
-     '{"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "one"}, {"type": "text",
-     "marks": [{"type": "strong"}], "text": "two"}]}, {"type": "paragraph", "content": [{"type": "text", "text":
-     "three"}]}]}')) AS documents (editor, path, document);
-
--- The same eight paragraphs posted twice. The editor gives each two keys, which are random.
-CREATE TABLE pages (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body jsonb NOT NULL,
-    body_text text GENERATED ALWAYS AS (strings_at(body, 'strict $.** ? (@.type() == "object").keyvalue()
-        ? (@.key != "id" && @.key != "type").value')) STORED);
-SELECT simhash_attach('pages', 'body_text', options => '{"markup": "html"}');
-INSERT INTO pages (body)
-SELECT jsonb_agg(jsonb_build_object('type', 'paragraph', 'id', md5(post || text)::uuid, 'value',
-    format('<p data-block-key="%s">%s &amp; more.</p>', left(md5(text || post), 5), text)))
-FROM generate_series(1, 2) AS post, unnest(ARRAY['The ferry left the harbour late', 'A crate of oranges had burst',
-    'Everybody was collecting fruit', 'The tide had turned by then', 'Nobody waits for the tide',
-    'Next time we carry apples', 'It was not the first time', 'The captain said so himself']) AS text
-GROUP BY post;
-SELECT simhash(a.body::text) <~> simhash(b.body::text) AS "distance as jsonb",
-       round(simhash_resemblance(a.body::text, b.body::text)::numeric, 3) AS "resemblance as jsonb",
-       simhash(a.body_text) <~> simhash(b.body_text) AS "with tags",
-       round(simhash_resemblance(a.body_text, b.body_text)::numeric, 3) AS "resemblance with tags"
-FROM pages AS a, pages AS b WHERE a.id = 1 AND b.id = 2;
-SELECT a.simhash <~> b.simhash AS distance,
-       simhash_resemblance(a.body_text, b.body_text, '{"markup": "html"}') AS resemblance
-FROM pages AS a, pages AS b WHERE a.id = 1 AND b.id = 2;
-DROP TABLE mails, as_text, as_html, pages;
-DROP FUNCTION strings_at;
+DROP TABLE mails, as_text, as_html;

@@ -71,20 +71,6 @@ WHERE d.id <= 4 AND simhash_near(coalesce(n.raw, bigint '0'), 0) ORDER BY d.id;
 -- Grouping sets make columns NULL, too.
 SELECT fp, count(*), simhash_near(fp, 1, 0) AS near FROM documents WHERE id < 4 GROUP BY ROLLUP (fp) ORDER BY fp;
 
--- Another table, whose columns have the numbers of block columns here, where the planner sees an expression of one
--- query while it plans another: EXISTS as a hash table, and constraints of a table that inherits.
-CREATE TABLE others (id integer, fp bigint, c3 integer, c4 integer);
-INSERT INTO others SELECT n, n, 9, 9 FROM generate_series(1, 100) n;
-ANALYZE others;
-SELECT count(*) FROM documents AS d
-WHERE d.id < 0 OR EXISTS (SELECT FROM others AS o WHERE o.id = d.id AND simhash_near(o.fp, 0, 1));
-SELECT count(*) FROM documents AS d
-WHERE simhash_near(d.fp, 64, 1) OR EXISTS (SELECT FROM others AS o WHERE o.id = d.id AND simhash_near(o.fp, 64, 1));
-CREATE TABLE heir (CHECK (simhash_near(fp, 0, 1))) INHERITS (others);
-INSERT INTO heir VALUES (1000, 1, 5, 5);
-SELECT o.id FROM documents AS d, others AS o WHERE d.id = 1 AND o.c3 = 5 AND o.c4 = 5;
-DROP TABLE others CASCADE;
-
 -- A partial index with simhash_near as its predicate, which only ON CONFLICT with that predicate can mean.
 CREATE UNIQUE INDEX documents_few ON documents ((-id)) WHERE simhash_near(fp, 64, 1);
 INSERT INTO documents (id, fp) VALUES (64, 64) ON CONFLICT ((-id)) WHERE simhash_near(fp, 64, 1) DO NOTHING;

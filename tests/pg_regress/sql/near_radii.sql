@@ -51,16 +51,9 @@ VACUUM ANALYZE docs;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, '{1,1,1,1}');
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(42, simhash, 10, '{0,0,0}') ORDER BY simhash <~> 42 LIMIT 3;
 -- The look-ups are those of the radii.
-CREATE FUNCTION look_ups(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        IF line ~ 'Blocks:|Radii:|Descents:' THEN
-            RETURN NEXT btrim(line);
-        END IF;
-    END LOOP;
-END $$;
+CREATE FUNCTION look_ups(query text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT plan_lines(query, 'Blocks:|Radii:|Descents:', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF')
+$$;
 SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{1,1,1,1}'')');
 SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{0,-1,1,0}'')');
 SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{0,0,0}'')');

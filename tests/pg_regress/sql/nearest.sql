@@ -154,17 +154,7 @@ CREATE INDEX ON copies (simhash_block(fp, 1)) INCLUDE (fp);
 CREATE INDEX ON copies (simhash_block(fp, 2)) INCLUDE (fp);
 CREATE INDEX ON copies (simhash_block(fp, 3)) INCLUDE (fp);
 VACUUM ANALYZE copies;
-CREATE FUNCTION steps(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-        IF line ~ 'Blocks:|Descents:|Passes:' THEN
-            RETURN NEXT btrim(line);
-        END IF;
-    END LOOP;
-END $$;
-SELECT steps('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10');
+SELECT plan_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Passes:',
+    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS nearest WHERE fp = 42;
 DROP TABLE copies;
-DROP FUNCTION steps;

@@ -1,39 +1,9 @@
--- simhash(text, options). The numbers come from simhash/tests/golden/reference.py.
-CREATE TEMP TABLE options (options jsonb PRIMARY KEY);
-INSERT INTO options VALUES
-    ('{}'), ('{"tokens": "words"}'), ('{"tokens": "chars"}'), ('{"ngram": 1}'), ('{"ngram": 2}'), ('{"ngram": 16}'),
-    ('{"weight": "set"}'), ('{"weight": "log"}'), ('{"weight": "tf"}'), ('{"case_fold": true}'),
-    ('{"case_fold": false}'),
-    ('{"top": 1}'), ('{"top": 5}'), ('{"top": 4294967295}'), ('{"weight": "tf", "top": 3}'),
-    ('{"weight": "log", "top": 4}'),
-    ('{"tokens": "chars", "ngram": 1, "weight": "tf"}'), ('{"tokens": "chars", "ngram": 9, "case_fold": false}'),
-    ('{"tokens": "chars", "ngram": 2, "weight": "log", "case_fold": false, "top": 7}');
-SELECT options, simhash('To be, or not to be: that is the question. 生存か死か、それが問題だ。To sleep, to Dream.', options)
-FROM options ORDER BY options::text;
-
--- For every option, the array of the features with their weights has the same fingerprint; so has the array of the
--- features alone, if all weigh the same.
-CREATE TEMP TABLE texts AS
-SELECT string_agg(word, ' ' ORDER BY n) AS body
-FROM (SELECT n, n % 10, CASE n % 4 WHEN 0 THEN '検索' WHEN 1 THEN 'Word' ELSE '' END || n * n % 89
-      FROM generate_series(1, 600) n) AS words (n, document, word)
-GROUP BY document
-UNION ALL VALUES (''), ('!'), ('a'), ('ab'), ('あ'), ('あいう'), ('Ⅷ ½ ﬃ'), ('a b a b A B');
-SELECT options, count(*), count(simhash(body, options)) AS with_features,
-    bool_and(simhash(body, options) IS NOT DISTINCT FROM weighted) AS weighted_array,
-    bool_and(simhash(body, options) IS NOT DISTINCT FROM plain) FILTER (WHERE same_weights) AS array,
-    bool_and(number <= (options -> 'top')::bigint) AS within_top
-FROM options, texts, LATERAL (
-    SELECT simhash(array_agg(feature), array_agg(weight)), simhash(array_agg(feature)),
-        count(DISTINCT weight) <= 1, count(*)
-    FROM simhash_features(body, options)) AS features (weighted, plain, same_weights, number)
-GROUP BY options ORDER BY options::text;
+-- simhash(text, options). What each option does is in the golden vectors, which pg_test computes in SQL too.
 
 -- Options written out with their default values change nothing.
-SELECT bool_and(simhash(body) IS NOT DISTINCT FROM simhash(body, written)) AS default_words
-FROM texts, (VALUES (jsonb '{}'), ('{"tokens": "words", "weight": "set", "case_fold": true}')) AS defaults (written);
-SELECT bool_and(simhash(body, '{"tokens": "chars"}') IS NOT DISTINCT FROM simhash(body, written)) AS default_chars
-FROM texts, (VALUES (jsonb '{"ngram": 4, "tokens": "chars"}')) AS defaults (written);
+SELECT simhash(body, '{"tokens": "words", "weight": "set", "case_fold": true}') = simhash(body) AS words,
+    simhash(body, '{"ngram": 4, "tokens": "chars"}') = simhash(body, '{"tokens": "chars"}') AS chars
+FROM (VALUES ('To be, or not to be: that is the question. 生存か死か、それが問題だ。')) AS texts (body);
 
 -- A literal, a text value, a jsonb value, and parameters with and without a type.
 PREPARE untyped AS SELECT simhash($1, $2);

@@ -2,17 +2,9 @@
 CREATE FUNCTION pg_temp.words(first integer, last integer) RETURNS text LANGUAGE sql
     RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ' ORDER BY word) FROM generate_series(first, last) AS word);
 -- Whether a plan looks up passages in an index, and evaluates simhash_contains nowhere.
-CREATE FUNCTION pg_temp.is_served(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    found boolean := false;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line LIKE '%simhash_contains%' OR line LIKE '%Seq Scan on docs%' THEN RETURN false; END IF;
-        found := found OR line ~ 'Index Cond: \(simhash_passages\(.*&&';
-    END LOOP;
-    RETURN found;
-END $$;
+CREATE FUNCTION pg_temp.is_served(query text) RETURNS boolean LANGUAGE sql RETURN
+    EXISTS (SELECT FROM plan_lines(query, 'Index Cond: \(simhash_passages\(.*&&'))
+    AND NOT EXISTS (SELECT FROM plan_lines(query, 'simhash_contains|Seq Scan on docs'));
 
 -- Sorted, distinct, two of nine runs; the same for texts that are normalised to the same.
 SELECT p = ARRAY(SELECT DISTINCT unnest(p) ORDER BY 1) AS sorted, cardinality(p) BETWEEN 180 AND 260 AS density,

@@ -12,12 +12,6 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> 5 LIMIT 1;
 \c -
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM prints WHERE hamming(fp, 5) < 2;
-\c -
-SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM prints WHERE simhash_near(fp, 5, 0);
-\c -
-SET enable_seqscan = off;
 CREATE VIEW near_five AS SELECT id FROM prints WHERE fp <~> 5 <= 0;
 \c -
 SET client_min_messages = warning;

@@ -3,8 +3,6 @@
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-CREATE FUNCTION random_fingerprint(n integer) RETURNS bigint IMMUTABLE LANGUAGE sql
-    RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, lang text, published boolean, fp bigint);
 INSERT INTO docs SELECT n, n % 50, (ARRAY['de', 'en', 'fr'])[n % 3 + 1], n % 2 = 0,
     random_fingerprint(n % 2000) # (1::bigint << n / 2000) FROM generate_series(1, 20000) n;
@@ -13,24 +11,10 @@ CREATE TABLE news AS SELECT id, tenant, lang, fp # 1 AS fp FROM docs WHERE id % 
 CREATE TABLE tenants AS SELECT n AS id, 'tenant ' || n AS name FROM generate_series(0, 49) n;
 VACUUM ANALYZE docs, news, tenants;
 -- The scopes of a plan, and whether the query has the rows that it has without the scan.
-CREATE FUNCTION scopes(query text) RETURNS TABLE (scope text, is_same boolean) LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    scanned text[];
-    expected text[];
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'Scope: ' THEN
-            scope = coalesce(scope || '; ', '') || substring(line FROM 'Scope: (.*)');
-        END IF;
-    END LOOP;
-    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) q', query) INTO scanned;
-    PERFORM set_config('pg_simhash.enable_scan', 'off', true);
-    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) q', query) INTO expected;
-    PERFORM set_config('pg_simhash.enable_scan', 'on', true);
-    is_same = scanned = expected AND scanned IS NOT NULL;
-    RETURN NEXT;
-END $$;
+CREATE FUNCTION scopes(query text) RETURNS TABLE (scope text, is_same boolean) LANGUAGE sql AS $$
+    SELECT (SELECT string_agg(substring(line FROM 'Scope: (.*)'), '; ') FROM plan_lines(query, 'Scope: ') AS line),
+        coalesce(same_rows(query), false)
+$$;
 
 -- Joins ---------------------------------------------------------------------------
 
@@ -118,6 +102,6 @@ SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT TRUE AND si
 SELECT scope FROM scopes('SELECT id FROM docs WHERE (published OR id < 10) AND simhash_near(fp, random_fingerprint(42))');
 SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT NULL AND simhash_near(fp, random_fingerprint(42))');
 
-DROP FUNCTION scopes, random_fingerprint;
+DROP FUNCTION scopes;
 DROP TABLE docs, news, tenants;
 DROP ROLE regress_simhash_tenant;

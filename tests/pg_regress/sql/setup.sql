@@ -33,6 +33,11 @@ CREATE FUNCTION described(relation regclass) RETURNS SETOF text LANGUAGE sql AS 
     (SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = relation ORDER BY 1)
 $$;
 
+-- The call in the trigger of a guard.
+CREATE FUNCTION definition(guarded regclass) RETURNS text LANGUAGE sql RETURN
+    (SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
+    WHERE tgrelid = guarded AND tgname = 'zzz_simhash_guard');
+
 -- Indexes on the blocks of a fingerprint that do not have the fingerprint itself, as an application may have made them.
 CREATE FUNCTION index_plainly(relation regclass, fingerprint text, blocks integer DEFAULT 4, scope text DEFAULT '')
 RETURNS void LANGUAGE plpgsql AS $$
@@ -44,19 +49,39 @@ BEGIN
 END
 $$;
 
--- Whether a plan has the scan of block indexes.
-CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+-- The lines of a plan that match a pattern.
+CREATE FUNCTION plan_lines(query text, pattern text, options text DEFAULT 'COSTS OFF') RETURNS SETOF text
+LANGUAGE plpgsql AS $$
 DECLARE
     line text;
 BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'SimhashScan' THEN
-            RETURN true;
+    FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
+        IF line ~ pattern THEN
+            RETURN NEXT ltrim(line, ' ->');
         END IF;
     END LOOP;
-    RETURN false;
 END
 $$;
+-- Whether a plan has the scan of block indexes.
+CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE sql RETURN
+    EXISTS (SELECT FROM plan_lines(query, 'SimhashScan'));
+-- Whether a query has the same rows with the scan and without; NULL if it has none.
+CREATE FUNCTION same_rows(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    found text[];
+    expected text[];
+BEGIN
+    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) AS q', query) INTO found;
+    PERFORM set_config('pg_simhash.enable_scan', 'off', true);
+    EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) AS q', query) INTO expected;
+    PERFORM set_config('pg_simhash.enable_scan', 'on', true);
+    RETURN found = expected;
+END
+$$;
+
+-- The same random fingerprint for each number.
+CREATE FUNCTION random_fingerprint(n bigint) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
 
 -- The clusters that pairs (a, b) of rows make: each row (id, cluster) takes the lowest name among its near rows, until
 -- none changes.

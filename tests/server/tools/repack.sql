@@ -15,4 +15,4 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42);
 SELECT id FROM docs WHERE simhash_near(simhash, simhash(text_of(42)));
 SELECT simhash_unguard('docs');
 SELECT simhash_detach('docs');
-\d docs
+SELECT described('docs');

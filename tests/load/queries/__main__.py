@@ -1,0 +1,177 @@
+"""Compares random queries of random tables with and without the scan of block indexes: whatever the plan and however
+the conditions are written, the rows must be the same, and the distances must come in the same order.
+
+    python tests/load/queries [--seed N] [--tables N] [--failures FILE]
+
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
+tests/requirements.txt. The test makes its own database. --failures writes each failure as a script for psql.
+"""
+
+import argparse
+import collections
+import random
+import sys
+
+import psycopg
+
+sys.path.append(f"{sys.path[0]}/..")
+import database
+from patience import LIMIT, not_reached
+from queries import Queries
+from tables import ALIKE, Table, Values, views
+
+# The number of queries for each pair of tables.
+QUERIES = 40
+
+SETUP = """
+CREATE ROLE reader;
+GRANT ALL ON SCHEMA public TO reader;
+CREATE SCHEMA other;
+CREATE FUNCTION other.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql RETURN 0;
+CREATE DOMAIN fingerprint AS bigint;
+-- The planner inlines these functions. CREATE INDEX runs them with another search path.
+CREATE FUNCTION wrapped(f bigint, q bigint, d integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS
+    'SELECT public.simhash_near(f, q, d)';
+CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
+    'SELECT public.wrapped(f, q, d)';
+-- What simhash_near with radii of up to 22 bits means.
+CREATE FUNCTION near_by_radii(f bigint, q bigint, d integer, radii integer[]) RETURNS boolean
+IMMUTABLE STRICT LANGUAGE plpgsql AS $$
+DECLARE
+    blocks integer = cardinality(radii);
+BEGIN
+    RETURN public.hamming(f, q) <= d AND (blocks = 0 OR EXISTS (
+        SELECT FROM generate_series(1, blocks) AS i
+        WHERE public.hamming(public.simhash_block(f, i - 1, blocks), public.simhash_block(q, i - 1, blocks))
+            <= radii[i]));
+END $$;
+"""
+# A condition has radii, or is written in one of many ways, by the length of its arguments: each time the same.
+RADII = "{1,1,1,1}", "{0,0,0,0}", "{1,0,0}", "{2,-1,1,0}", "{0,1,0,0,1}", "{}"
+FORMS = (
+    "simhash_near({f}, {q}, {d})",
+    "wrapped({f}, {q}, {d})",
+    "twice_wrapped({q}, {d}, {f})",
+    "simhash_near(max_distance => {d}, query => {q}, fingerprint => {f})",
+    "simhash_near(max_distance => {d}, query => {q}, fingerprint => {f})",
+    "({f} <~> {q} <= {d})",
+    "({d} >= hamming({q}, {f}))",
+    "(hamming({f}, {q}) < {d} + 1)",
+    "({d} + 1 > {q} <~> {f})",
+)
+# A row that is merged twice, or new rows that a policy or a constraint refuses.
+ALLOWED = "21000", "42501", "23514"
+
+
+def radii(*arguments):
+    n = sum(map(len, arguments)) % 12
+    return RADII[n] if n < len(RADII) else None
+
+
+def near(f, q, d):
+    if (of_blocks := radii(f, q, d)) is not None:
+        return f"simhash_near({f}, {q}, {d}, '{of_blocks}')"
+    form = FORMS[(len(f) + len(q)) % len(FORMS)]
+    if "+ 1" in form and not (d.lstrip("-").isdigit() and abs(int(d)) < 1000):
+        form = FORMS[0]
+    if form == FORMS[0] and d == "3":
+        return f"simhash_near({f}, {q})"
+    return form.format(f=f, q=q, d=d)
+
+
+def hamming(f, q, d):
+    if (of_blocks := radii(f, q, d)) is not None:
+        return f"near_by_radii({f}, {q}, {d}, '{of_blocks}')"
+    return f"(hamming({f}, {q}) <= {d})"
+
+
+def answer(connection, statements):
+    """The sorted rows of the last statement, or its error; afterwards all of them are undone."""
+    connection.execute("SAVEPOINT before")
+    try:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return sorted(cursor.fetchall(), key=repr)
+    except psycopg.errors.QueryCanceled:
+        raise
+    except psycopg.Error as error:
+        return [("error", error.sqlstate, error.diag.message_primary)]
+    finally:
+        connection.execute("ROLLBACK TO before")
+        connection.execute("DEALLOCATE ALL")
+
+
+def is_error(rows):
+    return bool(rows) and rows[0][0] == "error"
+
+
+def try_tables(connection, seed, counts):
+    """Makes one pair of tables, and runs queries on them. The failures are scripts for psql."""
+    rng = random.Random(seed)
+    values = Values(rng)
+    t, u = Table(rng, "t", 160, values), Table(rng, "u", 40, values)
+    setup = [*t.setup, *u.setup, *ALIKE, *(f"CREATE VIEW {view}" for view in views(t).values())]
+    setup.append("GRANT SELECT, UPDATE, INSERT, DELETE ON ALL TABLES IN SCHEMA public TO reader")
+    connection.execute("BEGIN")
+    for statement in setup:
+        connection.execute(statement)
+    queries = Queries(rng, values, t, u)
+    for _ in range(QUERIES):
+        settings, case = queries.settings(), queries.case()
+        before, statement, after = case.spelled(near)
+        run = [*before, statement, *([after] if after else [])]
+        plain_before, plain, _ = case.spelled(hamming)
+        lists = {
+            "expected": ["SET LOCAL pg_simhash.enable_scan = off", *plain_before, plain, *([after] if after else [])],
+            "forced": [*settings, "SET LOCAL enable_seqscan = off", *run],
+            "free": run,
+        }
+        answers = {name: answer(connection, statements) for name, statements in lists.items()}
+        counts["cases"] += 1
+        plan = ""
+        if not statement.startswith("FETCH"):
+            explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]
+            plan = "\n".join(map(str, answer(connection, explained)))
+        counts["indexed"] += "(SimhashScan)" in plan
+        counts["sized"] += "Sizes: " in plan
+        expected = answers["expected"]
+        counts["with rows"] += bool(expected)
+        counts["errors"] += is_error(expected)
+        compared = [rows[0][:2] if is_error(rows) else rows for rows in answers.values()]
+        if compared[0] == compared[1] == compared[2] and (not is_error(expected) or expected[0][1] in ALLOWED):
+            continue
+        script = [f"-- seed {seed}\nBEGIN", *setup]
+        for name, statements in lists.items():
+            script += [f"-- {name}: {answers[name]}\nSAVEPOINT s", *statements, "ROLLBACK TO s"]
+        yield ";\n".join([*script, "ROLLBACK;\n"]) + f"/* {plan} */\n"
+    connection.execute("ROLLBACK")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/load/queries")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--failures", metavar="FILE")
+    options = parser.parse_args()
+    database.create("queries")
+    counts, failures = collections.Counter(), []
+    with not_reached(psycopg.errors.QueryCanceled):
+        settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
+        with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
+            connection.execute("DROP ROLE IF EXISTS reader")
+            connection.execute(SETUP)
+            for n in range(options.tables):
+                failures += try_tables(connection, f"{options.seed} {n}", counts)
+    print(f"{dict(counts)}, {len(failures)} failures")
+    if options.failures:
+        with open(options.failures, "w") as file:
+            file.write("\n".join(failures))
+    if failures:
+        sys.exit(f"FAILED: {failures[0]}")
+    database.drop("queries")
+    if counts["indexed"] * 4 < counts["cases"] or counts["sized"] * 100 < counts["cases"]:
+        sys.exit(f"FAILED: too few queries search the indexes: {dict(counts)}")
+
+
+if __name__ == "__main__":
+    main()

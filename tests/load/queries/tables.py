@@ -1,0 +1,328 @@
+"""Random tables with fingerprints and indexes on their blocks: whole layouts, and damaged ones."""
+
+import random
+from dataclasses import dataclass, replace
+
+WORDS = 40
+
+
+class Values:
+    """The fingerprints of one test, near the centres of a few clusters. They are written as numbers or as texts."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.centres = [rng.getrandbits(64) for _ in range(rng.randint(1, 5))]
+        # Often 0, which stands for a missing value, so that rows that an outer join fills with NULLs may be near.
+        if rng.random() < 0.5:
+            self.centres[0] = 0
+        self.are_texts = rng.randrange(3) == 0
+
+    def fingerprint(self):
+        """A fingerprint near the centre of a cluster, or a special one, as an SQL expression."""
+        if self.are_texts:
+            return f"simhash({self.text()})"
+        number = self.number()
+        return f"bigint '{number - (number >> 63 << 64)}'"
+
+    def number(self):
+        rng = self.rng
+        way = rng.randrange(30)
+        if way == 0:
+            return rng.choice((0, 1, 2**64 - 1, 2**63, 2**63 - 1))
+        if way == 1:
+            return rng.getrandbits(64)
+        number = rng.choice(self.centres)
+        # Differing bits are scattered, or all within a few bits, which is the worst case of a layout.
+        start, width = rng.choice(((0, 64), (0, 64), (0, 64), (0, 8), (16, 16), (32, 32), (42, 22)))
+        for _ in range(rng.randrange(rng.choice((1, 4, 6, 9, 22)))):
+            number ^= 1 << start + rng.randrange(width)
+        return number
+
+    def text(self):
+        """A text, as an SQL literal."""
+        rng = self.rng
+        if rng.randrange(30) == 0:
+            return "''"
+        words = random.Random(rng.choice(self.centres)).choices(range(1000), k=WORDS)
+        for _ in range(rng.randrange(4)):
+            words[rng.randrange(WORDS)] = rng.randrange(1000)
+        if rng.randrange(3) == 0:
+            del words[WORDS - rng.randrange(WORDS // 2) :]
+        return f"'{' '.join(f'w{word}' for word in words)}'"
+
+
+# How a table gets its fingerprints: the type of the column `raw`, the expression, and what is stored for a fingerprint.
+SOURCES = {
+    "column": (None, "{}fp", "{}"),
+    "domain": (None, "{}fp", "{}"),
+    "not": ("bigint", "(~{}raw)", "~{}"),
+    "xor": ("bigint", "({}raw # bigint '1311768467463790320')", "{} # bigint '1311768467463790320'"),
+    "coalesce": ("bigint", "coalesce({}raw, bigint '0')", "{}"),
+    "digits": ("text", "({}raw::bigint)", "({})::text"),
+    "text": ("text", "simhash({}raw)", None),
+}
+OF_NUMBERS = ("column", "column", "domain", "not", "xor", "coalesce", "coalesce", "digits")
+OF_TEXTS = ("text", "text", "text", "column")
+
+# What may be wrong with the blocks of a layout. A column that is `plain` has the right name, but is not generated.
+DAMAGES = (
+    "no index", "partial", "second", "hash", "invalid", "other fingerprint", "other block", "other layout",
+    "other function", "plain", "wrong type", "coalesced", "one member",
+)
+# The keys after the block: the size of the text, or what looks like it.
+SIZES = (
+    "",
+    ", simhash_size(raw)",
+    ", simhash_size(raw)",
+    ", simhash_size(raw, '{}')",
+    ", simhash_size(content => raw) DESC",
+    """, simhash_size(raw, '{"ngram": 2}')""",
+    ", tag, simhash_size(raw)",
+)
+
+
+@dataclass
+class Layout:
+    """The blocks of one layout in a table. They are generated columns, or expressions in indexes, of the fingerprint
+    column or of what that is computed from. Indexes may begin with the column `tag`, for searches within one value of
+    it. Without `damaged`, the damage is that of all blocks."""
+
+    blocks: int
+    source: str
+    are_columns: bool
+    of_source: bool
+    is_scoped: bool
+    size: str
+    damage: str
+    damaged: int
+
+    @classmethod
+    def random(cls, rng, source, is_view):
+        blocks = rng.choice((2, 3, 4, 4, 4, 5, 6, 7, 8))
+        are_columns = not is_view and rng.randrange(3) > 0
+        return cls(
+            blocks,
+            source,
+            are_columns,
+            # Generated columns cannot be of a column that is itself generated.
+            not is_view and source not in ("column", "domain") and (are_columns or rng.random() < 0.5),
+            rng.randrange(4) == 0,
+            rng.choice(SIZES) if source == "text" and not is_view else "",
+            rng.choice(DAMAGES) if rng.randrange(4) == 0 else "",
+            rng.randrange(blocks) if rng.randrange(3) > 0 else None,
+        )
+
+    def damage_of(self, block):
+        return self.damage if self.damaged in (None, block) else ""
+
+    def name(self, block):
+        return f"b{self.blocks}_{block}"
+
+    def expression(self, block):
+        of, blocks = SOURCES[self.source][1].format("") if self.of_source else "fp", self.blocks
+        match self.damage_of(block):
+            case "other fingerprint":
+                return f"simhash_block({of} # bigint '1', {block}, {blocks})"
+            case "other block":
+                return f"simhash_block({of}, {(block + 1) % blocks}, {blocks})"
+            case "other layout":
+                other = f"{block % 2}, 2" if blocks == 8 else f"{block}, {blocks + 1}"
+                return f"simhash_block({of}, {other})"
+            case "other function":
+                return f"other.simhash_block({of}, {block}, {blocks})"
+            case "coalesced":
+                return f"coalesce(simhash_block({of}, {block}, {blocks}), 0)"
+        return f"simhash_block({of}, {block}{'' if blocks == 4 else f', {blocks}'})"
+
+    def column(self, block):
+        if self.damage_of(block) == "plain":
+            return f"{self.name(block)} integer DEFAULT 7"
+        type = "bigint" if self.damage_of(block) == "wrong type" else "integer"
+        return f"{self.name(block)} {type} GENERATED ALWAYS AS ({self.expression(block)}) STORED"
+
+    def indexes(self, table, rng):
+        for block in range(self.blocks):
+            name, damage = f"{table}_{self.name(block)}", self.damage_of(block)
+            of_block = self.name(block) if self.are_columns else f"({self.expression(block)})"
+            key = f"{'tag, ' if self.is_scoped else ''}{of_block}{self.size}"
+            match damage:
+                case "no index":
+                    continue
+                case "partial":
+                    form = f"({key}) WHERE {rng.choice(('tag > 1', 'fp IS NOT NULL', 'id > 5'))}"
+                case "second":
+                    form = f"(k, {key})"
+                case "hash" if key == of_block:
+                    form = f"USING hash ({key})"
+                case _:
+                    forms = [f"({key.removesuffix(' DESC')} DESC)", f"({key} NULLS FIRST)", f"({key}, fp)"]
+                    forms += [f"({key}) INCLUDE ({columns})" for columns in ("id", "id, fp", "tag, fp, k", *7 * ["fp"])]
+                    form = rng.choice(forms + 3 * [f"({key})"])
+            yield f"CREATE INDEX {name} ON {table} {form}"
+            if damage == "invalid":
+                yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"
+
+
+# The clause of a partitioned table, and the bounds of its members. Those of an inherited table have none.
+KINDS = {
+    "plain": ("", ()),
+    "hash": (" PARTITION BY HASH (id)", tuple(f"FOR VALUES WITH (MODULUS 3, REMAINDER {n})" for n in range(3))),
+    "list": (" PARTITION BY LIST (tag)", ("FOR VALUES IN (0, 1)", "FOR VALUES IN (2, NULL)", "DEFAULT")),
+    "range": (" PARTITION BY RANGE (id)", ("FOR VALUES FROM (1) TO (30)", "FOR VALUES FROM (30) TO (MAXVALUE)")),
+    "inherited": ("", ("", "")),
+    "view": ("", ()),
+}
+
+
+class Table:
+    """A table with the columns `id`, `tag`, `k`, `fp` and others, or a materialized view of one. `setup` makes it."""
+
+    def __init__(self, rng, name, most_rows, values):
+        self.rng, self.name, self.values = rng, name, values
+        self.kind = rng.choice(("plain", "plain", "plain", "hash", "list", "range", "inherited", "inherited", "view"))
+        self.is_view = self.kind == "view"
+        self.source = rng.choice(OF_TEXTS if values.are_texts else OF_NUMBERS)
+        self.base = f"{name}_base" if self.is_view else name
+        layouts = {}
+        for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))):
+            layout = Layout.random(rng, self.source, self.is_view)
+            layouts.setdefault(layout.blocks, layout)
+        self.layouts = layouts.values()
+        self.setup = [*self.create(), *self.fill(rng.randrange(most_rows)), *self.index(), *self.attach()]
+
+    def expression(self, prefix=""):
+        """What computes the fingerprint; None if a query of this table cannot."""
+        return None if self.is_view else SOURCES[self.source][1].format(prefix)
+
+    def columns(self, *more):
+        """In random order. Often the fingerprint stays the second one, so that attnums of several tables are easily
+        confused."""
+        raw, expression, _ = SOURCES[self.source]
+        columns = ["tag integer", "k integer", "n0 integer DEFAULT 0", "n1 integer DEFAULT 7"]
+        if raw:
+            fingerprint = [f"fp bigint GENERATED ALWAYS AS ({expression.format('')}) STORED"]
+            columns.append(f"raw {raw}")
+        else:
+            fingerprint = ["fp fingerprint" if self.source == "domain" else "fp bigint"]
+        for layout in self.layouts:
+            if layout.are_columns:
+                columns += map(layout.column, range(layout.blocks))
+        if self.rng.random() < 0.5:
+            columns, fingerprint = columns + fingerprint, []
+        self.rng.shuffle(columns)
+        columns = ["id integer", *fingerprint, *columns]
+        for column in more:
+            columns.insert(self.rng.randrange(len(columns) + 1), column)
+        return ", ".join(columns)
+
+    def create(self):
+        rng, name = self.rng, self.base
+        by, bounds = KINDS[self.kind]
+        dropped = [f"x{n}" for n in range(rng.randrange(3))]
+        persistence = rng.choice(("", "", "", "UNLOGGED ")) if not by else ""
+        yield f"CREATE {persistence}TABLE {name} ({self.columns(*(f'{column} text' for column in dropped))}){by}"
+        yield from (f"ALTER TABLE {name} DROP COLUMN {column}" for column in dropped)
+        for n, bound in enumerate(bounds):
+            member = f"{name}_{n}"
+            if self.kind == "inherited" and rng.random() < 0.5:
+                yield f"CREATE TABLE {member} (more integer) INHERITS ({name})"
+            elif self.kind == "inherited":
+                yield f"CREATE TABLE {member} ({self.columns('more integer')})"
+                yield f"ALTER TABLE {member} INHERIT {name}"
+            elif rng.random() < 0.5:
+                yield f"CREATE TABLE {member} PARTITION OF {name} {bound}"
+            else:
+                yield f"CREATE TABLE {member} (x integer, {self.columns()})"
+                yield f"ALTER TABLE {member} DROP COLUMN x"
+                yield f"ALTER TABLE {name} ATTACH PARTITION {member} {bound}"
+
+    def value(self):
+        """A value for the column that is inserted."""
+        if self.rng.randrange(15) == 0:
+            return "NULL"
+        stored = SOURCES[self.source][2]
+        return stored.format(self.values.fingerprint()) if stored else self.values.text()
+
+    def fill(self, count):
+        rng = self.rng
+        members = [self.base, f"{self.base}_0", f"{self.base}_1"] if self.kind == "inherited" else [self.base]
+        rows = {member: [] for member in members}
+        last = "NULL"
+        for id in range(1, count + 1):
+            # Often repeats the last value: duplicates are common.
+            if rng.randrange(4) > 0:
+                last = self.value()
+            # Distances that differ by row are small, since the probes are made for each row.
+            tag, k = rng.choice("0 1 2 3 NULL".split()), rng.choice("0 1 2 3 3 4 5 -1 NULL".split())
+            rows[rng.choice(members)].append(f"({id}, {tag}, {k}, {last})")
+        column = "raw" if SOURCES[self.source][0] else "fp"
+        for member, of_member in rows.items():
+            if of_member:
+                yield f"INSERT INTO {member} (id, tag, k, {column}) VALUES {', '.join(of_member)}"
+        if self.is_view:
+            yield f"CREATE MATERIALIZED VIEW {self.name} AS SELECT k, fp, id, n0, tag FROM {self.base}"
+        if rng.randrange(4) > 0:
+            yield f"ANALYZE {self.name}"
+
+    def index(self):
+        members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
+        for layout in self.layouts:
+            of_one = layout.damage == "one member" and members
+            if not of_one:
+                yield from layout.indexes(self.name, self.rng)
+            # An index on the parent covers partitions, but not inherited tables.
+            if of_one or self.kind == "inherited":
+                for member in members[:1] if layout.damage == "one member" else members:
+                    # A child may have an index that only looks alike.
+                    if not layout.are_columns and self.rng.randrange(4) == 0:
+                        layout = replace(layout, damage="other fingerprint", damaged=0)
+                    yield from layout.indexes(member, self.rng)
+
+    def attach(self):
+        """Sometimes simhash_attach indexes the fingerprint too, within a scope or not, with or without columns."""
+        rng = self.rng
+        if not self.is_view and rng.randrange(3) == 0:
+            scope = rng.choice(("{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{k,tag}"))
+            yield (
+                f"SELECT simhash_attach('{self.name}', '{'raw' if self.source == 'text' else 'fp'}',"
+                f" blocks => {rng.choice((2, 3, 4, 4, 5))}, prefix => 'attached', scope => '{scope}',"
+                f" columns => {rng.choice(('true', 'false'))})"
+            )
+
+
+# A table whose columns have the attnums of those of `t`, but with -1 in its block columns: if a column of one table is
+# mistaken for a column of the other, a query gives wrong rows.
+ALIKE = (
+    "CREATE TABLE alike AS SELECT * FROM t",
+    """DO $$
+    DECLARE
+        block name;
+    BEGIN
+        FOR block IN
+            SELECT attname FROM pg_attribute
+            WHERE attrelid = 'alike'::regclass AND attnum > 0 AND atttypid = 'integer'::regtype
+                AND attname NOT IN ('id', 'tag', 'k')
+        LOOP
+            EXECUTE format('UPDATE alike SET %I = -1', block);
+        END LOOP;
+    END $$""",
+)
+
+
+def views(t):
+    """Views of `t` and `u` with the columns of a table: how to make each, by its name."""
+    found = {
+        "plain": "plain AS SELECT fp, id, k, tag FROM t",
+        "barrier": "barrier WITH (security_barrier) AS SELECT id, k, tag, fp FROM t WHERE tag < 3",
+        "renamed": "renamed (k, id, tag, fp) AS SELECT k, id, n0, fp FROM t WHERE id % 3 > 0",
+        "two": "two AS SELECT id, tag, k, fp FROM t UNION ALL SELECT id, tag, k, fp FROM u",
+        "outer_joined": "outer_joined AS SELECT u.id, u.tag, u.k, t.fp FROM u LEFT JOIN t ON t.id = u.id",
+        "grouped": "grouped AS SELECT min(id) AS id, min(tag) AS tag, max(k) AS k, fp FROM t GROUP BY fp",
+        "changed": "changed AS SELECT id, tag, k, coalesce(fp, bigint '0') AS fp FROM t",
+    }
+    if not t.is_view:
+        found["computed"] = f"computed AS SELECT id, tag, k, {t.expression()} AS fp FROM t"
+        found["outer_computed"] = (
+            f"outer_computed AS SELECT u.id, u.tag, u.k, {t.expression('t.')} AS fp FROM u LEFT JOIN t ON t.id = u.id"
+        )
+    return found
