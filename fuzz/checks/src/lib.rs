@@ -2,12 +2,8 @@
 //! libFuzzer makes up, and tests/cases.rs runs them on fuzz/cases.
 
 pub mod array_elements;
-pub mod arrays;
 pub mod input;
 pub mod markup;
-pub mod options;
-#[path = "../../../simhash/tests/oracle/mod.rs"]
+#[path = "../../../simhash/tests/oracle/markup.rs"]
 mod oracle;
-pub mod pairs;
-pub mod text;
 pub mod tsvector;
