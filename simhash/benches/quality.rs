@@ -16,6 +16,7 @@
 //! near-duplicates, often of one family: a difference that another hash function would reverse means nothing.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,10 +30,11 @@ use simhash::search::flips::BitOrder;
 use simhash::search::nearness::Nearness;
 
 mod documents;
-mod sets;
 
-use sets::{NEAR, SIMILAR, Set, read_sets};
-
+/// A found pair counts as right if it has at least this resemblance.
+const SIMILAR: f64 = 0.8;
+/// A pair of at least this resemblance should be found.
+const NEAR: f64 = 0.9;
 /// The distances that are shown without texts.
 const SHOWN: std::ops::RangeInclusive<i32> = 1..=8;
 /// The largest distance of any search.
@@ -248,4 +250,47 @@ fn summary(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {
 
 fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// Documents with their true near-duplicates.
+struct Set {
+    name: String,
+    texts: Vec<String>,
+    /// Pairs of documents, with their resemblance J.
+    resembling: Vec<(usize, usize, f64)>,
+}
+
+impl Set {
+    /// The number of pairs with at least this J.
+    fn pairs_from(&self, least: f64) -> usize {
+        self.resembling.iter().filter(|pair| pair.2 >= least).count()
+    }
+}
+
+/// The sets in a folder, by name.
+fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let file = entry?.file_name();
+        let name = file.to_str().and_then(|file| file.strip_suffix(".jsonl.gz"));
+        names.extend(name.filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file()).map(str::to_owned));
+    }
+    names.sort();
+    names.into_iter().map(|name| read_set(folder, name)).collect()
+}
+
+fn read_set(folder: &Path, name: String) -> io::Result<Set> {
+    let documents = documents::read(&folder.join(format!("{name}.jsonl.gz")))?;
+    let pairs = documents::read_text(&folder.join(format!("{name}.pairs.tsv.gz")))?;
+    let number: HashMap<&str, usize> = documents.iter().enumerate().map(|(i, d)| (d.id.as_str(), i)).collect();
+    let pair = |line: &str| {
+        let mut fields = line.split('\t');
+        let a = *number.get(fields.next()?)?;
+        let b = *number.get(fields.next()?)?;
+        Some((a, b, fields.next()?.parse().ok()?))
+    };
+    let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();
+    let resembling =
+        resembling.ok_or_else(|| io::Error::other(format!("{name}: pairs that do not fit the documents")))?;
+    Ok(Set { name, texts: documents.into_iter().map(|document| document.text).collect(), resembling })
 }
