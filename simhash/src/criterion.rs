@@ -366,13 +366,6 @@ mod tests {
     }
 
     #[test]
-    fn options_are_those_of_the_fingerprint() {
-        let document = r#"{"resemblance": 0.5, "tokens": "chars", "ngram": 3}"#;
-        let options = Options::from_json(r#"{"tokens": "chars", "ngram": 3}"#).unwrap();
-        assert_eq!(CriterionDocument::from_json(document).unwrap().options, options);
-    }
-
-    #[test]
     fn weights_may_be_those_of_a_table() {
         let read = |document| CriterionDocument::from_json(document).unwrap();
         let of_table = read(r#"{"weights": "table", "ngram": 2}"#);
