@@ -4,7 +4,7 @@ use super::agreement::Agreement;
 use super::feature_list::FeatureList;
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
 use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals};
-use super::hash::{FeatureHash, Seeded, Unseeded, length_of};
+use super::hash::{Seeded, length_of};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
 use super::neighbours::{Neighbours, PairFactors};
@@ -418,10 +418,8 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
     #[inline(never)]
     fn flush_words(&mut self) -> Result<(), Error> {
         let words = &mut self.words[..std::mem::take(&mut self.words_len)];
-        match self.seed {
-            0 => words.iter_mut().for_each(|word| *word = Unseeded.hash_1_to_8(*word, length_of(*word))),
-            seed => words.iter_mut().for_each(|word| *word = Seeded(seed).hash_1_to_8(*word, length_of(*word))),
-        }
+        let hash = Seeded(self.seed);
+        words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
         let new = self.distinct.insert_all(words, self.tick)?;
         (self.new)(&words[..new])
     }
@@ -436,7 +434,7 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> FeatureSink for &mut Collecting<'_, 
     }
 
     #[inline(always)]
-    fn word(&mut self, word: u64, _: impl FeatureHash) -> Result<(), Error> {
+    fn word(&mut self, word: u64, _: Seeded) -> Result<(), Error> {
         self.words[self.words_len % FEATURE_BATCH] = word;
         self.words_len += usize::from(!self.seen.repeats(word));
         if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }
