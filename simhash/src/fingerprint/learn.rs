@@ -284,7 +284,7 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Learnt, MAX_TABLE_WEIGHT_BYTES, MAX_TABLE_WEIGHTS, TABLE_SAMPLE, TextSample, fifths};
+    use super::{Learnt, MAX_TABLE_WEIGHT_BYTES, MAX_TABLE_WEIGHTS, TABLE_SAMPLE, TextSample};
     use crate::fingerprint::Fingerprinter;
     use crate::fingerprint::options::Options;
     use crate::fingerprint::resemblance::{COPY, resemblance};

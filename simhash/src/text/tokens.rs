@@ -294,7 +294,7 @@ fn alphanumeric(bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, chunk_letters, chunk_words, end_words, few_letters};
+    use super::{CHUNK, chunk_letters, few_letters};
     use crate::random::Random;
     use crate::text::classes::{BOUNDARY, SPACELESS, UNCHANGED, class};
 
