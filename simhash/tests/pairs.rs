@@ -105,7 +105,7 @@ proptest! {
     #[test]
     fn shapes_match_oracle(
         shape in select(SHAPES.to_vec()),
-        count in 100usize..5000,
+        count in 100usize..2500,
         near in prop_oneof![4 => nearness(0..=9), 1 => nearness(10..=64)],
         seed in any::<u64>(),
     ) {

@@ -106,16 +106,6 @@ impl Fingerprinter {
         })
     }
 
-    /// The distinct features of a text.
-    pub(super) fn distinct_features(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<FeatureTable, Error> {
-        self.read(text, options, tick, |this, text| this.distinct(text, false, options, tick))
-    }
-
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
     pub(super) fn compared_features(
         &mut self,

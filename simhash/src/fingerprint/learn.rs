@@ -114,7 +114,7 @@ impl TextSample {
         let mut fingerprinter = Fingerprinter::default();
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
-            let features = fingerprinter.distinct_features(text, &options, tick)?;
+            let features = fingerprinter.weighted_features(text, &options, tick)?.into_distinct();
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;
