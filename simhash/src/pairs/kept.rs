@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::compare::{Cursor, Kernel, LANES};
-use super::memory::{push, resize};
+use super::compare::Kernel;
+use super::memory::push;
 use super::verification::{Component, ReadCandidate};
 use crate::criterion::Criterion;
-use crate::distance::hamming;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};
@@ -20,8 +19,6 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};
 /// dropped rows.
 #[derive(Default)]
 pub struct Kept {
-    /// The fingerprint that is compared with the others, those of the kept rows, and [`LANES`] more, which a comparison
-    /// may read. Empty at first.
     fingerprints: Vec<u64>,
     rows: Vec<u32>,
     /// Empty if the criterion does not ask for texts.
@@ -50,7 +47,7 @@ impl Component for Kept {
         }
         let position = self.rows.len() as u32;
         push(&mut self.rows, candidate.row)?;
-        self.fingerprints[self.rows.len()] = candidate.fingerprint;
+        push(&mut self.fingerprints, candidate.fingerprint)?;
         self.by_key.try_reserve(1)?;
         self.by_key.entry(key).or_insert(position);
         if let Some(features) = candidate.features {
@@ -73,7 +70,7 @@ impl Component for Kept {
 impl Kept {
     /// The position of the kept row that a row duplicates; None if there is none.
     fn duplicated(
-        &mut self,
+        &self,
         candidate: &ReadCandidate,
         key: u64,
         criterion: &Criterion,
@@ -83,36 +80,36 @@ impl Kept {
         // would have been confirmed for the identical row, which would then not be kept.
         if let Some(&position) = self.by_key.get(&key) {
             let position = position as usize;
-            let is_identical = self.fingerprints[1 + position] == candidate.fingerprint
+            let is_identical = self.fingerprints[position] == candidate.fingerprint
                 && self.features.get(position) == candidate.features.as_ref();
             if is_identical {
                 return Ok(Some(position));
             }
         }
         let max_distance = criterion.near.max_distance().max(0).cast_unsigned();
-        let end = 1 + self.rows.len();
-        resize(&mut self.fingerprints, end + LANES, 0)?;
-        self.fingerprints[0] = candidate.fingerprint;
-        let (kernel, mut cursor, mut left) = (Kernel::detect(), Cursor::between(0..1, 1..end), NUMBERS_BETWEEN_TICKS);
         let mut near = Vec::new();
-        while !cursor.is_done() {
-            let found = kernel.advance(&self.fingerprints, &mut cursor, max_distance, &mut left);
-            for (_, kept) in found.into_iter().flatten() {
-                let differing = self.fingerprints[kept] ^ candidate.fingerprint;
-                if criterion.near.contains(differing) {
-                    push(&mut near, (hamming(differing, 0), kept - 1))?;
-                }
-            }
-            if left == 0 {
+        for (number, fingerprints) in self.fingerprints.chunks(NUMBERS_BETWEEN_TICKS).enumerate() {
+            if number > 0 {
                 tick();
-                left = NUMBERS_BETWEEN_TICKS;
             }
+            near.try_reserve(fingerprints.len())?;
+            Kernel::detect().near(
+                fingerprints,
+                number * NUMBERS_BETWEEN_TICKS,
+                candidate.fingerprint,
+                max_distance,
+                &mut near,
+            );
         }
+        near.retain(|&(_, position)| {
+            criterion.near.contains(self.fingerprints[position as usize] ^ candidate.fingerprint)
+        });
         near.sort_unstable();
         for (number, &(_, position)) in near.iter().enumerate() {
             if number % PAIRS_BETWEEN_TICKS == PAIRS_BETWEEN_TICKS - 1 {
                 tick();
             }
+            let position = position as usize;
             if criterion.confirms(self.features.get(position), candidate.features.as_ref(), tick) {
                 return Ok(Some(position));
             }
