@@ -19,7 +19,7 @@ help:
 	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
 	@echo 'make test-arm64     runs the tests of the algorithm for arm64, in an emulator (as root; takes long)'
 	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tools/soak)'
-	@echo 'make fuzz     fuzzes the algorithm against an oracle: half an hour (options: see tools/fuzz)'
+	@echo 'make fuzz     fuzzes what reads HTML and tsvectors: 10 minutes (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
 	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'
 	@echo 'make deny     checks the licences, sources and known vulnerabilities of all dependencies'

@@ -14,7 +14,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::thread;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
@@ -27,8 +26,6 @@ const PASSAGE: usize = 500;
 const REVISED: u64 = 4;
 /// A revision replaces each word with a chance of at most one in this number.
 const WORDS: u64 = 50;
-/// Number of lines that a thread makes at a time.
-const BATCH: u64 = 10_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -47,19 +44,16 @@ fn main() -> ExitCode {
 
 fn print(library: &Library, count: u64) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
-    for start in (1..=count).step_by((BATCH * threads) as usize) {
-        thread::scope(|scope| {
-            let batch = |thread| {
-                let first = start + thread * BATCH;
-                scope.spawn(move || library.lines(first..(first + BATCH).min(count + 1)))
-            };
-            let batches: Vec<_> = (0..threads).map(batch).collect();
-            batches.into_iter().try_for_each(|batch| match batch.join() {
-                Ok(lines) => out.write_all(lines.as_bytes()),
-                Err(_) => Err(io::Error::other("a thread has panicked")),
-            })
-        })?;
+    let mut fingerprinter = Fingerprinter::default();
+    for number in 1..=count {
+        // A text of punctuation only has no fingerprint: draw again.
+        let fingerprint = (0..).find_map(|attempt| {
+            let text = library.text(number, attempt);
+            fingerprinter.fingerprint(&text, &Options::default(), &|| ()).ok().flatten()
+        });
+        if let Some(fingerprint) = fingerprint {
+            writeln!(out, "{number}\t{}", fingerprint.cast_signed())?;
+        }
     }
     out.flush()
 }
@@ -85,22 +79,6 @@ impl Library {
             return Err(io::Error::other("there is no text in these files"));
         }
         Ok(Self { shelves, bytes })
-    }
-
-    fn lines(&self, numbers: std::ops::Range<u64>) -> String {
-        let mut fingerprinter = Fingerprinter::default();
-        let mut lines = String::new();
-        for number in numbers {
-            // A text of punctuation only has no fingerprint: draw again.
-            let fingerprint = (0..).find_map(|attempt| {
-                let text = self.text(number, attempt);
-                fingerprinter.fingerprint(&text, &Options::default(), &|| ()).ok().flatten()
-            });
-            if let Some(fingerprint) = fingerprint {
-                lines.push_str(&format!("{number}\t{}\n", fingerprint as i64));
-            }
-        }
-        lines
     }
 
     fn text(&self, number: u64, attempt: u64) -> String {

@@ -1,7 +1,7 @@
 //! How well fingerprints tell near-duplicates from other pairs: precision and recall by the distance, with several
 //! options; and by the distances and radii that propose pairs which the texts then confirm.
 //!
-//! `cargo bench -p simhash --bench quality -- FOLDER [--seeds N]`. The folder holds sets of real documents with their
+//! `cargo bench -p simhash --bench quality -- FOLDER`. The folder holds sets of real documents with their
 //! true near-duplicates:
 //!
 //! - `NAME.jsonl.gz`: one `{"id": .., "text": ..}` a line;
@@ -11,13 +11,11 @@
 //!
 //! All pairs of documents are compared. Precision is the share of the found pairs whose J is .8 or more. Recall is the
 //! share of the pairs whose J is .9 or more that are found.
-//!
-//! `--seeds` adds the means and the standard deviations over the seeds 1 to N of the fingerprint. A set has few
-//! near-duplicates, often of one family: a difference that another hash function would reverse means nothing.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fmt, io};
 
 use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::Fingerprinter;
@@ -29,10 +27,11 @@ use simhash::search::flips::BitOrder;
 use simhash::search::nearness::Nearness;
 
 mod documents;
-mod sets;
 
-use sets::{NEAR, SIMILAR, Set, read_sets};
-
+/// A found pair counts as right if it has at least this resemblance.
+const SIMILAR: f64 = 0.8;
+/// A pair of at least this resemblance should be found.
+const NEAR: f64 = 0.9;
 /// The distances that are shown without texts.
 const SHOWN: std::ops::RangeInclusive<i32> = 1..=8;
 /// The largest distance of any search.
@@ -75,37 +74,23 @@ const WITHIN_3: f64 = 0.95;
 const CONFIRMED_WITHIN_8: (f64, f64) = (0.98, 0.93);
 
 fn main() -> ExitCode {
-    let (folder, seeds) = arguments();
-    let Some(folder) = folder else {
+    let Some(folder) = std::env::args().skip(1).find(|argument| argument != "--bench") else {
         println!("skipped: no folder with NAME.jsonl.gz and NAME.pairs.tsv.gz");
         return ExitCode::SUCCESS;
     };
-    match read_sets(&folder) {
+    match read_sets(Path::new(&folder)) {
         Ok(sets) => {
-            sets.iter().for_each(|set| report(set, seeds));
+            sets.iter().for_each(report);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("cannot read {}: {error}", folder.display());
+            eprintln!("cannot read {folder}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn arguments() -> (Option<PathBuf>, u64) {
-    let (mut folder, mut seeds) = (None, 0);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--bench" => (),
-            "--seeds" => seeds = arguments.next().and_then(|seeds| seeds.parse().ok()).expect("--seeds NUMBER"),
-            _ => folder = Some(Path::new(&argument).to_owned()),
-        }
-    }
-    (folder, seeds)
-}
-
-fn report(set: &Set, seeds: u64) {
+fn report(set: &Set) {
     let megabytes = set.texts.iter().map(String::len).sum::<usize>() as f64 / 1e6;
     let (similar, near) = (set.pairs_from(SIMILAR), set.pairs_from(NEAR));
     println!(
@@ -113,15 +98,12 @@ fn report(set: &Set, seeds: u64) {
         set.name,
         set.texts.len()
     );
-    println!("precision / recall within 1 to 8 bits{}", if seeds > 0 { "; (mean, deviation)" } else { "" });
+    println!("precision / recall within 1 to 8 bits");
     let mut of_default = Vec::new();
     for options in OPTIONS {
-        let pairs = pairs_by_seed(set, &Options::from_json(options).expect("valid options"), seeds);
-        let figures = SHOWN.map(|distance| Figures::within(set, &pairs, distance)).collect::<Vec<_>>();
-        println!("{options:<32}{}", figures.iter().map(Figures::shipped).collect::<Vec<_>>().join("  "));
-        if seeds > 0 {
-            println!("    {}", figures.iter().map(Figures::of_seeds).collect::<Vec<_>>().join("  "));
-        }
+        let pairs = near_pairs(set, &Options::from_json(options).expect("valid options"));
+        let figures = SHOWN.map(|distance| Figures::within(set, &pairs, distance).to_string());
+        println!("{options:<32}{}", figures.collect::<Vec<_>>().join("  "));
         if options == OPTIONS[0] {
             of_default = pairs;
         }
@@ -145,8 +127,7 @@ fn report(set: &Set, seeds: u64) {
     for criterion in CRITERIA {
         let near = CriterionDocument::from_json(criterion).expect("a valid criterion").of_texts().near;
         let look_ups = probes(near.blocks().unwrap_or(DEFAULT_BLOCKS), near).expect("few look-ups");
-        let figures = confirmed(near);
-        println!("{criterion:<44}{look_ups:>4} look-ups  {}  {}", figures.shipped(), figures.of_seeds());
+        println!("{criterion:<44}{look_ups:>4} look-ups  {}", confirmed(near));
     }
 
     judge("within 3", &Figures::within(set, &of_default, 3), WITHIN_3, 0.0);
@@ -158,13 +139,10 @@ fn report(set: &Set, seeds: u64) {
     println!();
 }
 
-/// Prints whether the fingerprint as it is reaches its bars, and how many of the other seeds do.
+/// Prints whether the figures reach their bars.
 fn judge(name: &str, figures: &Figures, precision: f64, recall: f64) {
-    let reached = |found: &&[f64; 2]| found[0] >= precision && found[1] >= recall;
-    let (shipped, others) = figures.by_seed.split_first().expect("the shipped seed");
-    let verdict = if reached(&shipped) { "reached" } else { "MISSED" };
-    print!("{name}: bar {precision} / {recall}: {verdict}");
-    println!("; by {} of {} other seeds", others.iter().filter(reached).count(), others.len());
+    let reached = figures.precision >= precision && figures.recall >= recall;
+    println!("{name}: bar {precision} / {recall}: {}", if reached { "reached" } else { "MISSED" });
 }
 
 /// A pair of documents whose fingerprints differ in at most [`FARTHEST`] bits.
@@ -179,73 +157,94 @@ struct Pair {
     j: f64,
 }
 
-/// The pairs by the fingerprint as it is, and by each other seed.
-fn pairs_by_seed(set: &Set, options: &Options, seeds: u64) -> Vec<Vec<Pair>> {
+fn near_pairs(set: &Set, options: &Options) -> Vec<Pair> {
     let js: HashMap<_, _> = set.resembling.iter().map(|&(a, b, j)| ((a.min(b), a.max(b)), j)).collect();
-    let of_seed = |seed| {
-        let options = options.with_seed(seed).expect("memory");
-        let mut fingerprinter = Fingerprinter::default();
-        let mut fingerprint = |text: &String| {
-            let fingerprint = fingerprinter.fingerprint(text, &options, &|| ()).expect("a fingerprint")?;
-            Some((fingerprint, fingerprinter.closest_votes(text, &options, &|| ()).expect("votes")?))
-        };
-        let all: Vec<(usize, (u64, BitOrder))> =
-            set.texts.iter().enumerate().filter_map(|(document, text)| Some((document, fingerprint(text)?))).collect();
-        let mut pairs = Vec::new();
-        for (i, &(b, (of_b, votes))) in all.iter().enumerate() {
-            let near = all[..i].iter().filter(|(_, (of_a, _))| Nearness::within(FARTHEST).contains(of_a ^ of_b));
-            pairs.extend(near.map(|&(a, (of_a, _))| {
-                let j = js.get(&(a, b)).copied().unwrap_or(0.0);
-                Pair { a, b, difference: of_a ^ of_b, votes, j }
-            }));
-        }
-        pairs
+    let mut fingerprinter = Fingerprinter::default();
+    let mut fingerprint = |text: &String| {
+        let fingerprint = fingerprinter.fingerprint(text, options, &|| ()).expect("a fingerprint")?;
+        Some((fingerprint, fingerprinter.closest_votes(text, options, &|| ()).expect("votes")?))
     };
-    (0..=seeds).map(of_seed).collect()
+    let all: Vec<(usize, (u64, BitOrder))> =
+        set.texts.iter().enumerate().filter_map(|(document, text)| Some((document, fingerprint(text)?))).collect();
+    let mut pairs = Vec::new();
+    for (i, &(b, (of_b, votes))) in all.iter().enumerate() {
+        let near = all[..i].iter().filter(|(_, (of_a, _))| Nearness::within(FARTHEST).contains(of_a ^ of_b));
+        pairs.extend(near.map(|&(a, (of_a, _))| {
+            let j = js.get(&(a, b)).copied().unwrap_or(0.0);
+            Pair { a, b, difference: of_a ^ of_b, votes, j }
+        }));
+    }
+    pairs
 }
 
-/// The precision and the recall of a search: by the fingerprint as it is, and by each other seed.
+/// The precision and the recall of a search.
 struct Figures {
-    by_seed: Vec<[f64; 2]>,
+    precision: f64,
+    recall: f64,
 }
 
 impl Figures {
-    fn new(set: &Set, pairs: &[Vec<Pair>], mut is_found: impl FnMut(&Pair) -> bool) -> Self {
-        let of_seed = |pairs: &Vec<Pair>| {
-            let found: Vec<f64> = pairs.iter().filter(|pair| is_found(pair)).map(|pair| pair.j).collect();
-            let from = |least: f64| found.iter().filter(|j| **j >= least).count();
-            [share(from(SIMILAR), found.len()), share(from(NEAR), set.pairs_from(NEAR))]
-        };
-        Self { by_seed: pairs.iter().map(of_seed).collect() }
+    fn new(set: &Set, pairs: &[Pair], is_found: impl FnMut(&&Pair) -> bool) -> Self {
+        let found: Vec<f64> = pairs.iter().filter(is_found).map(|pair| pair.j).collect();
+        let from = |least: f64| found.iter().filter(|j| **j >= least).count();
+        Self { precision: share(from(SIMILAR), found.len()), recall: share(from(NEAR), set.pairs_from(NEAR)) }
     }
 
     /// The figures of the pairs within a distance.
-    fn within(set: &Set, pairs: &[Vec<Pair>], distance: i32) -> Self {
+    fn within(set: &Set, pairs: &[Pair], distance: i32) -> Self {
         Self::new(set, pairs, |pair| Nearness::within(distance).contains(pair.difference))
-    }
-
-    fn shipped(&self) -> String {
-        format!("{:.3}/{:.3}", self.by_seed[0][0], self.by_seed[0][1])
-    }
-
-    /// The means and the deviations of the other seeds, if there are any.
-    fn of_seeds(&self) -> String {
-        let others = &self.by_seed[1..];
-        if others.is_empty() {
-            return String::new();
-        }
-        let [precision, recall] = [0, 1].map(|figure| summary(others.iter().map(|figures| figures[figure])));
-        format!("({:.3},{:.3}/{:.3},{:.3})", precision.0, precision.1, recall.0, recall.1)
     }
 }
 
-/// The mean and the standard deviation.
-fn summary(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    (mean, (values.map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}/{:.3}", self.precision, self.recall)
+    }
 }
 
 fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// Documents with their true near-duplicates.
+struct Set {
+    name: String,
+    texts: Vec<String>,
+    /// Pairs of documents, with their resemblance J.
+    resembling: Vec<(usize, usize, f64)>,
+}
+
+impl Set {
+    /// The number of pairs with at least this J.
+    fn pairs_from(&self, least: f64) -> usize {
+        self.resembling.iter().filter(|pair| pair.2 >= least).count()
+    }
+}
+
+/// The sets in a folder, by name.
+fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let file = entry?.file_name();
+        let name = file.to_str().and_then(|file| file.strip_suffix(".jsonl.gz"));
+        names.extend(name.filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file()).map(str::to_owned));
+    }
+    names.sort();
+    names.into_iter().map(|name| read_set(folder, name)).collect()
+}
+
+fn read_set(folder: &Path, name: String) -> io::Result<Set> {
+    let documents = documents::read(&folder.join(format!("{name}.jsonl.gz")))?;
+    let pairs = documents::read_text(&folder.join(format!("{name}.pairs.tsv.gz")))?;
+    let number: HashMap<&str, usize> = documents.iter().enumerate().map(|(i, d)| (d.id.as_str(), i)).collect();
+    let pair = |line: &str| {
+        let mut fields = line.split('\t');
+        let a = *number.get(fields.next()?)?;
+        let b = *number.get(fields.next()?)?;
+        Some((a, b, fields.next()?.parse().ok()?))
+    };
+    let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();
+    let resembling =
+        resembling.ok_or_else(|| io::Error::other(format!("{name}: pairs that do not fit the documents")))?;
+    Ok(Set { name, texts: documents.into_iter().map(|document| document.text).collect(), resembling })
 }

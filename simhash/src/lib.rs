@@ -2,8 +2,8 @@
 //!
 //! # The modules
 //!
-//! The functions of this page are enough to compare texts. The modules below them give every option, bound the memory,
-//! and let a caller cancel.
+//! The functions of this page are enough to compare texts. The modules below them do more, give every option, bound the
+//! memory, and let a caller cancel.
 //!
 //! [`text`] normalises a text, cuts it into tokens and joins these to shingles; [`fingerprint`] makes weighted features
 //! of the shingles, and a fingerprint of the features. [`search`] is what an index needs to find near fingerprints, and
@@ -36,10 +36,7 @@ pub use distance::{hamming, similarity};
 pub use error::Error;
 pub use fingerprint::options::Options;
 pub use pairs::Pair;
-pub use simple::{
-    clusters, containment, contains, difference, features, near, near_pairs, passages, resemblance, simhash,
-    simhash_with,
-};
+pub use simple::{clusters, near_pairs, resemblance, simhash};
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
 pub const FORMAT: i32 = 2;

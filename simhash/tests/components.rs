@@ -118,26 +118,6 @@ fn many_pairs_match_oracle() {
 }
 
 #[test]
-fn order_does_not_matter() {
-    let mut random = Random(4);
-    let mut pairs = shaped("scattered", 3000, &mut random);
-    let values = |pairs: &[(u64, u64)], kind| -> Vec<(u64, u64)> {
-        let ids = by_position(pairs);
-        components(&ids, kind, &|_| ()).map(|(id, of)| (ids[id as usize], ids[of as usize])).collect()
-    };
-    let expected = values(&pairs, "whole");
-    for kind in KEYS {
-        for n in (1..pairs.len()).rev() {
-            pairs.swap(n, random.below(n as u64 + 1) as usize);
-            if random.below(2) == 0 {
-                pairs[n] = (pairs[n].1, pairs[n].0);
-            }
-        }
-        assert!(values(&pairs, kind) == expected, "{kind}");
-    }
-}
-
-#[test]
 fn joins_components_of_parts() {
     let mut random = Random(5);
     // Components of up to 50 ids; each part has some cycles.

@@ -134,16 +134,6 @@ fn reads_shared_blocks_completely() {
 }
 
 #[test]
-fn all_layouts_read_duplicates() {
-    let duplicates =
-        uniform(MAX_SAMPLE_FINGERPRINTS as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
-    for layout in layout_costs(sample(duplicates), 1e6, within(3), &|| ()).expect("memory suffices") {
-        assert!((layout.worst / 1e6 - 0.5).abs() < 0.02, "{layout:?}");
-        assert!((layout.candidates / 1e6 - 0.25).abs() < 0.03, "{layout:?}");
-    }
-}
-
-#[test]
 fn empty_table_has_no_candidates() {
     for (fingerprints, rows) in [(vec![], 0.0), (vec![7], 1.0)] {
         for layout in layout_costs(sample(fingerprints), rows, within(3), &|| ()).expect("memory suffices") {

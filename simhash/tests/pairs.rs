@@ -116,25 +116,6 @@ proptest! {
 }
 
 #[test]
-fn many_rows_match_oracle() {
-    for shape in SHAPES {
-        // Some shapes have millions of pairs at larger distances.
-        let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
-        let (count, distances): (usize, &[i32]) = if dense { (2000, &[1, 3]) } else { (6000, &[1, 3, 5]) };
-        for &max_distance in distances {
-            let fingerprints = shaped(shape, count, &mut Random(max_distance as u64));
-            check(&present(fingerprints), Nearness::within(max_distance), shape);
-        }
-        if !dense {
-            let fingerprints = present(shaped(shape, 2_500, &mut Random(8)));
-            for radii in [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[1, 1, 1], &[0, -1, 2], &[1, 1], &[0, 0, 0, 0, 0]] {
-                check(&fingerprints, by_radii(10, radii), shape);
-            }
-        }
-    }
-}
-
-#[test]
 fn nested_slices_lose_nothing() {
     let mut random = Random(9);
     let mut fingerprints = shaped("half share a block", 36_000, &mut random);

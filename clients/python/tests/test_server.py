@@ -15,7 +15,7 @@ import pg_simhash
 
 SEED = int(os.environ.get("SEED") or random.randrange(2**32))
 
-PIECES = [golden.text(entry) for entry in golden.entries("texts.jsonl") if "text" in entry]
+PIECES = [golden.text(entry) for entry in golden.entries("golden.jsonl") if "text" in entry]
 # Letters of many kinds: with and without case, digits, combining marks, scripts without spaces, and beyond 16 bits.
 ALPHABETS = [
     "abcdefg ",

@@ -29,10 +29,6 @@ impl<'a> Input<'a> {
         u16::from_le_bytes(self.bytes())
     }
 
-    pub fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.bytes())
-    }
-
     /// The next `most` bytes, or fewer at the end.
     pub fn take(&mut self, most: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(most.min(self.0.len()));

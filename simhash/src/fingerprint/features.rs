@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::hash::{FeatureHash, Seeded, Unseeded, length_of, lowest_bytes, word_at};
+use super::hash::{Seeded, length_of, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
 use crate::error::Error;
 use crate::text::dictionary::Dictionary;
@@ -17,7 +17,7 @@ pub trait FeatureSink {
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error>;
     /// A word of 1 to 8 bytes. They are the lowest bytes of `word`, and none of them is 0.
     #[inline(always)]
-    fn word(&mut self, word: u64, hash: impl FeatureHash) -> Result<(), Error> {
+    fn word(&mut self, word: u64, hash: Seeded) -> Result<(), Error> {
         let length = length_of(word);
         self.feature(&word.to_le_bytes()[..length], hash.hash_1_to_8(word, length))
     }
@@ -57,21 +57,7 @@ pub fn each_feature_of(
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
     debug_assert!(!has_capitals || takes_capitals(options));
-    match options.seed {
-        0 => each_hashed(normal, has_capitals, options, Unseeded, tick, emit),
-        seed => each_hashed(normal, has_capitals, options, Seeded(seed), tick, emit),
-    }
-}
-
-#[inline]
-fn each_hashed(
-    normal: &str,
-    has_capitals: bool,
-    options: &Options,
-    hash: impl FeatureHash,
-    tick: &dyn Fn(),
-    emit: impl FeatureSink,
-) -> Result<(), Error> {
+    let hash = Seeded(options.seed);
     let text = normal.as_bytes();
     match options.tokens {
         Tokens::Words => {
@@ -121,7 +107,7 @@ fn each_hashed(
 /// Not inlined: it has many callers, and the commonest features, single words and three Chinese letters, are passed on
 /// elsewhere.
 #[inline(never)]
-fn emit_hashed(feature: Option<&[u8]>, hash: impl FeatureHash, emit: &mut impl FeatureSink) -> Result<(), Error> {
+fn emit_hashed(feature: Option<&[u8]>, hash: Seeded, emit: &mut impl FeatureSink) -> Result<(), Error> {
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
 }
 
@@ -131,7 +117,7 @@ pub fn takes_capitals(options: &Options) -> bool {
 }
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
-struct WordFeatures<'t, H, E> {
+struct WordFeatures<'t, E> {
     text: &'t [u8],
     /// None if words are features by themselves.
     words: Option<Shingler<'t>>,
@@ -144,11 +130,11 @@ struct WordFeatures<'t, H, E> {
     /// None before the first spaceless token: most texts have none, and the tokens to be joined take 256 bytes.
     spaceless: Option<Shingler<'t>>,
     spaceless_length: usize,
-    hash: H,
+    hash: Seeded,
     emit: E,
 }
 
-impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
+impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(always)]
     fn end_words(&mut self) -> Result<(), Error> {
         match &mut self.words {
@@ -170,7 +156,7 @@ impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
     }
 }
 
-impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
+impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
@@ -222,7 +208,7 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
     }
 }
 
-impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
+impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(always)]
     fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
         match word_at(self.text, token.start, token.end) {
@@ -276,19 +262,19 @@ fn read_letter(text: &[u8], at: usize) -> u64 {
 
 /// Shingles of words, and of the words that a dictionary finds in stretches of spaceless tokens. A word of one kind
 /// ends a run of the other.
-struct DictionaryFeatures<'t, H, E> {
+struct DictionaryFeatures<'t, E> {
     text: &'t str,
     dictionary: Dictionary,
     /// Spaceless tokens next to each other that are not yet cut into words.
     stretch: Range<usize>,
     words: Shingler<'t>,
     spaceless: Shingler<'t>,
-    hash: H,
+    hash: Seeded,
     emit: E,
     tick: &'t dyn Fn(),
 }
 
-impl<H: FeatureHash, E: FeatureSink> DictionaryFeatures<'_, H, E> {
+impl<E: FeatureSink> DictionaryFeatures<'_, E> {
     fn end_stretch(&mut self) -> Result<(), Error> {
         let stretch = std::mem::take(&mut self.stretch);
         let Self { text, dictionary, spaceless, hash, emit, tick, .. } = self;
@@ -296,7 +282,7 @@ impl<H: FeatureHash, E: FeatureSink> DictionaryFeatures<'_, H, E> {
     }
 }
 
-impl<H: FeatureHash, E: FeatureSink> TokenSink for DictionaryFeatures<'_, H, E> {
+impl<E: FeatureSink> TokenSink for DictionaryFeatures<'_, E> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_stretch()?;
@@ -323,15 +309,15 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for DictionaryFeatures<'_, H, E> 
 }
 
 /// Shingles of the characters of all tokens, as one run: of the text without its separators.
-struct CharFeatures<'t, H, E> {
+struct CharFeatures<'t, E> {
     text: &'t [u8],
     characters: Shingler<'t>,
-    hash: H,
+    hash: Seeded,
     emit: E,
     tick: &'t dyn Fn(),
 }
 
-impl<H: FeatureHash, E: FeatureSink> TokenSink for CharFeatures<'_, H, E> {
+impl<E: FeatureSink> TokenSink for CharFeatures<'_, E> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut start = token.start;

@@ -4,7 +4,7 @@ use super::agreement::Agreement;
 use super::feature_list::FeatureList;
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
 use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals};
-use super::hash::{FeatureHash, Seeded, Unseeded, length_of};
+use super::hash::{Seeded, length_of};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
 use super::neighbours::{Neighbours, PairFactors};
@@ -41,22 +41,6 @@ struct Collector {
     distinct: FeatureTable,
     seen: SeenWords,
     factors: PairFactors,
-}
-
-/// What is collected of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Collected {
-    /// What the fingerprint is made of.
-    Features,
-    /// Features, and pairs of neighbouring features.
-    WithPairs,
-}
-
-impl Collected {
-    /// What texts are compared by.
-    fn compared(options: &Options) -> Self {
-        if options.has_pairs() { Self::WithPairs } else { Self::Features }
-    }
 }
 
 impl Fingerprinter {
@@ -122,16 +106,6 @@ impl Fingerprinter {
         })
     }
 
-    /// The distinct features of a text.
-    pub(super) fn distinct_features(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<FeatureTable, Error> {
-        self.read(text, options, tick, |this, text| this.distinct(text, Collected::Features, options, tick))
-    }
-
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
     pub(super) fn compared_features(
         &mut self,
@@ -139,7 +113,7 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
-        self.read(text, options, tick, |this, text| this.distinct(text, Collected::compared(options), options, tick))
+        self.read(text, options, tick, |this, text| this.distinct(text, options.has_pairs(), options, tick))
     }
 
     /// The features of a text and their pairs, by which texts are compared, as hashes and weights.
@@ -153,7 +127,7 @@ impl Fingerprinter {
             return self.weighted_features(text, options, tick);
         }
         self.read(text, options, tick, |this, text| {
-            let distinct = this.distinct(text, Collected::WithPairs, options, tick)?;
+            let distinct = this.distinct(text, true, options, tick)?;
             Ok(WeightedFeatures::with_pairs(distinct, options, std::mem::take(&mut this.collector.factors)))
         })
     }
@@ -168,7 +142,7 @@ impl Fingerprinter {
         new: impl FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, Collected::compared(options), options, tick, new)?;
+            this.collector.collect(text, options.has_pairs(), options, tick, new)?;
             Ok(this.collector.distinct.distinct())
         })
     }
@@ -252,7 +226,7 @@ impl Fingerprinter {
                     self.tally.vote_all(new);
                     Ok(())
                 };
-                self.collector.collect(text, Collected::Features, options, tick, vote)?;
+                self.collector.collect(text, false, options, tick, vote)?;
             }
             return Ok(self.tally.fingerprint());
         }
@@ -310,17 +284,17 @@ impl Fingerprinter {
     }
 
     fn weigh_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures, Error> {
-        Ok(WeightedFeatures::new(self.distinct(text, Collected::Features, options, tick)?, options, tick))
+        Ok(WeightedFeatures::new(self.distinct(text, false, options, tick)?, options, tick))
     }
 
     fn distinct(
         &mut self,
         text: &str,
-        what: Collected,
+        with_pairs: bool,
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
-        self.collector.collect(text, what, options, tick, |_| Ok(()))?;
+        self.collector.collect(text, with_pairs, options, tick, |_| Ok(()))?;
         Ok(std::mem::take(&mut self.collector.distinct))
     }
 }
@@ -338,12 +312,13 @@ impl Collector {
         ignored.remove(&mut self.normal, tick)
     }
 
-    /// Collects the features of a text in `distinct`. Calls `new` with the hash of each distinct one, many at a time.
+    /// Collects the features of a text in `distinct` and, if `with_pairs`, pairs of neighbouring features. Calls `new`
+    /// with the hash of each distinct one, many at a time.
     #[inline]
     fn collect(
         &mut self,
         text: &str,
-        what: Collected,
+        with_pairs: bool,
         options: &Options,
         tick: &dyn Fn(),
         new: impl FnMut(&[u64]) -> Result<(), Error>,
@@ -359,7 +334,7 @@ impl Collector {
         let Self { normal, distinct, seen, factors } = self;
         let text = if is_copied { normal } else { text };
         let expected = expected_features(text);
-        let expected = if what == Collected::WithPairs { expected.max(text.len() / 8) + expected } else { expected };
+        let expected = if with_pairs { expected.max(text.len() / 8) + expected } else { expected };
         distinct.reset(expected, counted, tick)?;
         seen.reset(if counted { 0 } else { text.len() })?;
         let has_capitals = !is_copied && options.case_fold;
@@ -374,12 +349,11 @@ impl Collector {
             pending: [0; FEATURE_BATCH],
             pending_len: 0,
         };
-        match what {
-            Collected::Features => each_feature_of(text, has_capitals, options, tick, &mut collecting)?,
-            Collected::WithPairs => {
-                let neighbours = Neighbours::new(&mut collecting, options, factors);
-                each_feature_of(text, has_capitals, options, tick, neighbours)?;
-            }
+        if with_pairs {
+            let neighbours = Neighbours::new(&mut collecting, options, factors);
+            each_feature_of(text, has_capitals, options, tick, neighbours)?;
+        } else {
+            each_feature_of(text, has_capitals, options, tick, &mut collecting)?;
         }
         collecting.flush_words()?;
         collecting.flush()
@@ -434,10 +408,8 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
     #[inline(never)]
     fn flush_words(&mut self) -> Result<(), Error> {
         let words = &mut self.words[..std::mem::take(&mut self.words_len)];
-        match self.seed {
-            0 => words.iter_mut().for_each(|word| *word = Unseeded.hash_1_to_8(*word, length_of(*word))),
-            seed => words.iter_mut().for_each(|word| *word = Seeded(seed).hash_1_to_8(*word, length_of(*word))),
-        }
+        let hash = Seeded(self.seed);
+        words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
         let new = self.distinct.insert_all(words, self.tick)?;
         (self.new)(&words[..new])
     }
@@ -452,7 +424,7 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> FeatureSink for &mut Collecting<'_, 
     }
 
     #[inline(always)]
-    fn word(&mut self, word: u64, _: impl FeatureHash) -> Result<(), Error> {
+    fn word(&mut self, word: u64, _: Seeded) -> Result<(), Error> {
         self.words[self.words_len % FEATURE_BATCH] = word;
         self.words_len += usize::from(!self.seen.repeats(word));
         if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }

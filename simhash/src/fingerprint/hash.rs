@@ -44,59 +44,39 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
     hash ^ hash >> 32
 }
 
-/// A hash function of features: [`Unseeded`] or [`Seeded`]. Each code path is compiled for both, so that texts without
-/// a seed do not pay for it.
-pub trait FeatureHash: Copy {
-    /// The hash of a feature of any length.
-    fn hash(self, feature: &[u8]) -> u64;
-    /// The hash of a feature of 1 to 8 bytes, as [`hash_1_to_8`] takes it.
-    fn hash_1_to_8(self, word: u64, length: usize) -> u64;
-    /// The hash of a feature of 9 to 16 bytes, as [`hash_9_to_16`] takes it.
-    fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64;
-}
-
-/// xxh3-64 with seed 0.
-#[derive(Clone, Copy, Debug)]
-pub struct Unseeded;
-
-impl FeatureHash for Unseeded {
-    #[inline(always)]
-    fn hash(self, feature: &[u8]) -> u64 {
-        hash(feature)
-    }
-
-    #[inline(always)]
-    fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
-        hash_1_to_8(word, length)
-    }
-
-    #[inline(always)]
-    fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64 {
-        hash_9_to_16(first, last, length)
-    }
-}
-
-/// xxh3-64 with this seed. Other hash functions of the same features make independent fingerprints of a text.
+/// The hash function of features: xxh3-64 with this seed. Other seeds make independent fingerprints of a text. Short
+/// features are hashed fast with seed 0 alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Seeded(pub u64);
 
-impl FeatureHash for Seeded {
-    #[inline]
-    fn hash(self, feature: &[u8]) -> u64 {
-        xxhash_rust::xxh3::xxh3_64_with_seed(feature, self.0)
+impl Seeded {
+    /// The hash of a feature of any length.
+    #[inline(always)]
+    pub fn hash(self, feature: &[u8]) -> u64 {
+        if self.0 == 0 { hash(feature) } else { self.seeded(feature) }
     }
 
-    #[inline]
-    fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
-        self.hash(&word.to_le_bytes()[..length])
+    /// The hash of a feature of 1 to 8 bytes, as [`hash_1_to_8`] takes it.
+    #[inline(always)]
+    pub fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
+        if self.0 == 0 { hash_1_to_8(word, length) } else { self.seeded(&word.to_le_bytes()[..length]) }
     }
 
-    #[inline]
-    fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64 {
+    /// The hash of a feature of 9 to 16 bytes, as [`hash_9_to_16`] takes it.
+    #[inline(always)]
+    pub fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64 {
+        if self.0 == 0 {
+            return hash_9_to_16(first, last, length);
+        }
         let mut feature = [0; 16];
         feature[..8].copy_from_slice(&first.to_le_bytes());
         feature[length - 8..length].copy_from_slice(&last.to_le_bytes());
-        self.hash(&feature[..length])
+        self.seeded(&feature[..length])
+    }
+
+    #[cold]
+    fn seeded(self, feature: &[u8]) -> u64 {
+        xxhash_rust::xxh3::xxh3_64_with_seed(feature, self.0)
     }
 }
 

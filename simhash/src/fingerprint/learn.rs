@@ -112,16 +112,12 @@ impl TextSample {
     pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
-        let mut frequencies = FeatureTable::default();
-        frequencies.reset(0, true, tick)?;
         let mut texts = 0;
-        for (_, text) in &self.texts {
-            let features = fingerprinter.distinct_features(text, &options, tick)?;
-            for (hash, _) in ticking(features.iter(), tick) {
-                frequencies.insert(hash, tick)?;
-            }
+        let frequencies = self.frequencies(tick, |text| {
+            let features = fingerprinter.weighted_features(text, &options, tick)?.into_distinct();
             texts += usize::from(features.distinct() > 0);
-        }
+            Ok(features)
+        })?;
         let mut common = Vec::new();
         common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
@@ -136,15 +132,7 @@ impl TextSample {
         }
         common.sort_unstable();
         common.truncate(most);
-        let mut learnt = Vec::new();
-        learnt.try_reserve_exact(common.len())?;
-        learnt.extend(
-            common
-                .iter()
-                .map(|(Reverse(frequency), _)| Learnt { feature: String::new(), fifths: fifths(texts, *frequency) }),
-        );
-        self.find_features(&mut fingerprinter, &options, &common, &mut learnt, tick)?;
-        Ok(learnt)
+        self.named(&common, &options, tick, |frequency| fifths(texts, frequency))
     }
 
     /// The weights with which the texts of a table are compared with each other, as JSON: a fifth for each feature that
@@ -158,19 +146,15 @@ impl TextSample {
     pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
-        let (mut frequencies, mut of_text) = (FeatureTable::default(), FeatureTable::default());
-        frequencies.reset(0, true, tick)?;
-        for (_, text) in &self.texts {
+        let frequencies = self.frequencies(tick, |text| {
+            let mut of_text = FeatureTable::default();
             of_text.reset(0, false, tick)?;
-            let mut count = |hash| match of_text.insert(hash, tick)? {
-                true => frequencies.insert(hash, tick).map(drop),
-                false => Ok(()),
-            };
             each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| {
-                previous.map_or(Ok(()), |previous| count(join(previous, hash)))?;
-                count(hash)
+                previous.map_or(Ok(true), |previous| of_text.insert(join(previous, hash), tick))?;
+                of_text.insert(hash, tick).map(drop)
             })?;
-        }
+            Ok(of_text)
+        })?;
         let is_common = |hash| self.is_common(frequencies.count(hash));
         let mut common = FeatureTable::default();
         common.reset(0, false, tick)?;
@@ -189,9 +173,7 @@ impl TextSample {
         commonest.extend(common.iter().map(|(hash, _)| (Reverse(frequencies.count(hash)), hash)));
         commonest.sort_unstable();
         commonest.truncate(MAX_TABLE_WEIGHTS);
-        let mut learnt = vec![Learnt { feature: String::new(), fifths: 1 }; commonest.len()];
-        self.find_features(&mut fingerprinter, &options, &commonest, &mut learnt, tick)?;
-        Ok(to_json(&learnt, MAX_TABLE_WEIGHT_BYTES))
+        Ok(to_json(&self.named(&commonest, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
     /// Whether a tenth of the texts have what so many of them have; nothing is common to one text.
@@ -205,14 +187,7 @@ impl TextSample {
     pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
-        let mut frequencies = FeatureTable::default();
-        frequencies.reset(0, true, tick)?;
-        for (_, text) in &self.texts {
-            let compared = fingerprinter.compared_features(text, &options, tick)?;
-            for (hash, _) in ticking(compared.iter(), tick) {
-                frequencies.insert(hash, tick)?;
-            }
-        }
+        let frequencies = self.frequencies(tick, |text| fingerprinter.compared_features(text, &options, tick))?;
         let mut mostly = 0;
         for (_, text) in &self.texts {
             let compared = fingerprinter.compared_features(text, &options, tick)?;
@@ -223,19 +198,39 @@ impl TextSample {
         Ok(mostly as f64 / self.texts.len().max(1) as f64)
     }
 
-    /// Fills in the features of the hashes in `common`.
-    fn find_features(
+    /// How many texts have what `read` returns of each text.
+    fn frequencies(
         &self,
-        fingerprinter: &mut Fingerprinter,
-        options: &Options,
-        common: &[(Reverse<u32>, u64)],
-        learnt: &mut [Learnt],
         tick: &dyn Fn(),
-    ) -> Result<(), Error> {
+        mut read: impl FnMut(&str) -> Result<FeatureTable, Error>,
+    ) -> Result<FeatureTable, Error> {
+        let mut frequencies = FeatureTable::default();
+        frequencies.reset(0, true, tick)?;
+        for (_, text) in &self.texts {
+            for (hash, _) in ticking(read(text)?.iter(), tick) {
+                frequencies.insert(hash, tick)?;
+            }
+        }
+        Ok(frequencies)
+    }
+
+    /// The features with these frequencies and hashes, in the same order, with their weights by their frequencies.
+    fn named(
+        &self,
+        common: &[(Reverse<u32>, u64)],
+        options: &Options,
+        tick: &dyn Fn(),
+        fifths: impl Fn(u32) -> u8,
+    ) -> Result<Vec<Learnt>, Error> {
+        let mut learnt = Vec::new();
+        learnt.try_reserve_exact(common.len())?;
+        let unnamed = |(Reverse(frequency), _): &(_, _)| Learnt { feature: String::new(), fifths: fifths(*frequency) };
+        learnt.extend(common.iter().map(unnamed));
         let mut by_hash = Vec::new();
         by_hash.try_reserve_exact(common.len())?;
         by_hash.extend(common.iter().enumerate().map(|(index, (_, hash))| (*hash, index)));
         by_hash.sort_unstable();
+        let mut fingerprinter = Fingerprinter::default();
         for (_, text) in &self.texts {
             let features = fingerprinter.features(text, options, tick)?;
             for feature in ticking(features.iter(), tick) {
@@ -247,7 +242,7 @@ impl TextSample {
                 }
             }
         }
-        Ok(())
+        Ok(learnt)
     }
 }
 
@@ -289,7 +284,7 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Learnt, MAX_TABLE_WEIGHT_BYTES, MAX_TABLE_WEIGHTS, TABLE_SAMPLE, TextSample, fifths};
+    use super::{Learnt, MAX_TABLE_WEIGHT_BYTES, MAX_TABLE_WEIGHTS, TABLE_SAMPLE, TextSample};
     use crate::fingerprint::Fingerprinter;
     use crate::fingerprint::options::Options;
     use crate::fingerprint::resemblance::{COPY, resemblance};
@@ -385,14 +380,5 @@ mod tests {
         assert!(bytes <= MAX_TABLE_WEIGHT_BYTES, "{bytes}");
         assert_eq!(TextSample::new(9).learn_table(&Options::default(), &|| ()), Ok("{}".to_owned()));
         assert_eq!(TextSample::new(9).mostly_common(&Options::default(), &|| ()), Ok(0.0));
-    }
-
-    #[test]
-    fn weights_fall_with_frequency() {
-        for texts in [3, 10, 300, 10_000] {
-            let weights: Vec<u8> = (1..=texts).map(|frequency| fifths(texts as usize, frequency)).collect();
-            assert_eq!((weights[0], weights[texts as usize - 1]), (5, 1));
-            assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
-        }
     }
 }

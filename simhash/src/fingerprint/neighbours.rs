@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::features::FeatureSink;
-use super::hash::FeatureHash;
+use super::hash::Seeded;
 use super::options::Options;
 use super::weight_map::{Hashed, WeightMap};
 use crate::error::Error;
@@ -68,7 +68,7 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     }
 
     #[inline(always)]
-    fn word(&mut self, word: u64, hash: impl FeatureHash) -> Result<(), Error> {
+    fn word(&mut self, word: u64, hash: Seeded) -> Result<(), Error> {
         self.sink.word(word, hash)?;
         self.follow(word, || hash.hash_1_to_8(word, super::hash::length_of(word)))
     }

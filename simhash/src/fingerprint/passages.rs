@@ -34,20 +34,16 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 pub struct Lengths {
     /// Of a run that starts with a word or a number.
     pub words: usize,
-    /// Of a run that starts with a letter of a script without spaces. No less than `words`, and no more than
-    /// [`MAX_RUN`].
+    /// Of a run that starts with a letter of a script without spaces. No less than `words`.
     pub spaceless: usize,
 }
-
-/// Most tokens of a run.
-pub const MAX_RUN: usize = 16;
-/// Most runs of a window.
-pub const MAX_WINDOW: usize = 16;
 
 /// The runs that can be passages.
 pub const LENGTHS: Lengths = Lengths { words: 4, spaceless: 6 };
 /// Runs of which one is a passage.
 pub const WINDOW: usize = 8;
+/// More tokens than a run has.
+const MAX_RUN: usize = 8;
 /// The runs that [`coverage`] compares.
 const COVERING: Lengths = Lengths { words: 3, spaceless: 5 };
 
@@ -61,21 +57,8 @@ pub fn passages(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Vec<u64>, Error> {
-    passages_of(fingerprinter, text, options, LENGTHS, WINDOW, tick)
-}
-
-/// The passages of a text for other lengths, and a window of 1 to [`MAX_WINDOW`] runs. A window of 1 makes all runs
-/// passages.
-pub fn passages_of(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    options: &Options,
-    lengths: Lengths,
-    window: usize,
-    tick: &dyn Fn(),
-) -> Result<Vec<u64>, Error> {
-    let mut window = Window::new(window);
-    each_run(fingerprinter, text, options, lengths, tick, |_, hash| window.push(hash))?;
+    let mut window = Window::new(WINDOW);
+    each_run(fingerprinter, text, options, LENGTHS, tick, |_, hash| window.push(hash))?;
     Ok(ascending(window.end()?, tick))
 }
 
@@ -274,11 +257,11 @@ impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> TokenSink for Runs<'_, E>
     }
 }
 
-/// Selects the smallest hash of each window.
+/// Selects the smallest hash of each window of `length` runs, at most [`WINDOW`].
 struct Window {
     length: usize,
-    /// The last hashes; the index is the run's number modulo [`MAX_WINDOW`].
-    last: [u64; MAX_WINDOW],
+    /// The last hashes; the index is the run's number modulo [`WINDOW`].
+    last: [u64; WINDOW],
     runs: usize,
     /// The smallest of the last hashes, and the number of the last run that has it.
     smallest: (u64, usize),
@@ -287,21 +270,20 @@ struct Window {
 
 impl Window {
     fn new(length: usize) -> Self {
-        debug_assert!((1..=MAX_WINDOW).contains(&length));
-        Self { length, last: [0; MAX_WINDOW], runs: 0, smallest: (u64::MAX, 0), selected: Vec::new() }
+        Self { length, last: [0; WINDOW], runs: 0, smallest: (u64::MAX, 0), selected: Vec::new() }
     }
 
     #[inline]
     fn push(&mut self, hash: u64) -> Result<(), Error> {
         let number = self.runs;
-        self.last[number % MAX_WINDOW] = hash;
+        self.last[number % WINDOW] = hash;
         self.runs += 1;
         if hash <= self.smallest.0 {
             self.smallest = (hash, number);
         } else if self.smallest.1 + self.length <= number {
             self.smallest = (u64::MAX, number);
             for number in self.runs - self.length..self.runs {
-                let hash = self.last[number % MAX_WINDOW];
+                let hash = self.last[number % WINDOW];
                 if hash <= self.smallest.0 {
                     self.smallest = (hash, number);
                 }

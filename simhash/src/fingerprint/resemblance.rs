@@ -100,11 +100,6 @@ impl Prepared {
         Ok(found.map(|found| if agrees { found } else { 0.0 }).filter(|found| *found >= least))
     }
 
-    /// The options with which both texts are read.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
     /// Bytes of memory that the features take.
     pub fn memory(&self) -> usize {
         match &self.features {

@@ -96,23 +96,4 @@ mod tests {
             assert_eq!(SimilarSizes::new(size, least, false).range, rounded, "{size} {least}");
         }
     }
-
-    #[test]
-    fn sizes_of_simple_texts() {
-        let cases = [
-            // Three words and two pairs of neighbours; four and four.
-            ("red green blue", "{}", Some(5)),
-            ("to be or not to be", "{}", Some(8)),
-            ("?!", "{}", None),
-            ("word", r#"{"tokens": "chars", "ngram": 2}"#, Some(3)),
-            ("a b b", r#"{"weight": "tf"}"#, Some(5)),
-            // .3 and 1 for the words, and .3 for their pair.
-            ("a b", r#"{"weights": {"a": 0.3}}"#, Some(2)),
-            ("a", r#"{"weights": {"a": 0}}"#, None),
-        ];
-        for (text, options, expected) in cases {
-            let options = Options::from_json(options).unwrap();
-            assert_eq!(size(&mut Fingerprinter::default(), text, &options, &|| ()), Ok(expected), "{text}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::hash::{FeatureHash, Seeded};
+use super::hash::Seeded;
 use super::weights::UNITS;
 use crate::error::Error;
 use crate::text::normalise::normalise;

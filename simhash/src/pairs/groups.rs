@@ -238,30 +238,3 @@ fn insertion_sort(rows: SliceMut<'_>) {
         rows.numbers[position] = number;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::GOLDEN_RATIO;
-
-    #[test]
-    fn groups_keep_row_order() {
-        for (count, mask) in [(0, 0), (1, 0), (5, 0), (1000, 0xff00_0000_0000_00ff), (100_000, u64::MAX), (90_000, 7)] {
-            let fingerprint = |row: u64| (row % 70_000).wrapping_mul(GOLDEN_RATIO) & mask;
-            let mut rows = Rows::with_capacity(10).expect("memory suffices");
-            (0..count).for_each(|row| rows.push(Some(fingerprint(row))).expect("memory suffices"));
-            let (groups, [distinct, _], len) = Groups::new(rows, &|_| ()).expect("memory suffices");
-            let mut expected: Vec<_> = (0..count).map(|row| (fingerprint(row), row as u32)).collect();
-            expected.sort_unstable();
-            let expected: Vec<&[(u64, u32)]> = expected.chunk_by(|a, b| a.0 == b.0).collect();
-            assert_eq!(len, expected.len());
-            for (number, expected) in (0..).zip(&expected) {
-                assert_eq!(distinct.fingerprints[number], expected[0].0);
-                assert!(groups.rows(&distinct.numbers[number]).iter().eq(expected.iter().map(|(_, row)| row)));
-            }
-            assert!(distinct.numbers.iter().all(|&number| (number as usize) < groups.numbers(count as usize)));
-            let pairs: usize = expected.iter().map(|group| group.len() * (group.len() - 1) / 2).sum();
-            assert_eq!(groups.pairs(&|| ()), pairs as u64);
-        }
-    }
-}

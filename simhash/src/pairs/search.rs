@@ -71,8 +71,6 @@ pub struct PairSearch {
     max_distance: u32,
     kernel: Kernel,
     plan: Plan,
-    /// Largest slice that is partitioned in the cache: [`CACHED_ROWS`], except in tests.
-    cached: usize,
     /// The first two buffers hold large slices, which are partitioned from one buffer to the same range of the other. A
     /// small slice is partitioned to the beginning of another buffer, one for each depth.
     buffers: Vec<Numbered>,
@@ -256,7 +254,6 @@ impl PairSearch {
             max_distance,
             kernel: Kernel::detect(),
             plan: Plan::new(len, max_distance)?,
-            cached: CACHED_ROWS,
             buffers: Vec::from(buffers),
             levels: Vec::new(),
             depth: 0,
@@ -433,9 +430,9 @@ impl PairSearch {
     fn prepare(&mut self, bucket: &Bucket, blocks: Vec<PartitionBlock>, tick: &dyn Fn(Progress)) -> Result<f64, Error> {
         let Bucket { start, end, buffer, .. } = *bucket;
         let len = end - start;
-        let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
+        let (to, to_start) = if len > CACHED_ROWS { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
         while to >= self.buffers.len() {
-            let cached = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len()), &|| ())?;
+            let cached = Numbered::zeroed(CACHED_ROWS.min(self.buffers[0].numbers.len()), &|| ())?;
             push(&mut self.buffers, cached)?;
         }
         if self.depth == self.levels.len() {
@@ -529,46 +526,5 @@ impl PairSearch {
         });
         self.share = self.share.max(share);
         Progress { phase: Phase::Near, share: self.share }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-
-    #[test]
-    fn nested_slices_lose_nothing() {
-        let mut random = Random(0);
-        // Parts of 500 fingerprints that share more and more leading bits, and near-duplicates of all.
-        let mut distinct: Vec<u64> = (0..2500).map(|n| random.next() >> (n / 500 * 9)).collect();
-        for n in 0..2500 {
-            let near = distinct[n] ^ 1 << (random.next() % 64) ^ 1 << (random.next() % 64) ^ 1 << (random.next() % 64);
-            distinct.push(near);
-        }
-        distinct.sort_unstable();
-        distinct.dedup();
-        let len = distinct.len();
-        let by_radii = [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[2, 0, -1], &[0, 0, 0, 0, 0, 0, 0, 1]]
-            .map(|radii| Nearness::by_radii(6, radii).expect("a layout"));
-        for near in (1..=6).map(Nearness::within).chain(by_radii) {
-            let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
-            buffers[0].fingerprints[..len].copy_from_slice(&distinct);
-            buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, position)| *number = position);
-            let mut search = PairSearch::new(buffers, len, near).expect("memory suffices");
-            search.cached = 40;
-            let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))
-                .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))
-                .collect();
-            found.sort_unstable();
-            let mut expected = Vec::new();
-            for (b, &fingerprint) in distinct.iter().enumerate() {
-                let near = (0..b).filter(|&a| near.contains(distinct[a] ^ fingerprint));
-                expected.extend(near.map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint))));
-            }
-            expected.sort_unstable();
-            assert_eq!(found.len(), expected.len(), "{near:?}");
-            assert!(found == expected, "{near:?}");
-        }
     }
 }

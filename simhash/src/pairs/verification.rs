@@ -6,6 +6,8 @@
 //! that began last are discarded, and read again in another pass. The component that began first is never discarded, so
 //! that each pass completes at least one.
 
+use std::collections::HashMap;
+
 use super::candidates::Candidates;
 use super::groups::{Rows, ascending};
 use super::memory::{push, resize};
@@ -66,13 +68,10 @@ pub struct Verification<C> {
     /// Bytes for the open components.
     budget: usize,
     candidates: Candidates,
-    /// For each component, the slot where it is open, or one of the states below.
-    states: Vec<u32>,
-    slots: Vec<Open<C>>,
-    free: Vec<u32>,
+    states: Vec<State>,
+    open: HashMap<u32, Open<C>>,
     /// The components that were opened in this pass, in this order. Some may have ended.
     opened: Vec<u32>,
-    open: usize,
     /// Bytes that the open components take.
     memory: usize,
     /// The next candidate.
@@ -89,14 +88,17 @@ pub struct Verification<C> {
     results: Vec<u32>,
 }
 
-/// No row of the component has been read in this pass.
-const UNREAD: u32 = u32::MAX;
-/// The component is left to another pass.
-const DEFERRED: u32 = u32::MAX - 1;
-/// The component has ended.
-const DONE: u32 = u32::MAX - 2;
+/// The state of a component.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// None of its rows has been read in this pass.
+    Unread,
+    Open,
+    /// It is left to another pass.
+    Deferred,
+    Done,
+}
 
-#[derive(Default)]
 struct Open<C> {
     component: C,
     /// Number of its rows that are not read yet.
@@ -112,16 +114,14 @@ impl<C: Component> Verification<C> {
         let len = rows.len();
         let candidates = Candidates::new(rows, criterion.near, tick)?;
         let mut states = Vec::new();
-        resize(&mut states, candidates.sizes.len(), UNREAD)?;
+        resize(&mut states, candidates.sizes.len(), State::Unread)?;
         Ok(Self {
             criterion,
             budget,
             candidates,
             states,
-            slots: Vec::new(),
-            free: Vec::new(),
+            open: HashMap::new(),
             opened: Vec::new(),
-            open: 0,
             memory: 0,
             position: 0,
             is_partial: false,
@@ -148,9 +148,9 @@ impl<C: Component> Verification<C> {
             };
             let state = &mut self.states[component as usize];
             match *state {
-                DONE | DEFERRED => self.position += 1,
-                UNREAD if self.open > 0 && (self.is_full || self.memory >= self.budget) => {
-                    *state = DEFERRED;
+                State::Done | State::Deferred => self.position += 1,
+                State::Unread if !self.open.is_empty() && (self.is_full || self.memory >= self.budget) => {
+                    *state = State::Deferred;
                     self.is_partial = true;
                     self.position += 1;
                 }
@@ -162,10 +162,13 @@ impl<C: Component> Verification<C> {
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn(Progress)) -> Result<(), Error> {
-        let Some(&component) = self.candidates.components.get(self.position) else { return Ok(()) };
-        let position = component as usize;
-        if self.states[position] == UNREAD {
-            self.open(component)?;
+        let Some(&number) = self.candidates.components.get(self.position) else { return Ok(()) };
+        let size = self.candidates.sizes[number as usize];
+        if self.states[number as usize] == State::Unread {
+            self.open.try_reserve(1)?;
+            push(&mut self.opened, number)?;
+            self.open.insert(number, Open { component: C::default(), left: size });
+            self.states[number as usize] = State::Open;
         }
         let candidate = ReadCandidate {
             row: self.candidates.rows[self.position],
@@ -174,31 +177,27 @@ impl<C: Component> Verification<C> {
         };
         self.position += 1;
         self.read = self.read.max(self.position);
-        let size = self.candidates.sizes[position] as usize;
-        let [begun, ended] = [self.progress(0.0), self.progress(size as f64)];
+        let [begun, ended] = [self.progress(0.0), self.progress(size.into())];
         // Reading a text takes longer than this.
         tick(begun);
         let share = |share| begun.share + share * (ended.share - begun.share);
-        let slot = self.states[position];
-        let Open { component, left } = &mut self.slots[slot as usize];
+        let Some(Open { component, left }) = self.open.get_mut(&number) else { return Ok(()) };
         self.memory -= component.memory();
         component.add(candidate, &self.criterion, &mut self.results, &|_| tick(begun))?;
         *left -= 1;
         if *left > 0 {
             self.memory += component.memory();
-            while self.memory > self.budget && self.open > 1 {
+            while self.memory > self.budget && self.open.len() > 1 {
                 self.defer_last();
             }
             return Ok(());
         }
         let tick = |done| tick(Progress { phase: Phase::Verify, share: share(done) });
         component.finish(&self.criterion, &mut self.results, &tick)?;
-        *component = C::default();
-        push(&mut self.free, slot)?;
-        self.open -= 1;
+        self.open.remove(&number);
         self.is_full = false;
-        self.states[position] = DONE;
-        self.done += size;
+        self.states[number as usize] = State::Done;
+        self.done += size as usize;
         Ok(())
     }
 
@@ -207,32 +206,12 @@ impl<C: Component> Verification<C> {
         self.results
     }
 
-    fn open(&mut self, component: u32) -> Result<(), Error> {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => {
-                push(&mut self.slots, Open::default())?;
-                (self.slots.len() - 1) as u32
-            }
-        };
-        push(&mut self.opened, component)?;
-        let left = self.candidates.sizes[component as usize];
-        self.slots[slot as usize].left = left;
-        self.states[component as usize] = slot;
-        self.open += 1;
-        Ok(())
-    }
-
     /// Leaves the component that was opened last to another pass.
     fn defer_last(&mut self) {
-        while let Some(component) = self.opened.pop() {
-            let slot = self.states[component as usize];
-            if let Some(Open { component: last, .. }) = self.slots.get_mut(slot as usize) {
-                self.memory -= last.memory();
-                *last = C::default();
-                self.free.push(slot);
-                self.open -= 1;
-                self.states[component as usize] = DEFERRED;
+        while let Some(number) = self.opened.pop() {
+            if let Some(last) = self.open.remove(&number) {
+                self.memory -= last.component.memory();
+                self.states[number as usize] = State::Deferred;
                 (self.is_partial, self.is_full) = (true, true);
                 return;
             }
@@ -242,8 +221,8 @@ impl<C: Component> Verification<C> {
     fn begin_pass(&mut self, tick: &dyn Fn(Progress)) {
         let progress = self.progress(0.0);
         for state in ticking(&mut self.states, || tick(progress)) {
-            if *state == DEFERRED {
-                *state = UNREAD;
+            if *state == State::Deferred {
+                *state = State::Unread;
             }
         }
         self.opened.clear();

@@ -294,27 +294,9 @@ fn alphanumeric(bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, chunk_letters, chunk_words, end_words, few_letters};
+    use super::{CHUNK, chunk_letters, few_letters};
     use crate::random::Random;
     use crate::text::classes::{BOUNDARY, SPACELESS, UNCHANGED, class};
-
-    #[test]
-    fn masks_match_letters() {
-        let mut random = Random(0);
-        for round in 0..20_000 {
-            let mut chunk: [u8; 64] = std::array::from_fn(|_| random.next() as u8 & 0x7f);
-            if round % 3 == 0 {
-                chunk[random.next() as usize % 64] |= 0x80;
-            }
-            let mask_of = |bytes: &[u8]| {
-                let bit = |(i, byte): (usize, &u8)| u64::from(byte.is_ascii_alphanumeric()) << i;
-                bytes.is_ascii().then(|| bytes.iter().enumerate().map(bit).sum::<u64>())
-            };
-            assert_eq!(chunk_words(&chunk), mask_of(&chunk), "{chunk:?}");
-            let end = &chunk[..1 + random.next() as usize % 63];
-            assert_eq!(end_words(end), mask_of(end), "{end:?}");
-        }
-    }
 
     #[test]
     fn ideographs_have_assumed_class() {

@@ -3,13 +3,11 @@
 Written from the definition (docs/accuracy.md) and not from the Rust code, to
 be read and judged by eye: it is obvious rather than fast.
 
-    python reference.py write  texts.jsonl  > golden.jsonl
-    python reference.py check  golden.jsonl
-    python reference.py show   texts.jsonl NAME     (the features of one text)
-    python reference.py write-blocks        > blocks.jsonl
-    python reference.py check-blocks blocks.jsonl
-    python reference.py write-passages texts.jsonl > passages.jsonl
-    python reference.py check-passages passages.jsonl
+    python reference.py check FILE    (golden.jsonl, passages.jsonl or blocks.jsonl)
+    python reference.py write FILE    (prints its lines with their results)
+
+A line of a file has what is computed from, such as a text and options, and the
+results. To add a case, add a line without results, and write the file.
 
 Needs Python 3.11 or later and the packages of requirements.txt.
 
@@ -38,6 +36,7 @@ import decimal
 import functools
 import itertools
 import json
+import pathlib
 import sys
 import unicodedata
 
@@ -452,50 +451,6 @@ def simhash_probes(fingerprint, block, blocks, max_distance):
     return sorted(probes)
 
 
-BLOCK_FINGERPRINTS = [
-    0, -1, 1, -2**63, 2**63 - 1,
-    0x0123456789ABCDEF,
-    signed(0xFEDCBA9876543210, 64),
-    signed(0x80000000_80000000, 64),
-    0x7FFFFFFF_7FFFFFFF,
-]
-
-# (fingerprint, block, blocks, max_distance)
-PROBE_CASES = [
-    (0x0123456789ABCDEF, 0, 4, 3), (0x0123456789ABCDEF, 3, 4, 3),   # radius 0
-    (0x0123456789ABCDEF, 2, 4, 2), (0x0123456789ABCDEF, 3, 4, 2),   # last: not probed
-    (-1, 0, 4, 0), (-1, 1, 4, 0),                                   # only block 0
-    (0, 0, 2, 3), (-1, 1, 2, 3),                                    # halves, radius 1
-    (signed(0xFEDCBA9876543210, 64), 0, 2, 3), (-2**63, 0, 2, 3),
-    (0x0123456789ABCDEF, 1, 2, 2), (0x0123456789ABCDEF, 0, 2, 2),   # radii 1, 0
-    (0x7FFFFFFF80000000, 1, 2, 5),                                  # radius 2: 529
-    (0x0123456789ABCDEF, 0, 3, 5), (0x0123456789ABCDEF, 2, 3, 5),   # 22 and 21 bits
-    (0x0123456789ABCDEF, 0, 3, 6), (-2, 2, 3, 6),
-    (0x0123456789ABCDEF, 1, 4, 5), (0x0123456789ABCDEF, 2, 4, 5),   # radii 1, 0
-    (0x0123456789ABCDEF, 0, 4, 8),                                  # radius 2: 137
-    (0x0123456789ABCDEF, 3, 4, 15),                                 # radius 3: 697
-    (-1, 0, 5, 5), (-1, 4, 5, 5),                                   # 13 and 12 bits
-    (-2**63, 5, 6, 12), (1, 6, 7, 13), (1, 7, 8, 7), (1, 7, 8, 15),
-    (1, 0, 8, 3), (1, 3, 8, 3), (1, 4, 8, 3),
-]
-
-
-def block_lines():
-    lines = []
-    # Every block of every layout for one fingerprint, and the two halves of the others.
-    for blocks in range(2, 9):
-        for block in range(blocks):
-            lines.append((0x0123456789ABCDEF, block, blocks))
-    for fingerprint in BLOCK_FINGERPRINTS:
-        if fingerprint != 0x0123456789ABCDEF:
-            lines += [(fingerprint, 0, 2), (fingerprint, 1, 2)]
-    for fingerprint, block, blocks in lines:
-        yield complete_block_line({"fingerprint": fingerprint, "block": block, "blocks": blocks})
-    for fingerprint, block, blocks, max_distance in PROBE_CASES:
-        yield complete_block_line({"fingerprint": fingerprint, "block": block,
-                                   "blocks": blocks, "max_distance": max_distance})
-
-
 def complete_block_line(line):
     """The line with its expected result added or replaced."""
     fingerprint, block, blocks = line["fingerprint"], line["block"], line["blocks"]
@@ -684,17 +639,6 @@ def coverage_of(clue, text, options):
     return len(covered) / len({place for start, end, _ in runs for place in range(start, end)})
 
 
-# Other options have no effect.
-OPTIONS_OF_PASSAGES = {"case_fold", "markup", "ignore"}
-
-
-def passages_lines(lines):
-    """The lines with what counts for passages, where that is not what another line has."""
-    for line in lines:
-        if set(line.get("options", {})) <= OPTIONS_OF_PASSAGES and len(text_of(line)) < 5000:
-            yield {key: value for key, value in line.items() if key not in ("words", "wide")}
-
-
 def complete_passages_line(line):
     text, options = text_of(line), complete_options(line.get("options", {}))
     check_characters(line["name"], text)
@@ -709,61 +653,32 @@ def read_lines(path):
         return [json.loads(line) for line in file]
 
 
-def check_names(lines):
-    names = [line["name"] for line in lines]
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise SystemExit(f"names not unique: {sorted(repeated)}")
-
-
-def check(lines, complete, name_of):
-    passed = failed = 0
+def check(lines, complete):
+    failed = 0
     for line in lines:
         expected = complete(line)
-        if expected == line:
-            passed += 1
-            continue
-        failed += 1
+        failed += expected != line
         for key in expected:
             if line.get(key, "missing") != expected[key]:
-                print(f"{name_of(line)}: {key} is {line.get(key, 'missing')}, "
-                      f"should be {expected[key]}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+                print(f"{line.get('name', line)}: {key} is {line.get(key, 'missing')}, should be {expected[key]}")
+    print(f"{len(lines) - failed} passed, {failed} failed")
+    return 1 if failed or not lines else 0
 
 
-def block_line_name(line):
-    return " ".join(f"{key}={line[key]}" for key in line if key not in ("value", "probes"))
+COMPLETE = {"golden": complete_text_line, "passages": complete_passages_line, "blocks": complete_block_line}
 
 
 def main(arguments):
     match arguments:
-        case ["write", path]:
-            lines = read_lines(path)
-            check_names(lines)
+        case ["write" | "check" as command, path]:
+            lines, complete = read_lines(path), COMPLETE[pathlib.Path(path).stem]
+            names = [line["name"] for line in lines if "name" in line]
+            if len(set(names)) < len(names):
+                raise SystemExit("names are not unique")
+            if command == "check":
+                return check(lines, complete)
             for line in lines:
-                print(json.dumps(complete_text_line(line)))
-        case ["check", path]:
-            lines = read_lines(path)
-            check_names(lines)
-            return check(lines, complete_text_line, lambda line: line["name"])
-        case ["show", path, name]:
-            for line in read_lines(path):
-                if line["name"] == name:
-                    options = complete_options(line.get("options", {}))
-                    weights = weighted_features(text_of(line), options, line.get("words", ()))
-                    for feature, weight in weights.items():
-                        print(f"{weight}\t{hash_of(feature, options['seed']):016x}\t{feature!r}\t{ascii(feature)}")
-        case ["write-passages", path]:
-            for line in passages_lines(read_lines(path)):
-                print(json.dumps(complete_passages_line(line)))
-        case ["check-passages", path]:
-            return check(read_lines(path), complete_passages_line, lambda line: line["name"])
-        case ["write-blocks"]:
-            for line in block_lines():
-                print(json.dumps(line))
-        case ["check-blocks", path]:
-            return check(read_lines(path), complete_block_line, block_line_name)
+                print(json.dumps(complete(line)))
         case _:
             print(__doc__)
             return 2

@@ -23,7 +23,7 @@ SELECT simhash(NULL::text, '{}'::jsonb) IS NULL AND simhash('a', NULL::jsonb) IS
     AND simhash(NULL::text, '{}'::text) IS NULL AND simhash('a', NULL::text) IS NULL AS nulls;
 
 -- Options mean the same as jsonb and as text: numbers count by value, and of a repeated key the last one. The errors
--- are the same too.
+-- are the same too, but for the value, which is shown as it is written.
 CREATE FUNCTION pg_temp.outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     result text;
@@ -33,7 +33,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
-SELECT document, outcome, outcome = as_jsonb AS same
+SELECT document, outcome, split_part(outcome, ': ', 1) = split_part(as_jsonb, ': ', 1) AS same
 FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"top": 1e3}', '{"top": 4.294967295E+9}', '{"top": 3000e-3}',
     '{"ngram": 9, "ngram": 2}', '{"ngram": 2, "ngram": 99}', '{"ngram": 2.50}', '{"ngram": 25e-1}', '{"top": -0}',
     '{"top": -1e3}', '{"top": 18446744073709551616}', '{"top": 4294967295.0000000000000000000000001}',
