@@ -4,8 +4,9 @@
 
 Editions of one document differ between the releases as people edit. The sets are `manuals` (manual pages in several
 languages), `paragraphs` (the first paragraphs of each page), `copyrights` (what packages of priority standard or above
-say on their copyright) and `descriptions` (of packages). benches/dedup reads them; their form is that of simhash/benches/quality.rs, but with the
-pairs of resemblance .8 or more only. An id begins with the language. Of equal texts only one is kept.
+say on their copyright) and `descriptions` (of packages). benches/dedup reads them; their form is that of
+simhash/benches/quality.rs, but with the pairs of resemblance .8 or more only. An id begins with the language. Of equal
+texts only one is kept.
 
 apt downloads the packages from the machine's mirror, or from DEBIAN_MIRROR.
 """
