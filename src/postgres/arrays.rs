@@ -72,7 +72,8 @@ pub fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
     what: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
-    let (_, datums, nulls) = deconstruct(array, what)?;
+    // SAFETY: the memory context of a call lives as long as its arguments.
+    let (_, datums, nulls) = unsafe { deconstruct(array, what)? };
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
         // SAFETY: deconstruct_array returned the datum with its null flag, and it is of the declared type.
         unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| null_element(what, i))
@@ -88,13 +89,15 @@ pub fn null_element(what: &str, position: usize) -> ErrorReport {
 
 type Deconstructed<'a> = (Oid, &'a [pg_sys::Datum], &'a [bool]);
 
-/// The type of an array's elements, and the elements with their null flags. They live as long as the arguments of the
-/// call. An array of several dimensions is refused.
-pub fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
+/// The type of an array's elements, and the elements with their null flags, in the current memory context. An array of
+/// several dimensions is refused.
+///
+/// # Safety
+/// The current memory context lives as long as `'a`.
+pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
-    // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements in the
-    // context of this call, where they live as long as its arguments.
+    // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements.
     unsafe {
         let array = detoast(array, what)?;
         let of_type = (*array).elemtype;

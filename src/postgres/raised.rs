@@ -39,8 +39,14 @@ pub fn raise_with_names(code: PgSqlErrorCode, report: &ErrorReport, names: &Erro
 pub fn raise_without_values(error: CaughtError, message: String) -> ! {
     let (report, sqlerrcode, raised) = match &error {
         CaughtError::PostgresError(report) => {
+            // The stack holds five errors, and a guard may run within the expression of another guard, and so on. So
+            // the error is removed before the other one is raised.
             // SAFETY: the error is in PostgreSQL's stack until it is handled. Its copy is palloc'd.
-            let copy = unsafe { &*pg_sys::CopyErrorData() };
+            let copy = unsafe {
+                let copy = &*pg_sys::CopyErrorData();
+                pg_sys::FlushErrorState();
+                copy
+            };
             (report, copy.sqlerrcode, copy.message)
         }
         CaughtError::ErrorReport(report) => (report, report.sql_error_code() as c_int, report.message().as_pg_cstr()),

@@ -89,9 +89,9 @@ impl ExtensionSchema {
         }
     }
 
-    /// The function's qualified, quoted name. Only a superuser, who owns it, can give it another name; that of its
-    /// schema is locked. A call must pass exactly these argument types, so that no other function of the name fits
-    /// better.
+    /// The function's qualified, quoted name. Its owner is a superuser, who gains nothing by giving it another name;
+    /// that of its schema is locked. A call must pass exactly these argument types, so that no other function of the
+    /// name fits better.
     pub fn locked_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
         let schema = lock_schema_name(self.0)?;
         if self.function(name, arguments).is_none() {

@@ -125,8 +125,8 @@ fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options) -> Resul
     })
 }
 
-/// The difference of two texts. Inputs: both texts, options. Output: each feature, with 0 if the first text has it, and 1
-/// if the second one has it.
+/// The difference of two texts. Inputs: both texts, options. Output: each feature, with 0 if the first text has it, and
+/// 1 if the second one has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn difference() -> u32 {
     answer(|output| {

@@ -32,9 +32,9 @@ const BUDGET: usize = 256 << 20;
 /// simhash_cluster returns that row's key. A row without a fingerprint is in no cluster:
 /// -1.
 ///
-/// With texts, the keyword arguments are the keys of a criterion, as in SQL: resemblance (0.84 by default), max_distance
-/// (10), radii ([1, 1, 1, 1]), and the options of the fingerprints. All pairs are compared, so flips has no effect. A
-/// text that is None resembles none.
+/// With texts, the keyword arguments are the keys of a criterion, as in SQL: resemblance (0.84 by default),
+/// max_distance (10), radii ([1, 1, 1, 1]), and the options of the fingerprints. All pairs are compared, so flips has
+/// no effect. A text that is None resembles none.
 ///
 /// The fingerprints are a NumPy array of int64, whose masked elements are missing, or an iterable of int or None; the
 /// texts are an iterable of str or None. Both may be a Series of pandas, or Arrow data.

@@ -241,5 +241,18 @@ class Server(unittest.TestCase):
                 diag = theirs.exception.diag
                 self.assertEqual(str(ours.exception), f"{diag.message_primary}. {diag.message_hint}")
 
+    def test_floats(self):
+        """COPY refuses floats, which have not all bits of a fingerprint."""
+        self.connection.execute("CREATE TEMPORARY TABLE floats (simhash bigint)")
+        number = float(pg_simhash.simhash("one two three four"))
+        for data_format, types in ("TEXT", None), ("TEXT", ["int8"]), ("BINARY", ["int8"]):
+            with self.subTest(data_format=data_format, types=types):
+                copying = self.connection.cursor().copy(f"COPY floats FROM STDIN (FORMAT {data_format})")
+                with self.assertRaises((TypeError, psycopg.DataError)), copying as copy:
+                    if types:
+                        copy.set_types(types)
+                    copy.write_row((number,))
+        self.assertEqual(self.connection.execute("SELECT count(*) FROM floats").fetchall(), [(0,)])
+
     def test_same_format(self):
         self.compare([(pg_simhash.format(),)], self.rows("SELECT simhash_format()"))

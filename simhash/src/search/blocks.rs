@@ -78,7 +78,6 @@ impl Block {
     ///
     /// There are [`Block::probe_count`] values; the caller must check that they are not too many.
     pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
-        // An empty range instead of None: valgrind reports an `Option` of a range as uninitialised memory.
         let radii = 0..radius.map_or(0, |radius| radius.min(self.width) + 1);
         radii.flat_map(move |radius| self.ring(fingerprint, radius, !0))
     }

@@ -4,8 +4,8 @@
 //! The commands that change a table are SQL text, and PostgreSQL looks up their names when it runs the command. The
 //! owner of a schema can rename it at any time, and give its name to another schema. A lock on a table in the schema
 //! does not prevent this. The command would then reach another table of the same name, and run its triggers and casts
-//! with the caller's rights. ALTER SCHEMA .. RENAME does not lock the schema, but it updates its catalog row. So before a
-//! name is read, that row is locked, as by SELECT FOR SHARE.
+//! with the caller's rights. ALTER SCHEMA .. RENAME does not lock the schema, but it updates its catalog row. So before
+//! a name is read, that row is locked, as by SELECT FOR SHARE.
 //!
 //! FOR KEY SHARE would not block GRANT, but it is not enough, although a name belongs to a unique key. An UPDATE that
 //! does not change the key removes a FOR KEY SHARE lock that is taken while the UPDATE compresses the row or looks for
@@ -26,10 +26,11 @@ use super::cache::read_cached;
 use super::relation::relation_name;
 use crate::error::user_error;
 use crate::owner::as_owner;
-use crate::spi::execute;
+use crate::spi::execute_now;
 use crate::text::from_server;
 
-/// The role that owns the system catalogs, which may lock their rows (`BOOTSTRAP_SUPERUSERID`).
+/// The role that owns the system catalogs (`BOOTSTRAP_SUPERUSERID`). It may lock their rows, unless somebody has taken
+/// superuser away from it, which PostgreSQL 15 allows.
 const CATALOG_OWNER: Oid = Oid::from_u32(10);
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist. Does not lock a schema whose owner is
@@ -45,7 +46,7 @@ pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {
     };
     if !is_read_only && owner.is_some_and(|owner| !is_trusted(owner)) {
         let row = format!("SELECT FROM pg_catalog.pg_namespace WHERE oid = {} FOR SHARE", schema.to_u32());
-        as_owner(CATALOG_OWNER, || execute(&row))?;
+        as_owner(CATALOG_OWNER, || execute_now(&row))?;
         // The row may have shown that a transaction has ended before the session has received its cache invalidations,
         // so the caches may still have an earlier name.
         // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.

@@ -132,13 +132,18 @@ impl Relation {
         self.indexes().into_iter().filter_map(Self::open_for_planning)
     }
 
-    /// The planner's estimate of the rows in the table itself, without inheritors.
-    pub fn estimated_rows(&self) -> f64 {
-        // On a standby, unlogged tables have no files: return 0, and let PostgreSQL raise its own error later.
+    /// Whether the relation has files: a partitioned table has none, and an unlogged table has none on a standby.
+    /// PostgreSQL raises its own error if the latter is read.
+    fn has_files(&self) -> bool {
         // SAFETY: no arguments, no conditions.
         let is_missing = self.class().relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT
             && unsafe { pg_sys::RecoveryInProgress() };
-        if self.is_partitioned() || is_missing {
+        !self.is_partitioned() && !is_missing
+    }
+
+    /// The planner's estimate of the rows in the table itself, without inheritors.
+    pub fn estimated_rows(&self) -> f64 {
+        if !self.has_files() {
             return 0.0;
         }
         let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
@@ -151,7 +156,10 @@ impl Relation {
 
     /// The number of pages of the table's main fork.
     pub fn page_count(&self) -> u32 {
-        // SAFETY: the table is open.
+        if !self.has_files() {
+            return 0;
+        }
+        // SAFETY: the table is open, and has files.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
     }
 }

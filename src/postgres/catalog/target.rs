@@ -137,6 +137,15 @@ impl Target {
         Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .set_hint("Connect to the coordinator, and run the command there."))
     }
+
+    /// Refuses partitions, which have the columns of their table.
+    pub fn check_is_no_partition(&self) -> Result<(), ErrorReport> {
+        if !self.open().is_partition() {
+            return Ok(());
+        }
+        Err(wrong_kind(format!("\"{}\" is a partition", self.name))
+            .set_hint("Name the partitioned table: its partitions are included."))
+    }
 }
 
 fn check_is_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {

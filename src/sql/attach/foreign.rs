@@ -18,8 +18,8 @@ pub struct GeneratedFingerprint<'a> {
     pub source: &'a str,
 }
 
-/// Reads a row of each foreign table with the attached columns. PostgreSQL raises an error if one of them does not exist
-/// on its server. An error if this server computes another fingerprint.
+/// Reads a row of each foreign table with the attached columns. PostgreSQL raises an error if one of them does not
+/// exist on its server. An error if this server computes another fingerprint.
 pub fn check_columns(
     family: &[Target],
     columns: &[&str],

@@ -67,6 +67,7 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
     let mut analyzed = Vec::new();
     let mut is_new = false;
     if wanted.has_columns {
+        table.check_is_no_partition()?;
         is_new = columns.add(table, family)?;
         analyzed.extend(columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str)));
     }

@@ -14,7 +14,9 @@ pub struct Ids {
 impl Ids {
     /// Reads an array; an error, with `what` as its name, if it has a NULL or several dimensions.
     pub fn read(array: &AnyArray, what: &str) -> Result<Self, ErrorReport> {
-        let (element_type, elements, nulls) = deconstruct(array, what)?;
+        // SAFETY: a function that returns rows runs in memory that lives until it has returned them all, and so does
+        // what is made of its arguments.
+        let (element_type, elements, nulls) = unsafe { deconstruct(array, what)? };
         match nulls.iter().position(|is_null| *is_null) {
             Some(index) => Err(null_element(what, index)),
             None => Ok(Self { element_type, elements }),

@@ -133,15 +133,19 @@ impl SampledTable {
     /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which
     /// has no pages itself, Citus returns the size.
     fn pages(&self) -> Result<f64, ErrorReport> {
+        let members = with_inheritors(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         if distribution(self.oid)?.is_some() {
-            let size = format!("SELECT pg_catalog.citus_relation_size({})", self.oid.to_u32());
+            let members: Vec<_> = members.iter().map(|member| member.to_u32().to_string()).collect();
+            let size = format!(
+                "SELECT pg_catalog.sum(pg_catalog.citus_relation_size(member)) \
+                 FROM pg_catalog.unnest('{{{}}}'::pg_catalog.regclass[]) AS member",
+                members.join(",")
+            );
             let bytes = query_strings(&size)?.pop().and_then(|bytes| bytes.parse::<f64>().ok());
             return Ok(bytes.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ));
         }
-        let members = with_inheritors(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         let tables = members.into_iter().filter_map(Relation::open_for_planning);
-        let with_pages = tables.filter(|table| !table.is_partitioned());
-        Ok(with_pages.map(|table| f64::from(table.page_count())).sum())
+        Ok(tables.map(|table| f64::from(table.page_count())).sum())
     }
 }
 

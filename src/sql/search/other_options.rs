@@ -22,8 +22,8 @@ thread_local! {
     static WARNED: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 
-/// Warns once a statement if one of the relation's fingerprints, each with what the query compares it with, is a column of
-/// other options.
+/// Warns once a statement if one of the relation's fingerprints, each with what the query compares it with, is a column
+/// of other options.
 pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator<Item = (Expression, Expression)>) {
     let warning = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query));
     // SAFETY: a statement is being planned, and this only reads when the client's statement began.

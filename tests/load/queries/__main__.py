@@ -24,8 +24,8 @@ from tables import ALIKE, Table, Values, views
 QUERIES = 40
 
 SETUP = """
-CREATE ROLE reader;
-GRANT ALL ON SCHEMA public TO reader;
+CREATE ROLE queries_reader;
+GRANT ALL ON SCHEMA public TO queries_reader;
 CREATE SCHEMA other;
 CREATE FUNCTION other.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql RETURN 0;
 CREATE DOMAIN fingerprint AS bigint;
@@ -111,7 +111,7 @@ def try_tables(connection, seed, counts):
     values = Values(rng)
     t, u = Table(rng, "t", 160, values), Table(rng, "u", 40, values)
     setup = [*t.setup, *u.setup, *ALIKE, *(f"CREATE VIEW {view}" for view in views(t).values())]
-    setup.append("GRANT SELECT, UPDATE, INSERT, DELETE ON ALL TABLES IN SCHEMA public TO reader")
+    setup.append("GRANT SELECT, UPDATE, INSERT, DELETE ON ALL TABLES IN SCHEMA public TO queries_reader")
     connection.execute("BEGIN")
     for statement in setup:
         connection.execute(statement)
@@ -158,7 +158,7 @@ def main():
     with not_reached(psycopg.errors.QueryCanceled):
         settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
         with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
-            connection.execute("DROP ROLE IF EXISTS reader")
+            connection.execute("DROP ROLE IF EXISTS queries_reader")
             connection.execute(SETUP)
             for n in range(options.tables):
                 failures += try_tables(connection, f"{options.seed} {n}", counts)
@@ -171,6 +171,8 @@ def main():
     database.drop("queries")
     if counts["indexed"] * 4 < counts["cases"] or counts["sized"] * 100 < counts["cases"]:
         sys.exit(f"FAILED: too few queries search the indexes: {dict(counts)}")
+    if not counts["cases"] or (counts["with rows"] - counts["errors"]) * 4 < counts["cases"]:
+        sys.exit(f"FAILED: too few queries find rows: {dict(counts)}")
 
 
 if __name__ == "__main__":

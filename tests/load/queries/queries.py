@@ -474,8 +474,8 @@ class Queries:
             before += [
                 "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
                 f"CREATE POLICY p ON t USING ({using}) WITH CHECK ({check} OR t.id > 0)",
-                *(("ALTER TABLE t FORCE ROW LEVEL SECURITY", "ALTER TABLE t OWNER TO reader") if kind == 11 else ()),
-                "SET LOCAL ROLE reader",
+                *(("ALTER TABLE t FORCE ROW LEVEL SECURITY", "ALTER TABLE t OWNER TO queries_reader") if kind == 11 else ()),
+                "SET LOCAL ROLE queries_reader",
             ]
         elif kind == 12 and can_change:
             before += ["SET LOCAL constraint_exclusion = on", f"DELETE FROM t WHERE NOT {known}"]

@@ -147,3 +147,36 @@ INSERT INTO docs VALUES (303, 0);
 \echo :LAST_ERROR_SQLSTATE
 DROP TRIGGER by_hand ON docs;
 DROP SCHEMA guard_among CASCADE;
+
+-- A condition that writes to another guarded table, and so on: the error of the last one passes through all of them, and
+-- the messages of the others do not pile up in PostgreSQL's stack of errors, which holds five.
+CREATE ROLE regress_simhash_nested;
+DO $$
+DECLARE
+    body CONSTANT text := 'one two three four five six';
+    next text;
+BEGIN
+    FOR i IN 1 .. 7 LOOP
+        next := CASE WHEN i < 7 THEN format('INSERT INTO public.nested%s VALUES (2, %L)', i + 1, body) ELSE 'PERFORM 1 / 0' END;
+        EXECUTE format('CREATE TABLE nested%s (id integer PRIMARY KEY, body text)', i);
+        EXECUTE format('INSERT INTO nested%s VALUES (1, %L)', i, body);
+        EXECUTE format('GRANT INSERT ON nested%s TO regress_simhash_nested', i);
+        EXECUTE format('CREATE FUNCTION writes%s() RETURNS boolean LANGUAGE plpgsql AS %L', i,
+            format('BEGIN %s; RETURN true; END', next));
+        EXECUTE format('CREATE FUNCTION holds%s(integer) RETURNS boolean LANGUAGE plpgsql STABLE AS %L', i,
+            format('BEGIN RETURN public.writes%s(); END', i));
+        PERFORM simhash_attach(format('nested%s', i)::regclass, 'body');
+        PERFORM simhash_guard(format('nested%s', i)::regclass, 'skip', among => format('public.holds%s(id)', i));
+    END LOOP;
+END $$;
+SET ROLE regress_simhash_nested;
+INSERT INTO nested1 VALUES (2, 'one two three four five six');
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+DO $$
+BEGIN
+    FOR i IN 1 .. 7 LOOP
+        EXECUTE format('DROP TABLE nested%s; DROP FUNCTION writes%s, holds%s', i, i, i);
+    END LOOP;
+END $$;
+DROP ROLE regress_simhash_nested;

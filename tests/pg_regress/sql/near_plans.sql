@@ -402,6 +402,18 @@ FROM (SELECT (SELECT count(*) FROM q WHERE q.fp = d.fp) FROM d WHERE simhash_nea
 SELECT plan('SELECT (SELECT max(q.fp) FROM q) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (tag)');
 SELECT plan('SELECT (SELECT count(*) FROM d WHERE simhash_near(d.fp, max(q.fp))) FROM q');
 
+-- Functions of the same names, and operators, that search_path finds first.
+CREATE SCHEMA fake;
+CREATE FUNCTION fake.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN RETURN 0; END';
+CREATE FUNCTION fake.hamming(bigint, bigint) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 0; END';
+CREATE FUNCTION fake.compare(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+CREATE OPERATOR fake.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = fake.compare);
+CREATE OPERATOR fake.<= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = fake.compare);
+SET search_path = fake, public, pg_catalog;
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
+RESET search_path;
+DROP SCHEMA fake CASCADE;
 DROP TABLE d, e, q, s CASCADE;
 DROP ROLE regress_simhash_reader;
 DROP PROCEDURE add_columns, add_expressions;

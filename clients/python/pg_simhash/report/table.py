@@ -347,15 +347,18 @@ def _complete(
     )
     indexed = {blocks for (blocks,) in connection.execute(query, [oid, fingerprint, list(scope)])}
     blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)
-    if blocks and document.get("resemblance", "default") is not None:
+    # The server's defaults are for four blocks.
+    if blocks not in (None, 4) and document.get("resemblance", "default") is not None:
         # A radius of 1 would read too many rows in seven and eight blocks.
         document = {"radii": [0 if blocks >= 7 else 1] * blocks, **document}
     # What the trigger of a guard by hand would do.
     arguments = b"\0".join([b"reject", json.dumps(document).encode(), b"simhash", b""])
-    definition = SQL("SELECT {}(%s) -> 'criterion'").format(Identifier(extension, "simhash_guard_definition"))
+    definition = SQL("SELECT {}(%s)").format(Identifier(extension, "simhash_guard_definition"))
     found = connection.execute(definition, [arguments]).fetchone()
     assert found is not None
-    complete: dict[str, Any] = found[0]
+    if "error" in found[0]:
+        raise ReportError(found[0]["error"], "The criterion is laid over the options of the fingerprint.")
+    complete: dict[str, Any] = found[0]["criterion"]
     return complete
 
 
