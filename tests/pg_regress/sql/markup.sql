@@ -60,4 +60,22 @@ SELECT errors($$SELECT simhash('a', '{"markup": null}')$$);
 SELECT errors($$SELECT simhash('a', '{"markup": ["html"]}'::jsonb)$$);
 SELECT errors($$SELECT simhash_attach('mails', 'html', options => '{"markup": "HTML"}')$$);
 
+-- Documents of block editors are jsonb. Which strings are text, their keys say; the same function for all of them.
+CREATE FUNCTION strings_at(document jsonb, path jsonpath) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT string_agg(string #>> '{}', ' ' ORDER BY n)
+        FROM jsonb_path_query(document, path) WITH ORDINALITY AS strings (string, n)
+        WHERE jsonb_typeof(string) = 'string');
+SELECT editor, strings_at(document, path) FROM (VALUES
+    ('Wagtail', jsonpath 'strict $.** ? (@.type() == "object").keyvalue() ? (@.key != "id" && @.key != "type").value',
+     jsonb '[{"type": "heading", "value": "one", "id": "a1"}, {"type": "row", "value": {"left":
+     "<p data-block-key=\"x1\">two<br/>three</p>", "right": [{"type": "text", "value": "four", "id": "b2"}]}, "id":
+     "c3"}]'),
+    ('Editor.js', 'strict $.blocks[*].data.**',
+     '{"time": 1, "blocks": [{"id": "a1", "type": "header", "data": {"text": "one", "level": 2}},
+     {"id": "b2", "type": "list", "data": {"style": 1, "items": ["two", "three"]}}], "version": "2.8"}'),
+    ('ProseMirror', 'strict $.**.text',
+     '{"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "one"}, {"type": "text",
+     "marks": [{"type": "strong"}], "text": "two"}]}, {"type": "paragraph", "content": [{"type": "text", "text":
+     "three"}]}]}')) AS documents (editor, path, document);
+DROP FUNCTION strings_at;
 DROP TABLE mails, as_text, as_html;
