@@ -3,8 +3,6 @@
 //!
 //! Every name and literal in a statement must be quoted. Names are [`super::server_text`].
 
-use std::ptr;
-
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -14,22 +12,6 @@ use super::text::{from_server, to_server};
 /// Runs a statement, and returns the number of rows it processed.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
     connected(|| run(statement, false))
-}
-
-/// Runs a statement that sees everything that is committed now, also at REPEATABLE READ.
-pub fn execute_now(statement: &str) -> Result<u64, ErrorReport> {
-    let statement = to_server(statement)?;
-    connected(|| {
-        // SAFETY: SPI is connected, and the statement is NUL-terminated and has no parameters. A transaction is
-        // running.
-        unsafe {
-            let plan = pg_sys::SPI_prepare(statement.as_ptr(), 0, ptr::null_mut());
-            check(pg_sys::SPI_result)?;
-            let (now, none) = (pg_sys::GetLatestSnapshot(), ptr::null_mut());
-            check(pg_sys::SPI_execute_snapshot(plan, none, ptr::null(), now, ptr::null_mut(), false, true, 0))?;
-            Ok(pg_sys::SPI_processed)
-        }
-    })
 }
 
 /// The first column of a query's result, without NULLs. The query sees everything that is committed now, including

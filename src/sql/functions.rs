@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 use postgres::call::Call;
 use postgres::catalog::cache::read_cached;
-use postgres::catalog::names::lock_schema_name;
+use postgres::catalog::names::{lock_object_names, lock_schema_name};
 use postgres::error::user_error;
 
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
@@ -89,17 +89,21 @@ impl ExtensionSchema {
         }
     }
 
-    /// The function's qualified, quoted name. Its owner is a superuser, who gains nothing by giving it another name;
-    /// that of its schema is locked. A call must pass exactly these argument types, so that no other function of the
-    /// name fits better.
+    /// The function's qualified, quoted name, which means this function until the transaction ends. A call must pass
+    /// exactly these argument types, so that no other function of the name fits better.
     pub fn locked_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
-        let schema = lock_schema_name(self.0)?;
-        if self.function(name, arguments).is_none() {
+        let function = self.function(name, arguments);
+        if let Some(function) = function {
+            lock_object_names(pg_sys::ProcedureRelationId, function)?;
+        }
+        // The function may have been renamed or moved to another schema while we waited.
+        if function.is_none() || function != self.function(name, arguments) {
             let message =
                 format!("function {} of pg_simhash does not exist in the extension's schema", name.to_string_lossy());
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
         }
+        let schema = lock_schema_name(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))
     }
 }

@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 
 use super::column::Column;
-use super::names::lock_schema_name;
+use super::names::{lock_object_names, lock_schema_name};
 use super::target::Target;
 use crate::spi::query_strings;
 
@@ -28,20 +28,33 @@ pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport
     Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
 }
 
-/// Locks the schemas of all objects that the generation expression and the type refer to, so that the expression's text
-/// means the same when it is parsed again. Their owners can change what they do, and gain nothing by renaming them.
+/// Locks the names of all objects that the generation expression and the type refer to, so that the expression's text
+/// means the same when it is parsed again.
 pub fn lock_generation_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
     // In pg_depend, the type belongs to the column, and the expression to the column's entry in pg_attrdef.
     let query = format!(
-        "SELECT DISTINCT n.oid
-         FROM pg_catalog.pg_depend, pg_catalog.pg_identify_object(refclassid, refobjid, 0) AS o
-             JOIN pg_catalog.pg_namespace AS n ON pg_catalog.quote_ident(nspname) = o.schema
-         WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column}
-             OR classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND objid IN (
-                 SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column}))",
+        "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
+         WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \
+             OR classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND objid IN ( \
+                 SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column})) \
+         AND NOT (refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND refobjid = {table})",
         table = table.oid.to_u32(),
         column = column.attnum
     );
-    let schemas = query_strings(&query)?.into_iter().filter_map(|schema| schema.parse().ok());
-    schemas.map(pg_sys::Oid::from_u32).try_for_each(|schema| lock_schema_name(schema).map(drop))
+    for object in query_strings(&query)? {
+        let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
+        match (numbers.next(), numbers.next()) {
+            (Some(pg_sys::RelationRelationId), Some(relation)) => {
+                // SAFETY: any OID may be locked; get_rel_namespace looks up a system cache.
+                let schema = unsafe {
+                    pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+                    pg_sys::get_rel_namespace(relation)
+                };
+                lock_schema_name(schema)?;
+            }
+            (Some(catalog), Some(object)) => lock_object_names(catalog, object)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }

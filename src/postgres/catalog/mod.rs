@@ -1,7 +1,7 @@
 //! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`foreign`]
 //! reads about foreign tables, and [`cache`] reads rows of the system caches. A [`target`] is the table that a command
 //! changes; [`generation`] returns its generation expressions as SQL, and [`foreign_key`] lists its foreign keys.
-//! [`names`] locks names of schemas against renaming. [`citus`] reads the catalogs of Citus.
+//! [`names`] locks names of objects against renaming, also by a [`row_lock`]. [`citus`] reads the catalogs of Citus.
 
 pub mod cache;
 pub mod citus;
@@ -13,4 +13,5 @@ pub mod index;
 pub mod names;
 pub mod partition;
 pub mod relation;
+pub mod row_lock;
 pub mod target;

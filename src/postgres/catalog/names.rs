@@ -1,17 +1,17 @@
-//! Names of schemas, relations and roles; and locks on schemas, so that their names cannot change until the transaction
-//! ends.
+//! Locks names, so that they cannot change until the transaction ends.
 //!
 //! The commands that change a table are SQL text, and PostgreSQL looks up their names when it runs the command. The
 //! owner of a schema can rename it at any time, and give its name to another schema. A lock on a table in the schema
 //! does not prevent this. The command would then reach another table of the same name, and run its triggers and casts
-//! with the caller's rights. ALTER SCHEMA .. RENAME does not lock the schema, but it updates its catalog row. So before
-//! a name is read, that row is locked, as by SELECT FOR SHARE.
+//! with the caller's rights. So before a name is read, the object and its schema are locked against renaming. Which
+//! commands lock an object before they change its name differs between releases of PostgreSQL. But all of them, and
+//! ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked too, as by SELECT FOR SHARE.
 //!
 //! FOR KEY SHARE would not block GRANT, but it is not enough, although a name belongs to a unique key. An UPDATE that
 //! does not change the key removes a FOR KEY SHARE lock that is taken while the UPDATE compresses the row or looks for
 //! another page (heap_update in PostgreSQL 17.11 and 18.6).
 //!
-//! A schema of a superuser or of the current user is not locked: its owner gains no rights by renaming it, and
+//! An object of a superuser or of the current user is not locked: its owner gains no rights by renaming it, and
 //! administrators would have to wait for the lock until the transaction ends.
 //!
 //! The locks do not conflict with the transaction itself, in which a command may run functions of other users. So
@@ -23,39 +23,21 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use super::cache::read_cached;
-use super::relation::relation_name;
+use super::relation::{Relation, relation_name};
+use super::row_lock::{RowLock, lock_row};
 use crate::error::user_error;
-use crate::owner::as_owner;
-use crate::spi::execute_now;
 use crate::text::from_server;
 
-/// The role that owns the system catalogs (`BOOTSTRAP_SUPERUSERID`). It may lock their rows, unless somebody has taken
-/// superuser away from it, which PostgreSQL 15 allows.
-const CATALOG_OWNER: Oid = Oid::from_u32(10);
-
-/// Locks a schema's name, and returns it; an error if the schema does not exist. Does not lock a schema whose owner is
-/// trusted.
-///
-/// A read-only transaction cannot lock rows, and cannot run the commands that need locked names. It gets the name
-/// without a lock.
+/// Locks a schema's name, and returns it; an error if the schema does not exist.
 pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {
-    // SAFETY: a look-up in a system cache, whose rows are of this form; a setting that is a plain variable.
-    let (owner, is_read_only) = unsafe {
-        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::NAMESPACEOID as i32, schema.into());
-        (read_cached(row, |found: &pg_sys::FormData_pg_namespace| found.nspowner), pg_sys::XactReadOnly)
+    let Some(row) = lock_catalog_row(pg_sys::NamespaceRelationId, schema)? else {
+        return Err(no_such_schema(schema));
     };
-    if !is_read_only && owner.is_some_and(|owner| !is_trusted(owner)) {
-        let row = format!("SELECT FROM pg_catalog.pg_namespace WHERE oid = {} FOR SHARE", schema.to_u32());
-        as_owner(CATALOG_OWNER, || execute_now(&row))?;
-        // The row may have shown that a transaction has ended before the session has received its cache invalidations,
-        // so the caches may still have an earlier name.
-        // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
-        unsafe {
-            pg_sys::InvalidateCatalogSnapshot();
-            pg_sys::ResetCatalogCaches();
-        }
+    // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
+    unsafe {
+        let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_namespace>(row);
+        from_server((*row).nspname.data.as_ptr())
     }
-    schema_name(schema)
 }
 
 /// The schema's current name, which is not locked; an error if the schema does not exist.
@@ -90,7 +72,34 @@ fn no_such_schema(schema: Oid) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message)
 }
 
-/// Whether a role gains no rights by renaming its schemas: it is a superuser, or the current user.
+/// Locks the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
+/// nothing if the object does not exist.
+pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
+    let Some(row) = lock_catalog_row(catalog, object)? else { return Ok(()) };
+    // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
+    let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
+    schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
+}
+
+/// The owner of an object; None if its catalog has no owners.
+fn owner(catalog: &Relation, row: pg_sys::HeapTuple) -> Option<Oid> {
+    // SAFETY: the row was found in this catalog, whose column for the owner has an OID.
+    unsafe { oid_in(catalog, row, pg_sys::get_object_attnum_owner(catalog.oid())) }
+}
+
+/// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is not positive.
+///
+/// # Safety
+/// The row is one of the catalog, and the column has OIDs.
+unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
+    let mut is_null = true;
+    // SAFETY: the caller passes a row of the catalog, and a column of it if the attnum is positive.
+    let value = (column > 0)
+        .then(|| unsafe { pgrx::pg_sys::htup::heap_getattr(row, column.into(), catalog.rd_att, &mut is_null) });
+    value.filter(|_| !is_null).map(|value| Oid::from_u32(value.value() as u32))
+}
+
+/// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
 fn is_trusted(role: Oid) -> bool {
     let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
     // SAFETY: look-ups in system caches, whose rows are of this form.
@@ -102,5 +111,91 @@ fn is_trusted(role: Oid) -> bool {
             return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
         }
         role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)
+    }
+}
+
+/// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
+/// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
+/// trusted.
+///
+/// Some transactions change the row and then lock the object; others lock the object first. To avoid deadlocks with
+/// them, neither lock is held while waiting for the other.
+///
+/// A read-only transaction cannot lock rows, and cannot run the commands that need locked names. It gets the row
+/// without a lock.
+fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+    let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
+    // that is locked, so that it is not removed meanwhile.
+    unsafe {
+        let opened = Relation::open_in_mode(catalog, pg_sys::RowShareLock as pg_sys::LOCKMODE);
+        loop {
+            pgrx::check_for_interrupts!();
+            pg_sys::LockDatabaseObject(catalog, object, 0, lock);
+            pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+            let row = find(&opened, object);
+            let has_trusted_owner = row.and_then(|row| owner(&opened, row)).is_some_and(is_trusted);
+            let locked = match row {
+                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
+                // There is no row, its owner is trusted, or the transaction is read-only.
+                _ => RowLock::Held,
+            };
+            pg_sys::PopActiveSnapshot();
+            if has_trusted_owner {
+                pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+            }
+            match locked {
+                RowLock::Held => {
+                    forget_names();
+                    return Ok(row);
+                }
+                // Another transaction has replaced the row: read it again.
+                RowLock::Gone => pg_sys::UnlockDatabaseObject(catalog, object, 0, lock),
+                RowLock::Blocked(blocker) => {
+                    pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+                    blocker.wait(&opened);
+                }
+                RowLock::Own => {
+                    let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
+                    return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+                }
+            }
+            if let Some(row) = row {
+                pg_sys::heap_freetuple(row);
+            }
+        }
+    }
+}
+
+/// Makes the next look-up of a name read the catalogs. A snapshot may see that a transaction has ended before the
+/// session has received its cache invalidations, so the caches may still have earlier names.
+fn forget_names() {
+    // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
+    unsafe {
+        pg_sys::InvalidateCatalogSnapshot();
+        pg_sys::ResetCatalogCaches();
+    }
+}
+
+/// A copy of the row of an object, as the active snapshot sees it. The system cache is not used, because it may have a
+/// version that was removed.
+///
+/// # Safety
+/// There is an active snapshot, and the catalog has OIDs.
+unsafe fn find(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+    // SAFETY: the caller has an active snapshot, and passes a catalog with an index on its OIDs. The row is copied
+    // before the scan ends.
+    unsafe {
+        let (column, index) =
+            (pg_sys::get_object_attnum_oid(catalog.oid()), pg_sys::get_object_oid_index(catalog.oid()));
+        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+        let mut key = pg_sys::ScanKeyData::default();
+        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
+        let snapshot = pg_sys::GetActiveSnapshot();
+        let scan = pg_sys::systable_beginscan(catalog.as_ptr(), index, true, snapshot, 1, &mut key);
+        let row = pg_sys::systable_getnext(scan);
+        let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));
+        pg_sys::systable_endscan(scan);
+        copy
     }
 }

@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
-use super::lockers::{is_in_progress_elsewhere, multixact_members};
 use super::row::{Row, TableSlot, tid_numbers};
 use crate::catalog::relation::Relation;
+use crate::catalog::row_lock::{is_in_progress_elsewhere, multixact_members};
 use crate::ffi::read_page;
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
