@@ -13,8 +13,8 @@ use crate::texts::required;
 
 /// Return the passages of a text, as SQL's simhash_passages does: hashes of runs of words, in ascending order.
 ///
-/// Two texts that have 11 words in a row in common, or 13 letters of a script without spaces, have a passage in common.
-/// Of the options, case_fold and markup count.
+/// Two texts that have 11 words in a row in common, or 13 words and letters of a script without spaces, have a passage
+/// in common. Of the options, case_fold, ignore and markup count.
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
