@@ -21,7 +21,9 @@ SELECT tableoid::regclass AS partition, count(*) FROM docs GROUP BY 1;
 INSERT INTO docs VALUES (210, text_of(210));
 SELECT partman.run_maintenance('public.docs', p_analyze => false);
 SELECT described('docs_p300');
+SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs_p300'::regclass;
 -- An old partition has the comments of simhash_attach, so it can be detached as a table of its own.
 SELECT partman.drop_partition_id('public.docs', '100', p_keep_table => true, p_keep_index => true);
 SELECT simhash_detach('docs_p0');
 SELECT described('docs_p0');
+SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs_p0'::regclass;

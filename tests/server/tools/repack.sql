@@ -16,3 +16,4 @@ SELECT id FROM docs WHERE simhash_near(simhash, simhash(text_of(42)));
 SELECT simhash_unguard('docs');
 SELECT simhash_detach('docs');
 SELECT described('docs');
+SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
