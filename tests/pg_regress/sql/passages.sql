@@ -96,12 +96,6 @@ CREATE MATERIALIZED VIEW pages AS SELECT id, '<p>' || body AS html FROM docs;
 CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
 SELECT pg_temp.is_served($$SELECT id FROM parts WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS parts,
     pg_temp.is_served($$SELECT id FROM pages WHERE simhash_contains(html, 'b c d e f g h i j k l', options => '{"markup": "html"}')$$) AS pages;
--- With btree_gin, other columns are in the index too.
-CREATE EXTENSION btree_gin;
-CREATE TABLE tenants AS SELECT id, id % 2 AS tenant, body FROM docs;
-CREATE INDEX ON tenants USING gin (tenant, simhash_passages(body));
-EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 1 AND simhash_passages(body) && '{1}';
-SELECT array_agg(id ORDER BY id) AS ids FROM tenants WHERE tenant = 1 AND simhash_contains(body, pg_temp.words(1505, 1525), .2);
 -- A column with a collation of its own needs the default one in the index and in the query.
 CREATE TABLE collated AS SELECT id, body COLLATE "C" AS body FROM docs;
 CREATE INDEX ON collated USING gin (simhash_passages(body));
@@ -114,6 +108,5 @@ SET statement_timeout = '20ms';
 SELECT cardinality(simhash_passages(repeat('one two three four five ', 4000000)));
 RESET statement_timeout;
 DROP MATERIALIZED VIEW pages;
-DROP TABLE docs, found, parts, collated, tenants;
-DROP EXTENSION btree_gin;
+DROP TABLE docs, found, parts, collated;
 DROP FUNCTION stripped;

@@ -224,9 +224,18 @@ class Test:
             with self.servers.connect(server, DATABASE) as connection:
                 connection.execute(WORDS + "CREATE TABLE texts (id bigint, tenant integer, body text)")
                 connection.execute(f"INSERT INTO texts {TEXTS.format(tenant=tenant)}")
-                connection.execute("CREATE INDEX ON texts USING gin (simhash_passages(body))")
+                # With this contributed module, other columns are in the index of passages too.
+                connection.execute("CREATE EXTENSION btree_gin")
+                connection.execute("CREATE INDEX ON texts USING gin (tenant, simhash_passages(body))")
                 connection.execute("SELECT simhash_attach('texts', 'body', columns => false)")
                 connection.execute("VACUUM ANALYZE texts")
+                search = f"SELECT id FROM texts WHERE tenant = {tenant} AND simhash_contains(body, words(600, 20), .2)"
+                plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) {search}"))
+                condition = f"Index Cond: ((tenant = {tenant}) AND (simhash_passages("
+                rows = sorted(connection.execute(search).fetchall())
+                connection.execute("SET enable_bitmapscan = off")
+                expected = sorted(connection.execute(search).fetchall())
+                self.check("btree_gin", condition in plan and rows and rows == expected, plan, len(rows), len(expected))
         self.hub.execute(WORDS + HUB_OF_TEXTS)
         for name, (form, kind, is_always_sent) in FORMS_OF_TEXTS.items():
             for mode, is_sent in ("force_custom_plan", True), ("force_generic_plan", is_always_sent):
