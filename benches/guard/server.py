@@ -16,23 +16,17 @@ INSERT INTO docs (id, body) VALUES (:id, :body);
 """
 
 
-def pgbench(clients, script, *options, **settings):
-    """What pgbench prints of as many clients, each of which runs the script over and over."""
-    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
-        file.write(script)
-        file.flush()
-        return subprocess.run(
-            ["pgbench", "-n", "-c", str(clients), "-j", str(clients), *options, "-f", file.name],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
-        ).stdout
-
-
 def insert_rate(clients, transactions, first, last_id):
     """Rows a second of all clients: each inserts its own texts, of those from `first`."""
-    output = pgbench(
-        clients, SCRIPT, "-M", "prepared", "-r", "-t", str(transactions), "-D", "turn=0", "-D", f"clients={clients}",
-        "-D", f"first={first}", "-D", f"last_id={last_id}",
-    )
+    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
+        file.write(SCRIPT)
+        file.flush()
+        output = subprocess.run(
+            ["pgbench", "-n", "-M", "prepared", "-r", "-c", str(clients), "-j", str(clients), "-t", str(transactions),
+             "-D", "turn=0", "-D", f"clients={clients}", "-D", f"first={first}", "-D", f"last_id={last_id}",
+             "-f", file.name],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment({}),
+        ).stdout
     found = re.search(r"^ +([0-9.]+) +\d+ +INSERT", output, re.MULTILINE)
     if not found or "aborted" in output:
         raise RuntimeError(f"pgbench:\n{output}")

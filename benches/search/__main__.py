@@ -16,7 +16,6 @@ import exact
 import inserts
 import joins
 import searches
-import skew
 import tables
 from layouts import create_indexes, drop_indexes, indexes
 from searches import FAR, HAND, LOOKUP, NEAR, NEAREST, SORT
@@ -45,7 +44,6 @@ def main():
     for distribution in DISTRIBUTIONS:
         measure_distribution(distribution, runs, rows, file, judge)
     judge.insert = inserts.report(runs, rows)
-    skew.report(min(runs, 3), rows)
     judge.print()
 
 

@@ -20,10 +20,6 @@ RUN_SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
 MIN_TRANSACTIONS, MAX_TRANSACTIONS = 20, 5000
 
 
-def exists(function):
-    return value(f"SELECT to_regprocedure('{function}') IS NOT NULL") == "t"
-
-
 def warm(*relations):
     """Reads them into shared buffers."""
     psql("CREATE EXTENSION IF NOT EXISTS pg_prewarm", client_min_messages="warning")
@@ -54,11 +50,11 @@ class Times:
         return statistics.median(run[way] / run[other] for run in self.runs)
 
 
-def measure(ways, runs, tables, plans="force_generic_plan", least=MIN_TRANSACTIONS, before=(), **settings):
+def measure(ways, runs, tables, plans="force_generic_plan", least=MIN_TRANSACTIONS, **settings):
     """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order.
 
-    All runs are of one backend, which has touched all of the tables and their btrees, and run the statements `before`:
-    the first time that a process uses a page of shared memory takes longer than all else that a lookup does.
+    All runs are of one backend, which has touched all of the tables and their btrees: the first time that a process
+    uses a page of shared memory takes longer than all else that a lookup does.
     """
     settings = {"plan_cache_mode": plans, **settings}
     touch = [
@@ -70,7 +66,6 @@ def measure(ways, runs, tables, plans="force_generic_plan", least=MIN_TRANSACTIO
             f" JOIN pg_am ON pg_am.oid = relam WHERE indrelid = '{table}'::regclass AND amname = 'btree'",
         )
     ]
-    touch += map(Way, before)
     (first,) = run_script([*touch, *ways.values()], [ways], least, settings)
     transactions = min(max(least, round(RUN_SECONDS * 1e3 / sum(first.values()))), MAX_TRANSACTIONS)
     opposite = dict(reversed(ways.items()))
