@@ -3,27 +3,23 @@ nothing is indexed. The plans of the shards show that they search their indexes.
 
     python tests/server/citus/searches.py NAME=USER@HOST:PORT...
 
-The arguments are the addresses of the servers coordinator, one and two, on which docs/citus.md has been run. Needs the
-packages of tests/requirements.txt.
+The arguments are the addresses of the servers coordinator, one and two, on which docs/citus.md has been run.
 """
 
-import random
 import sys
 
-import psycopg
-from cluster import Servers, statements
+sys.path.append(f"{sys.path[0]}/..")
+from distributed import FORMS, PRINT_OF, WORDS, Comparison, connect, statements
 
 # In a smaller shard, or with more rows near a query, the planner rightly reads the whole shard.
 ROWS = 200_000
 GROUPS = 1000
-SEED = 7
 
 # Half of the fingerprints are near one of GROUPS.
 TABLES = f"""
 CREATE SCHEMA searches;
 SET search_path = searches, public;
-CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
-    RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
+{PRINT_OF}{WORDS}
 CREATE TABLE prints (tenant integer NOT NULL, id bigint NOT NULL, fp bigint, PRIMARY KEY (tenant, id));
 SELECT create_distributed_table('prints', 'tenant', shard_count => 6);
 SELECT simhash_attach('prints', 'fp');
@@ -39,17 +35,12 @@ CREATE TABLE questions (n integer PRIMARY KEY, fp bigint NOT NULL);
 SELECT create_reference_table('questions');
 INSERT INTO questions SELECT n, print_of(n, n) FROM generate_series(1, 4) AS n;
 CREATE TABLE questions_copy AS SELECT * FROM questions;
-"""
-
-# Texts that share words with their neighbours.
-TEXTS = """
-CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
-    RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS word);
 CREATE TABLE texts (tenant integer NOT NULL, id bigint NOT NULL, body text);
 SELECT create_distributed_table('texts', 'tenant', shard_count => 6);
 CREATE INDEX ON texts USING gin (simhash_passages(body));
 SELECT simhash_attach('texts', 'body', columns => false);
-CREATE TABLE texts_copy AS SELECT n % 20 AS tenant, n AS id, words(n * 2, 60) AS body FROM generate_series(1, 12000) AS n;
+CREATE TABLE texts_copy AS
+SELECT n % 20 AS tenant, n AS id, words(n * 2, 60) AS body FROM generate_series(1, 12000) AS n;
 INSERT INTO texts SELECT * FROM texts_copy;
 VACUUM ANALYZE texts;
 """
@@ -59,19 +50,9 @@ FORMS_OF_TEXTS = {
     "SELECT id FROM {t} WHERE tenant = 7 AND simhash_contains(body, '{clue}', .5)": "Bitmap Index Scan",
     "SELECT id FROM {t} WHERE simhash_near(body, '{clue}')": "(SimhashScan)",
 }
-
-# Searches by a query $1 within a distance $2, of a table {t}.
-FORMS = {
-    "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
-    "radii": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2, ARRAY[1, 1, 0, 0])",
-    "<~> and <=": "SELECT id FROM {t} WHERE fp <~> $1 <= $2",
-    "hamming and <": "SELECT id FROM {t} WHERE $2 + 1 > hamming($1, fp)",
-    "several columns": "SELECT id, tenant, fp, fp <~> $1 FROM {t} WHERE simhash_near($1, fp, $2)",
-    "count": "SELECT count(*) FROM {t} WHERE simhash_near(fp, $1, $2)",
+OWN_FORMS = {
     "group": "SELECT tenant, count(*) FROM {t} WHERE simhash_near(fp, $1, $2) GROUP BY tenant",
-    "order": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2) ORDER BY fp <~> $1, id LIMIT 5",
     "nearest": "SELECT fp <~> $1 FROM {t} WHERE $2 = $2 ORDER BY fp <~> $1 LIMIT 7",
-    "tenant": "SELECT id FROM {t} WHERE tenant = 2 AND simhash_near(fp, $1, $2)",
     "nearest of a tenant": "SELECT fp <~> $1 FROM {t} WHERE tenant = 2 AND $2 = $2 ORDER BY fp <~> $1 LIMIT 7",
     "text": "SELECT id FROM {t} WHERE simhash_near(fp, simhash('a text ' || ($1 # $1)), $2)",
     "sub-select": "SELECT id FROM {t} WHERE simhash_near(fp, (SELECT fp FROM {t} WHERE fp = fp # $1 # $1"
@@ -82,64 +63,39 @@ FORMS = {
     " SELECT id, p.fp <~> q.fp FROM {t} AS p, q WHERE simhash_near(p.fp, q.fp, $2)",
     "reference table": "SELECT n, id FROM questions AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp # $1 # $1, $2)",
     "local table": "SELECT n, id FROM questions_copy AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp # $1 # $1, $2)",
-    "UPDATE": "UPDATE {t} SET fp = fp WHERE simhash_near(fp, $1, $2) RETURNING id",
-    "DELETE": "DELETE FROM {t} WHERE simhash_near(fp, $1, $2) RETURNING id",
 }
-# The copy would join the tables of Citus with itself, which Citus refuses.
-OF_COPY = {"questions AS q": "questions_copy AS q"}
 
 
-class Test:
-    def __init__(self, connection):
-        self.connection = connection
-        self.random = random.Random(SEED)
-        self.failures = 0
-        self.compared = 0
+class Test(Comparison):
+    def __init__(self):
+        super().__init__()
+        self.connection = connect()
 
-    def check(self, name, is_right, *facts):
-        if not is_right:
-            self.failures += 1
-            print("FAILED:", name, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
-
-    def answer(self, sql, query, limit):
-        """The sorted rows, and the plan, after as many executions as PostgreSQL awaits before it thinks of a generic
-        plan. (Citus has none for several shards, and fails if it is forced to have one.)"""
-        execute = self.connection.execute
-        execute(f"PREPARE form (bigint, integer) AS {sql}")
-        for _ in range(6):
-            execute("BEGIN")
-            rows = sorted(execute(f"EXECUTE form ({query}, {limit})").fetchall())
-            execute("ROLLBACK")
-        execute("BEGIN")
-        plan = [line for (line,) in execute(f"EXPLAIN (COSTS OFF) EXECUTE form ({query}, {limit})")]
-        execute("ROLLBACK")
-        execute("DEALLOCATE form")
-        return rows, plan
+    def answer(self, form, table, query, limit):
+        """The rows and the plan, after as many executions as PostgreSQL awaits before it thinks of a generic plan.
+        (Citus has none for several shards, and fails if it is forced to have one.)"""
+        execution = f"EXECUTE form ({query}, {limit})"
+        with self.prepared(form, table):
+            for _ in range(6):
+                rows = self.rows(execution)
+            return rows, self.plan(execution)
 
     def compare(self, name, form):
-        of_copy = form
-        for old, new in OF_COPY.items():
-            of_copy = of_copy.replace(old, new)
-        for local_execution in "on", "off":
-            for _ in range(2):
-                self.connection.execute(f"SET citus.enable_local_execution = {local_execution}")
-                query = self.value(f"SELECT print_of({self.random.randrange(GROUPS)}, {self.random.randrange(4096)})")
-                limit = self.random.randrange(1, 9)
-                label = f"{name}, {local_execution}, {query}, {limit}"
-                try:
-                    rows, plan = self.answer(form.format(t="prints"), query, limit)
-                except psycopg.Error as error:
-                    self.check(label, False, error)
-                    self.connection.execute("ROLLBACK; DEALLOCATE form")
-                    continue
-                expected, _ = self.answer(of_copy.format(t="prints_copy"), query, limit)
-                self.check(label, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
-                self.compared += 1
-                # EXPLAIN shows one shard of each distributed query. A sub-select by the primary key needs no search.
-                scans = [line for line in plan if "Scan" in line and "prints_" in line]
-                searches = [line for line in scans if "(SimhashScan)" in line]
-                is_right = bool(searches) and not any("Seq Scan" in line for line in scans)
-                self.check(label, is_right, "the shard has not searched its indexes", *plan)
+        # The copy would join the tables of Citus with itself, which Citus refuses.
+        of_copy = form.replace("questions AS q", "questions_copy AS q")
+        for local_execution in ("on", "off") * 2:
+            self.connection.execute(f"SET citus.enable_local_execution = {local_execution}")
+            query = self.value(f"SELECT print_of({self.random.randrange(GROUPS)}, {self.random.randrange(4096)})")
+            limit = self.random.randrange(1, 9)
+            label = f"{name}, {local_execution}, {query}, {limit}"
+            rows, plan = self.answer(form, "prints", query, limit)
+            expected, _ = self.answer(of_copy, "prints_copy", query, limit)
+            self.check_rows(label, rows, expected)
+            # EXPLAIN shows one shard of each distributed query. A sub-select by the primary key needs no search.
+            scans = [line for line in plan if "Scan" in line and "prints_" in line]
+            searches = [line for line in scans if "(SimhashScan)" in line]
+            is_right = bool(searches) and not any("Seq Scan" in line for line in scans)
+            self.check(label, is_right, "the shard has not searched its indexes", *plan)
 
     def compare_texts(self):
         """Searches of texts by passages, and near texts."""
@@ -147,15 +103,12 @@ class Test:
             for length in 20, 60:
                 clue = self.value(f"SELECT words({2 * self.random.randrange(1000, 10_000)}, {length})")
                 sql = form.format(t="texts", clue=clue)
-                rows = sorted(self.connection.execute(sql).fetchall())
-                expected = sorted(self.connection.execute(form.format(t="texts_copy", clue=clue)).fetchall())
-                self.check(sql, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
-                plan = [line for (line,) in self.connection.execute(f"EXPLAIN (COSTS OFF) {sql}")]
+                self.check_rows(sql, self.rows(sql), self.rows(form.format(t="texts_copy", clue=clue)))
+                plan = self.plan(sql)
                 self.check(sql, any(node in line for line in plan), *plan)
-                self.compared += 1
 
     def check_sample(self):
-        """simhash_layouts of the largest group within a scope: equal values in several forms, and NULL, are one group."""
+        """simhash_layouts of the largest group within a scope: values that are equal, and NULL, are one group."""
         self.connection.execute("CREATE TABLE forms_copy (id integer, scope numeric, fp bigint)")
         self.connection.execute("CREATE TABLE forms (id integer, scope numeric, fp bigint)")
         self.connection.execute("SELECT create_distributed_table('forms', 'id')")
@@ -177,24 +130,16 @@ class Test:
         self.connection.execute("SET client_min_messages = warning")
         for statement in statements(TABLES):
             self.connection.execute(statement)
-        for name, form in FORMS.items():
+        for name, form in (FORMS | OWN_FORMS).items():
             self.compare(name, form)
-        for statement in statements(TEXTS):
-            self.connection.execute(statement)
         self.compare_texts()
         self.check_sample()
         # Without the indexes, the check of the plan fails.
         self.connection.execute("SELECT simhash_detach('prints')")
-        _, plan = self.answer(FORMS["simhash_near"].format(t="prints"), 42, 3)
+        _, plan = self.answer(FORMS["simhash_near"], "prints", 42, 3)
         self.check("without indexes", not any("SimhashScan" in line for line in plan), *plan)
-        print(f"{self.compared} searches compared, {self.failures} failures")
-
-
-def main():
-    test = Test(Servers().connect())
-    test.run()
-    sys.exit(test.failures > 0)
+        self.end()
 
 
 if __name__ == "__main__":
-    main()
+    Test().run()

@@ -1,63 +1,46 @@
-"""Three servers, as the programs of this folder use them: a hub and two others, one and two, that log their plans."""
+"""The hub and its foreign servers, one and two, which log their plans."""
 
 import json
 import pathlib
 import re
 import sys
 
-import psycopg
+sys.path.append(f"{sys.path[0]}/..")
+from distributed import FIRST, OTHERS, SERVERS, connect
 
-HUB = "hub"
-OTHERS = "one", "two"
-# A statement that waits forever fails after this time.
-SAFETY_NET = "-c statement_timeout=10min"
 PLAN = re.compile(r"plan:\n((?:\t.*\n)+)")
+# How far the log of each server has been read.
+read = dict.fromkeys(OTHERS, 0)
 
 
-class Servers:
-    """The servers whose addresses are the arguments of the program: NAME=HOST:PORT."""
-
-    def __init__(self):
-        self.addresses = dict(argument.split("=", 1) for argument in sys.argv[1:])
-        self.read = {}
-
-    def connect(self, name, database="postgres"):
-        host, port = self.addresses[name].rsplit(":", 1)
-        return psycopg.connect(
-            host=host, port=port, dbname=database, user="postgres", autocommit=True, options=SAFETY_NET
-        )
-
-    def create_database(self, name):
-        """Makes a database with the extension on all servers. On the hub, the others are its foreign servers."""
-        for server in self.addresses:
-            with self.connect(server) as connection:
-                connection.execute(f"CREATE DATABASE {name}")
-            with self.connect(server, name) as connection:
-                connection.execute("CREATE EXTENSION pg_simhash")
-                if server == HUB:
-                    connection.execute("CREATE EXTENSION postgres_fdw")
-                    for other in OTHERS:
-                        connection.execute(self.create_server(other, name))
-
-    def create_server(self, server, database):
-        host, port = self.addresses[server].rsplit(":", 1)
-        return f"""
-            CREATE SERVER {server} FOREIGN DATA WRAPPER postgres_fdw OPTIONS
-                (host '{host}', port '{port}', dbname '{database}', extensions 'pg_simhash');
-            CREATE USER MAPPING FOR postgres SERVER {server} OPTIONS (user 'postgres')"""
-
-    def new_plans(self):
-        """The plans that each of the other servers has logged since the last call, as trees."""
-        plans = {}
+def create_database(name):
+    """Makes a database with the extension on all servers. On the hub, the others are its foreign servers."""
+    for server in SERVERS:
+        with connect(server, "postgres") as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        with connect(server, name) as connection:
+            connection.execute("CREATE EXTENSION pg_simhash")
+    with connect(FIRST, name) as hub:
+        hub.execute("CREATE EXTENSION postgres_fdw")
         for server in OTHERS:
-            log = pathlib.Path(self.addresses[server].rsplit(":", 1)[0], f"{server}.log")
-            text = log.read_bytes()
-            new = text[self.read.get(server, 0) :].decode()
-            self.read[server] = len(text)
-            found = (json.loads(plan)["Plan"] for plan in PLAN.findall(new))
-            # EXPLAIN, which use_remote_estimate sends, logs a plan without rows.
-            plans[server] = [plan for plan in found if "Actual Rows" in plan]
-        return plans
+            host, port = SERVERS[server]
+            hub.execute(f"""
+                CREATE SERVER {server} FOREIGN DATA WRAPPER postgres_fdw OPTIONS
+                    (host '{host}', port '{port}', dbname '{name}', extensions 'pg_simhash');
+                CREATE USER MAPPING FOR postgres SERVER {server} OPTIONS (user 'postgres')""")
+
+
+def new_plans():
+    """The plans that each of the other servers has logged since the last call, as lists of nodes from the top."""
+    plans = {}
+    for server in OTHERS:
+        text = pathlib.Path(SERVERS[server][0], f"{server}.log").read_bytes()
+        new = text[read[server] :].decode()
+        read[server] = len(text)
+        found = (json.loads(plan)["Plan"] for plan in PLAN.findall(new))
+        # EXPLAIN, which use_remote_estimate sends, logs a plan without rows.
+        plans[server] = [list(nodes(plan)) for plan in found if "Actual Rows" in plan]
+    return plans
 
 
 def nodes(plan):
@@ -67,10 +50,5 @@ def nodes(plan):
         yield from nodes(below)
 
 
-def is_search(node):
-    return node.get("Custom Plan Provider") == "SimhashScan"
-
-
-def is_whole(node):
-    """Whether the node reads a whole table."""
-    return node["Node Type"] == "Seq Scan"
+def kind(node):
+    return node.get("Custom Plan Provider", node["Node Type"])

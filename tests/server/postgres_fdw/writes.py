@@ -3,21 +3,17 @@ docs/postgres_fdw.md, on the tables that the page has made; and simhash_attach o
 
     python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
 
-The arguments are the addresses of the servers hub, one and two. Needs the packages of tests/requirements.txt.
+The arguments are the addresses of the servers hub, one and two.
 """
 
-import collections
-import contextlib
 import pathlib
-import random
-import threading
 import unittest
 
 import psycopg
-from cluster import HUB, OTHERS, Servers
+from cluster import OTHERS, SERVERS, create_database
+from distributed import Tests, in_threads
 
 PAGE = pathlib.Path("docs/postgres_fdw.md").read_text(encoding="utf-8")
-SERVERS = Servers()
 
 TEXT_OF = """
 CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
@@ -27,37 +23,13 @@ CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
 INSERT = "INSERT INTO docs (id, tenant_id, body) VALUES (%s, %s, text_of(%s) || %s)"
 
 
-class Hub(unittest.TestCase):
-    database = None
-
-    @classmethod
-    def connect(cls, server=HUB):
-        return SERVERS.connect(server, cls.database)
-
+class Hub(Tests):
     def setUp(self):
         self.hub = self.connect()
         self.addCleanup(self.hub.close)
 
-    def on(self, server, *statements):
-        with self.connect(server) as connection:
-            for statement in statements:
-                connection.execute(statement)
-
     def value(self, query, *values):
         return self.hub.execute(query, values).fetchone()[0]
-
-    @contextlib.contextmanager
-    def fails(self, code, *texts):
-        """Expects an error with this SQLSTATE; its message, detail or hint has each text."""
-        with self.assertRaises(psycopg.Error) as raised:
-            yield
-        diag = raised.exception.diag
-        said = "\n".join(filter(None, (diag.message_primary, diag.message_detail, diag.message_hint)))
-        said = said or str(raised.exception)
-        self.assertEqual(raised.exception.sqlstate, code, said)
-        for text in texts:
-            self.assertIn(text, said)
-        self.diag = diag
 
 
 class Guards(Hub):
@@ -67,7 +39,7 @@ class Guards(Hub):
 
     @classmethod
     def setUpClass(cls):
-        SERVERS.create_database(cls.database)
+        create_database(cls.database)
         for server in OTHERS:
             with cls.connect(server) as connection:
                 connection.execute(TEXT_OF)
@@ -97,14 +69,6 @@ class Guards(Hub):
 
     def ids(self):
         return [id for (id,) in self.hub.execute("SELECT id FROM docs ORDER BY id")]
-
-    def test_rows_of_all_servers(self):
-        self.guard("reject")
-        values = "SELECT 10 + n, n % 4 + 1, text_of(10 + n) FROM generate_series(1, 200) AS n"
-        self.assertEqual(self.hub.execute(f"INSERT INTO docs (id, tenant_id, body) {values}").rowcount, 200)
-        same = "count(*) FILTER (WHERE simhash = simhash(body))"
-        found = self.hub.execute(f"SELECT tableoid::regclass::text, count(*), {same} FROM docs GROUP BY 1 ORDER BY 1")
-        self.assertEqual(found.fetchall(), [("docs_one", 101, 101), ("docs_two", 101, 101)])
 
     def test_reject(self):
         for batch_size in 1, 100:
@@ -210,11 +174,7 @@ class Guards(Hub):
                     codes.append(error.sqlstate)
                     session.execute("ROLLBACK")
 
-            threads = [threading.Thread(target=wait, args=(session, rows[1])) for session, rows in sessions.items()]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            in_threads([lambda session=session, row=rows[1]: wait(session, row) for session, rows in sessions.items()])
             self.assertIn("55P03", codes)
             self.assertLessEqual(set(codes), {"55P03", "23P01"})
 
@@ -223,38 +183,15 @@ class Guards(Hub):
         self.guard("skip", 10, """, criterion => '{"max_distance": 3, "resemblance": null}'""")
         for server in OTHERS:
             self.on(server, "TRUNCATE docs")
-        outcomes = collections.Counter()
-        failures = []
-
-        def work(number):
-            chance = random.Random(number)
-            try:
-                with self.connect() as session:
-                    for step in range(40):
-                        tenant, n = chance.randrange(1, 5), chance.randrange(30)
-                        row = (10_000 * number + step, tenant, n, " more" * chance.randrange(3))
-                        while True:
-                            try:
-                                outcomes[session.execute(INSERT, row).statusmessage] += 1
-                                break
-                            except (psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable) as error:
-                                outcomes[error.sqlstate] += 1
-            except psycopg.Error as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
-        self.assertGreater(outcomes["INSERT 0 1"], 60)
-        self.assertGreater(outcomes["INSERT 0 0"], 10)
+        insert = """INSERT INTO docs (id, tenant_id, body)
+            VALUES (%(id)s, %(tenant)s %% 4 + 1, text_of(%(group)s) || repeat(' more', %(bit)s %% 3))"""
+        counts = self.write(insert, clients=4, rows=60, groups=30)
+        self.assertGreater(counts["stored"], 60)
+        self.assertGreater(counts["refused"], 10)
         near = "SELECT count(*) FROM docs AS a JOIN docs AS b ON a.id < b.id AND hamming(a.simhash, b.simhash) <= 3"
         self.assertEqual(self.value(near + " AND a.tenant_id = b.tenant_id"), 0)
         # Rows of different tenants are near each other, also on different servers.
         self.assertGreater(self.value(near + " AND a.tenant_id < 3 AND b.tenant_id > 2"), 0)
-        print("four sessions:", dict(outcomes))
 
     def test_rights(self):
         """The guard's expressions run on the table's server, as the role of the user mapping, which may only insert."""
@@ -303,20 +240,26 @@ class Guards(Hub):
 class Page(Hub):
     """The errors that the page describes, on the tables that it has made."""
 
-    database = "app"
-
     def documented(self, code, message, *more):
         self.assertIn(f"{code} `{message}", PAGE)
         return self.fails(code, message, *more)
 
-    def test_of_this_server_only(self):
-        for call in "simhash_guard('docs')", "simhash_preview('docs')":
-            with self.documented("0A000", 'partition "docs_one" is a foreign table', 'on its server "one"'):
-                self.hub.execute(f"SELECT {call}")
-        with self.documented("0A000", 'foreign table "docs_one" cannot be sampled', "Call simhash_layouts on that server"):
-            self.hub.execute("SELECT simhash_layouts('docs')")
-        with self.documented("42809", '"docs_one" is not a table'):
-            self.hub.execute("SELECT simhash_attach('docs_one', 'body')")
+    def test_errors_of_the_hub(self):
+        self.hub.execute("""
+            CREATE FOREIGN TABLE plain (id bigint, tenant_id integer, body text, simhash bigint)
+            SERVER one OPTIONS (table_name 'docs')""")
+        insert = "INSERT INTO {} (id, tenant_id, body) VALUES (-1, 1, 'some text')"
+        on_conflict = insert.format("docs") + " ON CONFLICT (id) DO NOTHING"
+        for code, message, statement in (
+            ("0A000", 'partition "docs_one" is a foreign table', "SELECT simhash_guard('docs')"),
+            ("0A000", 'partition "docs_one" is a foreign table', "SELECT simhash_preview('docs')"),
+            ("0A000", 'foreign table "docs_one" cannot be sampled', "SELECT simhash_layouts('docs')"),
+            ("42809", '"docs_one" is not a table', "SELECT simhash_attach('docs_one', 'body')"),
+            ("42P10", "there is no unique or exclusion constraint", on_conflict),
+            ("428C9", 'cannot insert a non-DEFAULT value into column "simhash"', insert.format("plain")),
+        ):
+            with self.subTest(statement), self.documented(code, message):
+                self.hub.execute(statement)
 
     def test_other_fingerprints(self):
         """A table whose fingerprints have other options, or are not filled yet, has others than the hub computes."""
@@ -336,38 +279,22 @@ class Page(Hub):
                 f"CREATE FOREIGN TABLE others_{server} PARTITION OF others FOR VALUES IN ({tenant}) SERVER {server}"
                 " OPTIONS (table_name 'others')"
             )
-        two = "others_two"
+        again = "SELECT simhash_detach('others')", """SELECT simhash_attach('others', 'body', '{"ngram": 2}')"""
+        self.on("two", *again)
         hint = 'Attach the table on its server "two" with the same options'
-        self.on("two", "SELECT simhash_detach('others')", """SELECT simhash_attach('others', 'body', '{"ngram": 2}')""")
-        with self.fails("55000", message.format(two), hint):
+        with self.fails("55000", message.format("others_two"), hint):
             self.hub.execute(attach)
-        self.on("two", "SELECT simhash_detach('others')", "SELECT simhash_attach('others', 'body')")
+        self.on("two", again[0], attach)
         self.hub.execute(attach)
         found = self.hub.execute("SELECT tenant_id FROM others WHERE simhash_near(simhash, simhash(body)) ORDER BY 1")
         self.assertEqual(found.fetchall(), [(1,), (2,)])
         # The same options, given on both.
-        self.hub.execute("SELECT simhash_detach('others')")
-        options = """options => '{"ngram": 2}'"""
+        self.hub.execute(again[0])
         for server in OTHERS:
-            self.on(
-                server,
-                "SELECT simhash_detach('others')",
-                f"SELECT simhash_attach('others', 'body', {options})",
-            )
+            self.on(server, *again)
         with self.fails("55000", message.format("others_one")):
             self.hub.execute(attach)
-        self.hub.execute(f"SELECT simhash_attach('others', 'body', {options})")
-
-    def test_on_conflict(self):
-        with self.documented("42P10", "there is no unique or exclusion constraint"):
-            self.hub.execute("INSERT INTO docs (id, tenant_id, body) VALUES (1, 1, '') ON CONFLICT (id) DO NOTHING")
-
-    def test_plain_column(self):
-        self.hub.execute("""
-            CREATE FOREIGN TABLE plain (id bigint, tenant_id integer, body text, simhash bigint)
-            SERVER one OPTIONS (table_name 'docs')""")
-        with self.documented("428C9", 'cannot insert a non-DEFAULT value into column "simhash"'):
-            self.hub.execute("INSERT INTO plain (id, tenant_id, body) VALUES (-1, 1, 'some text')")
+        self.hub.execute(again[1])
 
     def test_extension_in_another_schema(self):
         self.on("two", "CREATE SCHEMA elsewhere", "ALTER EXTENSION pg_simhash SET SCHEMA elsewhere")
@@ -377,7 +304,7 @@ class Page(Hub):
         self.hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
 
     def test_unreachable(self):
-        port = SERVERS.addresses["two"].rsplit(":", 1)[1]
+        _, port = SERVERS["two"]
         self.hub.execute("ALTER SERVER two OPTIONS (SET port '1')")
         with self.connect() as hub, self.documented("08001", 'could not connect to server "two"'):
             hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")

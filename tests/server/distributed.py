@@ -1,0 +1,172 @@
+"""What the tests of tables on several servers share, by Citus or by postgres_fdw: the servers, searches and their
+comparison with a copy, clients that write at the same time, and expected errors.
+
+The arguments of such a program are the addresses of the servers, NAME=[USER@]HOST:PORT: first the server that clients
+connect to, then the two that have the rows. Needs the packages of tests/requirements.txt.
+"""
+
+import contextlib
+import random
+import re
+import sys
+import threading
+import unittest
+
+import psycopg
+
+sys.path.append(f"{sys.path[0]}/../../load")
+from patience import LIMIT
+
+ADDRESS = re.compile(r"(\w+)=(?:\w+@)?(.+):(\d+)")
+SERVERS = {name: (host, port) for name, host, port in (ADDRESS.fullmatch(word).groups() for word in sys.argv[1:])}
+FIRST, *OTHERS = SERVERS
+
+# Fingerprints near that of a group.
+PRINT_OF = """
+CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
+"""
+# Texts that share words with their neighbours.
+WORDS = """
+CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
+    RETURN (SELECT string_agg(substr(md5(w::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS w);
+"""
+# Searches by a query $1 within a distance $2, of a table {t}.
+FORMS = {
+    "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
+    "radii": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2, ARRAY[1, 1, 0, 0])",
+    "<~> and <=": "SELECT id FROM {t} WHERE fp <~> $1 <= $2",
+    "hamming and <": "SELECT id FROM {t} WHERE $2 + 1 > hamming($1, fp)",
+    "several columns": "SELECT id, tenant, fp, fp <~> $1 FROM {t} WHERE simhash_near($1, fp, $2)",
+    "count": "SELECT count(*) FROM {t} WHERE simhash_near(fp, $1, $2)",
+    "order": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2) ORDER BY fp <~> $1, id LIMIT 5",
+    "tenant": "SELECT id FROM {t} WHERE tenant = 2 AND simhash_near(fp, $1, $2)",
+    "UPDATE": "UPDATE {t} SET fp = fp # 1 WHERE simhash_near(fp, $1, $2) RETURNING id",
+    "DELETE": "DELETE FROM {t} WHERE simhash_near(fp, $1, $2) RETURNING id",
+}
+
+
+def connect(server=FIRST, database="app"):
+    host, port = SERVERS[server]
+    return psycopg.connect(host=host, port=port, dbname=database, user="postgres", autocommit=True, options=LIMIT)
+
+
+def statements(script):
+    """The statements of a script, each of which ends at the end of a line. Citus needs a transaction for each."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if line.endswith(";\n") and statement.count("$$") % 2 == 0:
+            yield statement
+            statement = ""
+
+
+class Comparison:
+    """Searches of tables, each of which must return the rows that it returns of a copy on the first server."""
+
+    def __init__(self):
+        self.connection = None
+        self.random = random.Random(7)
+        self.failures = self.compared = 0
+
+    def check(self, what, is_right, *facts):
+        if not is_right:
+            self.failures += 1
+            print("FAILED:", what, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
+
+    def check_rows(self, what, rows, expected):
+        self.compared += 1
+        self.check(what, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
+
+    def rows(self, statement):
+        """The sorted rows of a statement, which is undone."""
+        with self.connection.transaction(force_rollback=True):
+            return sorted(self.connection.execute(statement).fetchall())
+
+    def plan(self, statement):
+        with self.connection.transaction(force_rollback=True):
+            return [line for (line,) in self.connection.execute(f"EXPLAIN (COSTS OFF) {statement}")]
+
+    @contextlib.contextmanager
+    def prepared(self, form, table):
+        statement = form.format(t=table)
+        try:
+            self.connection.execute(f"PREPARE form (bigint, integer) AS {statement}")
+            yield
+            self.connection.execute("DEALLOCATE form")
+        except psycopg.Error:
+            print("FAILED:", statement, file=sys.stderr)
+            raise
+
+    def end(self):
+        print(f"{self.compared} searches compared, {self.failures} failures")
+        sys.exit(self.failures > 0)
+
+
+class Tests(unittest.TestCase):
+    database = "app"
+
+    @classmethod
+    def connect(cls, server=FIRST):
+        return connect(server, cls.database)
+
+    @classmethod
+    def on(cls, server, *statements):
+        """Runs statements, and returns the rows of the last one."""
+        with cls.connect(server) as connection:
+            for statement in statements:
+                result = connection.execute(statement)
+            return result.fetchall() if result.description else []
+
+    @contextlib.contextmanager
+    def fails(self, code, *texts):
+        """Expects an error with this SQLSTATE; its message, detail or hint has each text."""
+        with self.assertRaises(psycopg.Error) as raised:
+            yield
+        self.diag = diag = raised.exception.diag
+        said = "\n".join(filter(None, (diag.message_primary, diag.message_detail, diag.message_hint)))
+        said = " ".join((said or str(raised.exception)).split())
+        self.assertEqual(raised.exception.sqlstate, code, said)
+        for text in texts:
+            self.assertIn(text, said)
+
+    def write(self, insert, servers=(FIRST,), *, clients, rows, groups):
+        """Inserts rows, of which many are near each other, by several clients through these servers. Returns how many
+        were stored, refused, and left out after an error after which an application would try again."""
+        counts = {"stored": 0, "refused": 0, "retried": 0}
+        lock, errors = threading.Lock(), []
+
+        def client(number):
+            rng = random.Random(number)
+            try:
+                with self.connect(servers[number % len(servers)]) as connection:
+                    for id in range(number * 10**9, number * 10**9 + rows):
+                        row = {"tenant": rng.randrange(12), "group": rng.randrange(groups), "bit": rng.randrange(64)}
+                        outcome = insert_row(connection, row | {"id": id})
+                        with lock:
+                            counts[outcome] += 1
+            except Exception as error:  # noqa: BLE001 - it fails the test, in its own thread
+                errors.append(error)
+
+        def insert_row(connection, row):
+            try:
+                return "stored" if connection.execute(insert, row).rowcount else "refused"
+            except psycopg.errors.ExclusionViolation:
+                return "refused"
+            except (
+                psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable
+            ):
+                return "retried"
+
+        in_threads([lambda number=number: client(number) for number in range(clients)])
+        self.assertEqual(errors, [])
+        print(f"{self.id()}: {counts}", flush=True)
+        return counts
+
+
+def in_threads(works):
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
