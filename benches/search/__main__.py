@@ -14,11 +14,10 @@ import sys
 
 import exact
 import inserts
-import joins
 import searches
 import tables
 from layouts import create_indexes, drop_indexes, indexes
-from searches import FAR, HAND, LOOKUP, NEAR, NEAREST, SORT
+from searches import FAR, LOOKUP, NEAR, NEAREST, SORT
 from server import warm
 from statements import psql, seconds, value
 
@@ -38,7 +37,7 @@ def main():
     buffers, work_mem = value("SHOW shared_buffers"), value("SHOW work_mem")
     print(
         f"PostgreSQL: shared_buffers {buffers}, work_mem {work_mem}, no JIT, no parallel workers; pgbench -M prepared,"
-        f" one client, on the server's CPU; medians of {runs} runs. Generic plans unless said. Covering indexes."
+        f" one client, on the server's CPU; medians of {runs} runs. Generic plans. Covering indexes."
     )
     judge = Judge(rows)
     for distribution in DISTRIBUTIONS:
@@ -69,37 +68,11 @@ def measure_distribution(distribution, runs, rows, file, judge):
         by_radii, wrong = searches.report_by_radii(sizes, blocks, runs)
         judge.wrong += wrong
         judge.by_radii |= by_radii
-        searches.report_plans(sizes, 3, runs)
-        searches.report_kinds(sizes, 3, runs)
-        joined = joins.report(sizes, (3, 5), runs)
         if blocks == 4:
-            judge.joins[distribution] = {sizes[table]: ms for (k, table), ms in joined.items() if k == 3}
             *judge.nearest[distribution], wrong = searches.report_nearest(sizes, runs)
             judge.wrong += wrong
         for table in sizes:
             psql(drop_indexes(table, blocks))
-    plain(distribution, sizes, runs, judge)
-
-
-def plain(distribution, sizes, runs, judge):
-    """Four plain indexes, searched by the scan and by hand."""
-    print(f"\n{distribution} fingerprints, 4 blocks, plain indexes")
-    for table in sizes:
-        psql(*create_indexes(table, 4, covering=False), f"VACUUM {table}")
-        warm(*indexes(table, 4))
-    for k in (3, 5):
-        times = searches.time_searches(sizes, k, runs, "force_generic_plan", hand=4)
-        for table, rows in sizes.items():
-            found, differing = exact.check(table, k, searches.near(k, "q.simhash"))
-            judge.wrong += differing
-            print(
-                f"k = {k}, {rows:,} rows: lookup, near: {searches.line(times, table)} x lookup; by hand:"
-                f" {times.ms((HAND, table)):.3f} ms; found {found}, wrong {differing}",
-                flush=True,
-            )
-            judge.plain[distribution, k, rows] = times.ratio((NEAR, table), (HAND, table))
-    for table in sizes:
-        psql(drop_indexes(table, 4))
 
 
 class Judge:
@@ -109,9 +82,7 @@ class Judge:
         self.rows = rows
         self.wrong = 0
         self.times = {}
-        self.joins = {}
         self.nearest = {}
-        self.plain = {}
         self.by_radii = {}
         self.insert = None
 
@@ -133,8 +104,6 @@ class Judge:
         for radii, bar in RADII_BARS.items():
             ratio = self.by_radii[radii, f"text_{self.rows}"]
             say(f"text, radii {radii}: {ratio:.1f} primary-key lookups", ratio, bar)
-        for (distribution, k, rows), ratio in self.plain.items():
-            say(f"{distribution}, plain indexes, k = {k}, {rows:,} rows: {ratio:.2f} times the search by hand", ratio, 1)
         say(f"insert, covering to plain indexes: {self.insert:.2f} times as long", self.insert, 1.5)
         print(f"wrong rows in all searches: {self.wrong}, bar 0 (recall exactly 1): {verdict(self.wrong == 0)}")
         if self.wrong:
@@ -151,8 +120,6 @@ class Judge:
         say(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, NEAREST_BARS[place])
         faster = sorts.ms((SORT, table)) / times.ms((FAR, table))
         print(f"{distribution}, {FAR}: {faster:.0f} times as fast as scan and sort, bar 50: {verdict(faster >= 50)}")
-        us = self.joins[distribution][self.rows] * 1e3
-        say(f"{distribution}, a search in a join of 1,000, k = 3: {us:.0f} us", us, (50, 60)[place])
         big, table = self.times[distribution, 4, 3, self.rows]
         _, small = self.times[distribution, 4, 3, self.rows // 10]
         growth = big.ratio((NEAR, table), (NEAR, small))

@@ -4,7 +4,7 @@ from layouts import candidates
 from statements import psql, value
 from tables import DISTANCES
 
-# Queries of each distance, and so of each kind, that are checked.
+# Queries of each distance that are checked.
 QUERIES = 6
 NESTED = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
 
@@ -21,12 +21,11 @@ def scan(table):
     )
 
 
-def check(table, k, condition, copy=None):
-    """How many rows a search of the table, or of a copy of it, by this condition on `t` and `q.simhash` finds, and how
-    many wrongly or not."""
+def check(table, k, condition):
+    """How many rows a search of the table by this condition on `t` and `q.simhash` finds, and how many wrongly or not."""
     found, wrong = psql(
         f"""WITH found AS MATERIALIZED (
-            SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {copy or table} AS t ON {condition}
+            SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {table} AS t ON {condition}
             WHERE q.id <= {QUERIES}
         ), truth AS MATERIALIZED (SELECT k, query, id FROM truth_{table} WHERE distance <= {k})
         SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM (

@@ -65,10 +65,6 @@ def candidates(blocks, k, query):
     return f"({' OR '.join(conditions)})"
 
 
-def by_hand(blocks, k, query):
-    return f"{candidates(blocks, k, query)} AND t.simhash <~> {query} <= {k}"
-
-
 def near(k, query):
     return f"simhash_near(t.simhash, {query}, {k})"
 

@@ -1,11 +1,11 @@
 """Times searches and orders by distance, beside primary-key lookups, in tables of several sizes."""
 
 from exact import candidates_per_search, check, check_by_radii, check_nearest
-from layouts import by_hand, near, near_by_radii, probes
+from layouts import near, near_by_radii, probes
 from server import Way, measure
-from tables import KINDS, QUERIES
+from tables import QUERIES
 
-ANSWER, LOOKUP, NEAR, HAND = "an empty answer", "lookup", "simhash_near", "by hand"
+ANSWER, LOOKUP, NEAR = "an empty answer", "lookup", "simhash_near"
 NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "scan and sort"
 LIMIT = 10
 # The distance and the radii of searches by radii, by the layout.
@@ -22,30 +22,27 @@ def lookup(table, rows):
     return Way(f"SELECT simhash FROM {table} WHERE id = :row", f"\\set row random(1, {rows})")
 
 
-def choose(table, k, kind=None):
-    """Commands that choose one of the table's queries at random, of a kind (an index of KINDS) or of all."""
-    choice = f"random(1, {QUERIES})" if kind is None else f"3 * random({kind == 0:d}, {QUERIES // 3 - 1}) + {kind}"
+def choose(table, k, of_another=False):
+    """Commands that choose one of the table's queries at random, or one of those that are of another text."""
+    choice = f"3 * random(0, {QUERIES // 3 - 1}) + 2" if of_another else f"random(1, {QUERIES})"
     return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
 
 
-def search(table, k, condition, kind=None, enabled="on"):
-    return Way(f"SELECT t.id FROM {table} AS t WHERE {condition}", *choose(table, k, kind), scan(enabled))
+def search(table, k, condition):
+    return Way(f"SELECT t.id FROM {table} AS t WHERE {condition}", *choose(table, k))
 
 
 def nearest(table, query, *setup, enabled="on"):
     return Way(f"SELECT id FROM {table} ORDER BY simhash <~> {query} LIMIT {LIMIT}", *setup, scan(enabled))
 
 
-def time_searches(sizes, k, runs, plans, hand=None):
-    """Times of the empty answer, and of (LOOKUP, NEAR and perhaps HAND, table), all in turns. `sizes`: rows by table;
-    `hand`: the layout that is searched by hand."""
+def time_searches(sizes, k, runs):
+    """Times of the empty answer, and of (LOOKUP and NEAR, table), all in turns. `sizes`: rows by table."""
     ways = {ANSWER: Way("SELECT 1")}
     for table, rows in sizes.items():
         ways[LOOKUP, table] = lookup(table, rows)
         ways[NEAR, table] = search(table, k, near(k, ":q"))
-        if hand:
-            ways[HAND, table] = search(table, k, by_hand(hand, k, ":q"), enabled="off")
-    return measure(ways, runs, sizes, plans)
+    return measure(ways, runs, sizes)
 
 
 def report(sizes, blocks, distances, runs):
@@ -57,7 +54,7 @@ def report(sizes, blocks, distances, runs):
     times = {}
     wrong = 0
     for k in distances:
-        times[k] = time_searches(sizes, k, runs, "force_generic_plan")
+        times[k] = time_searches(sizes, k, runs)
         for table, rows in sizes.items():
             found, differing = check(table, k, near(k, "q.simhash"))
             wrong += differing
@@ -75,7 +72,7 @@ def report_by_radii(sizes, blocks, runs):
     ways = {ANSWER: Way("SELECT 1")} | {(LOOKUP, table): lookup(table, rows) for table, rows in sizes.items()}
     for radii in RADII[blocks]:
         ways |= {(radii, table): search(table, 8, near_by_radii(WITHIN, radii, ":q")) for table in sizes}
-    times = measure(ways, runs, sizes, "force_generic_plan") if RADII[blocks] else None
+    times = measure(ways, runs, sizes) if RADII[blocks] else None
     ratios, wrong = {}, 0
     for radii in RADII[blocks]:
         for table, rows in sizes.items():
@@ -91,29 +88,6 @@ def line(times, table, form=NEAR):
     return f"{times.ms(other):>11.3f} {times.ms(way):>9.3f} {times.ratio(way, other):>9.1f}"
 
 
-def report_plans(sizes, k, runs):
-    """The same searches where each execution is planned anew."""
-    times = time_searches(sizes, k, runs, "force_custom_plan")
-    for table, rows in sizes.items():
-        print(f"planned anew {k:>2} {rows:>11,} {'':>14} {line(times, table):>45}", flush=True)
-
-
-def report_kinds(sizes, k, runs):
-    """What the kinds of queries cost by themselves."""
-    ways = {ANSWER: Way("SELECT 1")}
-    for table, rows in sizes.items():
-        ways[LOOKUP, table] = lookup(table, rows)
-        for kind in range(len(KINDS)):
-            ways[kind, table] = search(table, k, near(k, ":q"), kind)
-    times = measure(ways, runs, sizes)
-    for table, rows in sizes.items():
-        print(f"simhash_near, k = {k}, {rows:,} rows, queries", end="")
-        for kind, name in enumerate(KINDS):
-            ms, ratio = times.ms((kind, table)), times.ratio((kind, table), (LOOKUP, table))
-            print(f"{',' if kind else ''} {name} {ms:.3f} ms ({ratio:.1f} x lookup)", end="")
-        print(flush=True)
-
-
 def report_nearest(sizes, runs):
     """Orders by distance; returns the times and the number of wrong distances. The near ones are ten copies of a row of
     each table, with at most three bits flipped."""
@@ -121,10 +95,10 @@ def report_nearest(sizes, runs):
     for table, rows in sizes.items():
         ways[LOOKUP, table] = lookup(table, rows)
         ways[NEAREST, table] = nearest(table, ":q", "\\set i random(0, 99)", f"SELECT simhash AS q FROM copied_{table} WHERE id = :i \\gset")
-        ways[FAR, table] = nearest(table, ":q", *choose(table, 0, 2))
+        ways[FAR, table] = nearest(table, ":q", *choose(table, 0, of_another=True))
     times = measure(ways, runs, sizes, least=5)
     sorts = measure(
-        {ANSWER: Way("SELECT 1")} | {(SORT, table): nearest(table, ":q", *choose(table, 0, 2), enabled="off") for table in sizes},
+        {ANSWER: Way("SELECT 1")} | {(SORT, table): nearest(table, ":q", *choose(table, 0, of_another=True), enabled="off") for table in sizes},
         min(runs, 3), sizes, least=2,
     )
     wrong = 0

@@ -50,13 +50,13 @@ class Times:
         return statistics.median(run[way] / run[other] for run in self.runs)
 
 
-def measure(ways, runs, tables, plans="force_generic_plan", least=MIN_TRANSACTIONS, **settings):
+def measure(ways, runs, tables, least=MIN_TRANSACTIONS, **settings):
     """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order.
 
     All runs are of one backend, which has touched all of the tables and their btrees: the first time that a process
     uses a page of shared memory takes longer than all else that a lookup does.
     """
-    settings = {"plan_cache_mode": plans, **settings}
+    settings = {"plan_cache_mode": "force_generic_plan", **settings}
     touch = [
         Way(statement)
         for table in tables

@@ -11,8 +11,6 @@ from statements import psql, value
 LAYOUTS = 4, 3, 2
 QUERIES = 1000
 DISTANCES = range(9)
-# The kind of a query is its id modulo 3.
-KINDS = "in the table", "k bits flipped", "of another text"
 
 
 def create(table, layouts, persistence="UNLOGGED"):
@@ -68,7 +66,8 @@ def fill_uniform(table, rows):
 
 
 def queries(table, rows, others):
-    """For each distance k a thousand fingerprints to search for, a third of each kind; and ids of rows to look up."""
+    """For each distance k a thousand fingerprints to search for: by their ids modulo 3, one of the table, one with k bits
+    flipped, and one of another text; and ids of rows to look up."""
     psql(
         f"CREATE UNLOGGED TABLE queries_{table} (k int, id int, simhash bigint, row bigint, PRIMARY KEY (k, id))",
         f"""INSERT INTO queries_{table}
