@@ -14,6 +14,7 @@ Needs the same server as tests/load/hostile, on Linux.
 import argparse
 import random
 import sys
+from functools import partial
 
 import psycopg
 
@@ -60,8 +61,8 @@ NEW_TABLE = (
     " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
 )
 
-# What is not called by a row of a query: SQL for one round, which the server runs {n} times; what it calls; one in how
-# many.
+ROWS = 1000
+# What is not called by a row of a query: SQL for one round, what it calls, and one round for how many calls.
 ROUNDS = {
     # A dropped column uses up an attribute number for ever.
     "attach": (
@@ -142,35 +143,35 @@ ROUNDS = {
         ("simhash_dedup",),
         20,
     ),
-}
-# Rows in one statement of what triggers and searches do.
-QUERIES = {
+    # So many rows in each statement.
     "triggers, rows": (
-        "INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {n}) ;; TRUNCATE"
+        f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;; TRUNCATE"
         " leaks.guarded",
         ("simhash_dedup",),
-        10,
+        10 * ROWS,
     ),
     "searches, rows": (
-        "SELECT count(*) FROM generate_series(1, {n}) AS n, leaks.searched WHERE simhash_near(f, n)",
+        f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
         ("simhash_near",),
-        5,
+        5 * ROWS,
+    ),
+    "aggregate in parallel": (
+        "SET parallel_setup_cost = 0 ;; SET parallel_tuple_cost = 0 ;; SET min_parallel_table_scan_size = 0 ;;"
+        " SELECT simhash_agg(f::text, 1) FROM leaks.searched GROUP BY f % 10",
+        tuple(f"simhash_agg_{part}" for part in ("add", "combine", "serialize", "deserialize", "final")),
+        10 * ROWS,
+    ),
+    "weights": (
+        "SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10",
+        ("simhash_weights_add", "simhash_weights_final"),
+        10 * ROWS,
     ),
 }
-# Functions that PostgreSQL calls for others.
-PARTS = {
-    "simhash_agg_add",
-    "simhash_agg_combine",
-    "simhash_agg_serialize",
-    "simhash_agg_deserialize",
-    "simhash_agg_final",
-}
-OF_WEIGHTS = {"simhash_weights_add", "simhash_weights_final"}
 
-TABLES = """
+TABLES = f"""
 CREATE SCHEMA leaks;
 CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
-INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, 1000) AS n;
+INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, {ROWS}) AS n;
 SELECT simhash_attach('leaks.searched', 'f');
 CREATE TABLE leaks.online (id serial PRIMARY KEY, body text);
 CREATE TABLE leaks.guarded (id serial PRIMARY KEY, f bigint);
@@ -253,19 +254,18 @@ def with_errors(backend, function, count):
     """Calls with hostile arguments. They are the same in each round, so that caches are full before the measurement."""
     rng = random.Random(function.signature)
     random_calls = calls.Calls(rng, 40)
-    done = 0
+    over = " OVER ()" if function.kind == "w" else ""
+    times = max(1, count // 20)
+    backend.run("BEGIN")
     for _ in range(20):
-        over = " OVER ()" if function.kind == "w" else ""
         call = "SELECT " + function.call(random_calls.arguments(function)) + over
-        times = max(1, count // 20)
-        quoted = call.replace("'", "''")
-        quoted = f"E'{quoted.replace(chr(92), chr(92) * 2)}'"
+        quoted = call.replace("'", "''").replace("\\", "\\\\")
         backend.run(
-            f"DO $do$BEGIN FOR i IN 1..{times} LOOP BEGIN EXECUTE {quoted}; EXCEPTION WHEN OTHERS THEN"
+            f"DO $do$BEGIN FOR i IN 1..{times} LOOP BEGIN EXECUTE E'{quoted}'; EXCEPTION WHEN OTHERS THEN"
             " IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$do$"
         )
-        done += times
-    return done
+    backend.run("ROLLBACK")
+    return 20 * times
 
 
 def rounds(backend, text, count):
@@ -273,6 +273,7 @@ def rounds(backend, text, count):
     for _ in range(count):
         for statement in text.split(" ;; "):
             backend.run(statement)
+    return count
 
 
 def measure(name, work):
@@ -303,62 +304,21 @@ def works(functions, count):
     for function in functions:
         text = query(function)
         if text is not None:
-
-            def work(backend, text=text, function=function):
-                in_rows(backend, text, count)
-                in_statements(backend, text, count // STATEMENTS)
-                return count + count // STATEMENTS + with_errors(backend, function, count // 100)
-
-            yield function.signature, work, {function.signature}
-        elif function.takes_internal() or function.result == "trigger":
-
-            def work(backend, function=function):
-                return with_errors(backend, function, count // 10)
-
-            yield f"{function.signature}: errors", work, set()
-        elif function.volatility != "i":
-            # Mostly errors: of a table and a column that are not.
-            def work(backend, function=function):
-                backend.run("BEGIN")
-                made = with_errors(backend, function, count // 1000)
-                backend.run("ROLLBACK")
-                return made
-
-            yield f"{function.signature}: errors", work, set()
+            yield function.signature, partial(calls_of, function, text, count), {function.signature}
+        else:
+            # Mostly errors: of a table and a column that are not, or of arguments that no caller has.
+            share = 10 if function.takes_internal() or function.result == "trigger" else 1000
+            errors = partial(with_errors, function=function, count=count // share)
+            yield f"{function.signature}: errors", errors, set()
     for name, (text, covered, one_in) in ROUNDS.items():
+        least = 100 if one_in < ROWS else 2
+        yield name, partial(rounds, text=text, count=max(least, count // one_in)), set(covered)
 
-        def work(backend, text=text, times=max(100, count // one_in)):
-            rounds(backend, text, times)
-            return times
 
-        yield name, work, set(covered)
-    for name, (text, covered, one_in) in QUERIES.items():
-
-        def work(backend, text=text, times=count // one_in):
-            rounds(backend, text.format(n=times), 1)
-            return times
-
-        yield name, work, set(covered)
-
-    def parallel(backend):
-        for name, value in (
-            ("parallel_setup_cost", 0),
-            ("parallel_tuple_cost", 0),
-            ("min_parallel_table_scan_size", 0),
-        ):
-            backend.run(f"SET {name} = {value}")
-        for _ in range(count // 10_000):
-            backend.run("SELECT simhash_agg(f::text, 1) FROM leaks.searched GROUP BY f % 10")
-        return count // 10_000 * 1000
-
-    yield "simhash_agg in parallel", parallel, PARTS
-
-    def learn(backend):
-        for _ in range(count // 10_000):
-            backend.run("SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10")
-        return count // 10_000 * 1000
-
-    yield "simhash_weights", learn, OF_WEIGHTS
+def calls_of(function, text, count, backend):
+    in_rows(backend, text, count)
+    in_statements(backend, text, count // STATEMENTS)
+    return count + count // STATEMENTS + with_errors(backend, function, count // 100)
 
 
 def main():

@@ -19,6 +19,7 @@ import psycopg
 from psycopg import sql
 
 sys.path.append(f"{sys.path[0]}/..")
+import database
 from patience import LIMIT, PATIENCE, NotReached, not_reached
 
 DATABASE = "races"
@@ -178,7 +179,7 @@ SELECT description FROM pg_description WHERE objoid IN (SELECT oid FROM pg_class
 
 
 def connect(**options):
-    return psycopg.connect(dbname=DATABASE, autocommit=True, **options)
+    return psycopg.connect(autocommit=True, **options)
 
 
 def flip(stop, failures):
@@ -252,11 +253,9 @@ def main():
     parser.add_argument("--renames", type=int, default=2000)
     parser.add_argument("--only", choices=SCENARIOS)
     options = parser.parse_args()
-    with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
-        superuser.execute(f"DROP ROLE IF EXISTS {ATTACKER}")
-        superuser.execute(f"CREATE DATABASE {DATABASE}")
+    database.create(DATABASE)
     with connect() as superuser:
+        superuser.execute(f"DROP ROLE IF EXISTS {ATTACKER}")
         superuser.execute(SETUP)
     failed = False
     for scenario in [options.only] if options.only else SCENARIOS:
@@ -268,8 +267,8 @@ def main():
         if wrong:
             failed = True
             print(f"FAILED: {scenario}: {'; '.join(wrong)}", file=sys.stderr)
-    with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
+    database.drop(DATABASE)
+    with connect() as superuser:
         superuser.execute(f"DROP ROLE {ATTACKER}")
     sys.exit(failed)
 
