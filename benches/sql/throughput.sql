@@ -1,4 +1,4 @@
--- Throughput in SQL over the sets of documents named in :sets, in the tables that store.sql made of them. Medians of
+-- Throughput in SQL over the sets of documents named in :sets, in the tables that load.sql made of them. Medians of
 -- :runs runs, in which all ways take turns. One process, no JIT, everything in memory.
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
