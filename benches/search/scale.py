@@ -24,16 +24,12 @@ NEAREST = "nearest 10, of which one is near"
 def main():
     runs, rows, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     print(f"PostgreSQL: shared_buffers {value('SHOW shared_buffers')}; medians of {runs} runs; covering indexes on expressions")
-    points = curve.Points()
     sizes = [rows // 10**power for power in (3, 2, 1, 0)]
     lookups = {}
-    for blocks in LAYOUTS:
-        found = {}
-        for size in sizes:
-            found[size] = measure_table(size, blocks, runs, lookups)
-        points.add(blocks, found)
-    points.add_lookups(lookups)
-    curve.draw(points, svg)
+    lines = {
+        f"{blocks} blocks": {size: measure_table(size, blocks, runs, lookups) for size in sizes} for blocks in LAYOUTS
+    }
+    curve.draw(lines | {curve.LOOKUPS: lookups}, svg)
 
 
 def measure_table(rows, blocks, runs, lookups):
