@@ -69,18 +69,16 @@ class Session:
         self.ways = collections.Counter()
 
     def run(self):
+        """The failure that has ended it; None if there is none."""
         scenarios = range(self.number, self.options.scenarios, self.options.clients)
         try:
             for scenario in scenarios if self.options.only is None else [self.options.only]:
                 self.scenario(scenario)
-            return self.report(None)
+            return None
         except Exception as failure:
             known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
             last = "\n    ".join(statement[:3000] for statement in self.journal.last)
-            return self.report(f"scenario {scenario}: {known}\n  the last statements:\n    {last}")
-
-    def report(self, failure):
-        return failure, self.client, self.ways
+            return f"scenario {scenario}: {known}\n  the last statements:\n    {last}"
 
     def scenario(self, number):
         rng = random.Random(f"{self.options.seed} {number}")
@@ -160,13 +158,8 @@ def setup(options):
 
 
 def session(number, options):
-    failure, client, ways = Session(number, options).run()
-    return failure, counts(client), ways
-
-
-def counts(client):
-    """What of a client can be sent to another process."""
-    return client.codes, client.called, client.succeeded, client.held
+    one = Session(number, options)
+    return one.run(), one.client.counts(), one.ways
 
 
 def huge(options):
@@ -179,8 +172,8 @@ def huge(options):
             client.set_timeout(rng.choice((20_000, 60_000)))
             client.run_all([calls.huge(rng, options.huge_digits)])
     except Exception as failure:
-        return f"a huge value: {failure}\n    {journal.last[-1]}", counts(client), {}
-    return None, counts(client), {"huge": client.statements}
+        return f"a huge value: {failure}\n    {journal.last[-1]}", client.counts(), {}
+    return None, client.counts(), {"huge": options.huge}
 
 
 def untested(functions, called, succeeded, held):

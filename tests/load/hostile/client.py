@@ -39,7 +39,6 @@ class Client:
         self.codes = collections.Counter()
         # Functions in statements that succeeded, and in all; claims that were true.
         self.succeeded, self.called, self.held = collections.Counter(), collections.Counter(), collections.Counter()
-        self.statements = 0
         self.connect()
 
     def connect(self):
@@ -62,6 +61,9 @@ class Client:
         self.connection.execute("; ".join(f"SET {name} = '{value}'" for name, value in SETTINGS.items()))
         self.timeout = 3.0
 
+    def counts(self):
+        return self.codes, self.called, self.succeeded, self.held
+
     def notice(self, diagnostics):
         if diagnostics.severity_nonlocalized == "WARNING":
             self.warnings.append((diagnostics.sqlstate, diagnostics.message_primary))
@@ -69,7 +71,6 @@ class Client:
     def run(self, statement):
         """The rows; None if there is an error. An error that may not be is a Failure."""
         self.journal.write(statement)
-        self.statements += 1
         worked = self.processor_time()
         try:
             rows = self.execute(statement)
