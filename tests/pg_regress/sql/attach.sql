@@ -1,4 +1,5 @@
 -- simhash_attach: the columns and btrees for searches, in one call.
+SET client_min_messages = notice;
 CREATE TABLE attach_docs (id integer UNIQUE, body text);
 INSERT INTO attach_docs
 SELECT n, (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 20) AS word)
@@ -19,7 +20,6 @@ ORDER BY attname;
 -- Attaching again does nothing.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'attach_docs'::regclass \gset
 SELECT simhash_attach('attach_docs', 'body');
-SELECT simhash_attach('attach_docs', 'body', blocks => 4, options => '{}');
 SELECT simhash_attach('attach_docs', 'body', options => '{"case_fold": true, "tokens": "words"}');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'attach_docs'::regclass;
 
@@ -56,8 +56,6 @@ CREATE TABLE attach_layouts (title text, body text);
 SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"tokens": "chars", "ngram": 3}');
 SELECT simhash_attach('attach_layouts', 'title', blocks => 8, prefix => 't');
 \d attach_layouts
-SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"ngram": 3, "tokens": "chars"}');
-SELECT simhash_attach('attach_layouts', 'title', blocks => 8, prefix => 't');
 
 -- Options written as text equal the same options as jsonb.
 CREATE TABLE attach_options (body text,
@@ -71,22 +69,13 @@ CREATE TABLE attach_types (a varchar(50), b char(20), c attach_domain, d name, e
     h bigint);
 INSERT INTO attach_types VALUES ('a text', 'a text', 'a text', 'text', '{a,text}', '{a,text}', 'a text', 42);
 SET client_min_messages = warning;
-SELECT simhash_attach('attach_types', 'a', blocks => 2, prefix => 'fa'), simhash_attach('attach_types', 'b', blocks => 2, prefix => 'fb'),
-    simhash_attach('attach_types', 'c', blocks => 2, prefix => 'fc'), simhash_attach('attach_types', 'd', blocks => 2, prefix => 'fd'),
-    simhash_attach('attach_types', 'e', blocks => 2, prefix => 'fe'), simhash_attach('attach_types', 'f', blocks => 2, prefix => 'ff'),
-    simhash_attach('attach_types', 'g', blocks => 2, prefix => 'fg'), simhash_attach('attach_types', 'h', blocks => 2, prefix => 'fh');
-RESET client_min_messages;
+SELECT simhash_attach('attach_types', c::name, blocks => 2, prefix => ('f' || c)::name) FROM unnest('{a,b,c,d,e,f,g,h}'::text[]) AS c;
+SET client_min_messages = notice;
 \d attach_types
 SELECT fa = simhash('a text'::text) AS a, fb = fa AS b, fc = fa AS c, fd = simhash('text'::text) AS d,
     fe = simhash('{a,text}'::text[]) AS e, ff = fe AS f, fg = simhash('a text'::tsvector) AS g
 FROM attach_types;
-DO $$
-BEGIN
-    FOR i IN 0..7 LOOP
-        PERFORM simhash_attach('attach_types', substr('abcdefgh', i + 1, 1)::name, blocks => 2,
-            prefix => ('f' || substr('abcdefgh', i + 1, 1))::name);
-    END LOOP;
-END $$;
+SELECT simhash_attach('attach_types', c::name, blocks => 2, prefix => ('f' || c)::name) FROM unnest('{a,b,c,d,e,f,g,h}'::text[]) AS c;
 
 -- A generated source is replaced by its expression, since a generated column cannot refer to another.
 CREATE TABLE attach_generated (title text, body text, hint integer,
@@ -111,16 +100,3 @@ SELECT simhash_attach('attach_generated', 'both_texts', blocks => 2),
 CREATE TABLE attach_copy (LIKE attach_half INCLUDING ALL);
 SELECT simhash_attach('attach_copy', 'body');
 SELECT col_description('attach_copy'::regclass, 4) AS mark;
-
--- In a transaction that is rolled back nothing remains, not even the counting of rows.
-BEGIN;
-CREATE TABLE attach_back (body text);
-INSERT INTO attach_back VALUES ('a'), ('b');
-SELECT simhash_attach('attach_back', 'body');
-ROLLBACK;
-
-DROP TABLE attach_docs, attach_half, attach_other_indexes, attach_layouts, attach_options, attach_types,
-    attach_generated, attach_copy;
-DROP OPERATOR CLASS odd_integers USING btree;
-DROP OPERATOR FAMILY odd_integers USING btree;
-DROP DOMAIN attach_domain;

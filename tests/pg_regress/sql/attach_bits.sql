@@ -1,8 +1,5 @@
 -- Tables that hold fingerprints as bit strings, or as hexadecimal digits in a text.
 
-CREATE SCHEMA attach_bits;
-SET search_path = attach_bits, public;
-SET client_min_messages = warning;
 SET enable_seqscan = off;
 
 -- Digits are read as PostgreSQL reads them, except that those that it refuses are NULL.
@@ -10,8 +7,6 @@ SELECT digits, simhash_from_hex(digits), ('x' || digits)::bit(64)::bigint AS by_
 FROM unnest('{0000000000000000,000000000000002a,ffffffffffffffff,FEDCBA9876543210,f,"",0123456789abcdef01}'::text[]) AS digits;
 SELECT digits, simhash_from_hex(digits)
 FROM unnest('{"no digits",0x2a,-1," 1",0123456789abcdefg,é,NULL}'::text[]) AS digits;
-SELECT count(*) AS differences FROM generate_series(1, 1000) AS n, left(md5(n::text), n % 20) AS digits
-WHERE simhash_from_hex(digits) <> ('x' || digits)::bit(64)::bigint;
 
 CREATE DOMAIN hash AS bit(64);
 CREATE TABLE pictures (id integer PRIMARY KEY, bits bit(64), of_domain hash, short bit(32), varying bit varying(64),
@@ -38,9 +33,7 @@ SELECT simhash_attach('pictures', 'of_domain', prefix => 'd'),
     simhash_attach('pictures', 'computed', options => '{"source": "hex"}', prefix => 'c');
 ANALYZE pictures;
 SELECT described('pictures');
-EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(bits # 1::bigint::bit(64)) <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(of_domain # 1::bigint::bit(64)) <= 3;
-EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || limited)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || padded)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 
@@ -85,7 +78,5 @@ INSERT INTO "Parts" SELECT n, n * 7919::bigint << 40 FROM generate_series(0, 299
 SELECT simhash_attach('"Parts"', 'fp');
 \c -
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM attach_bits.part2 WHERE bit_count((fp # 42)::bit(64)) <= 3;
-SET client_min_messages = warning;
-SELECT simhash_detach('attach_bits."Parts"');
-DROP SCHEMA attach_bits CASCADE;
+EXPLAIN (COSTS OFF) SELECT id FROM part2 WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT simhash_detach('"Parts"');

@@ -87,17 +87,3 @@ CREATE TABLE clash_parent (body text);
 CREATE TABLE clash_child (simhash bigint) INHERITS (clash_parent);
 SELECT errors($$SELECT simhash_attach('clash_parent', 'body')$$);
 \d clash_parent
-
--- PostgreSQL's own errors are passed on.
-CREATE TABLE clash_key (body text, simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
-BEGIN;
-DECLARE c CURSOR FOR SELECT * FROM clash_key;
-SELECT errors($$SELECT simhash_attach('clash_key', 'body')$$);
-ROLLBACK;
-
-SET client_min_messages = warning;
-DROP TABLE clash, clash_partitioned, clash_typed, clash_parent, clash_key CASCADE;
-DROP TYPE clash_type;
-DROP SEQUENCE clash_sequence;
-DROP FOREIGN DATA WRAPPER clash_wrapper CASCADE;
-DROP SCHEMA clash_schema CASCADE;

@@ -1,4 +1,5 @@
 -- Indexes within a scope: simhash_attach(.., scope).
+SET client_min_messages = notice;
 
 CREATE TABLE scoped (id integer PRIMARY KEY, tenant_id integer, lang text COLLATE "C", body text, fields json);
 INSERT INTO scoped
@@ -16,20 +17,8 @@ SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT * FROM scoped_indexes;
--- A search has the scope, and finds the same rows.
-SET enable_seqscan = off;
-CREATE FUNCTION scoped_same(condition text, number integer DEFAULT 283)
-    RETURNS TABLE (scan boolean, same boolean) LANGUAGE sql AS $$
-    SELECT EXISTS (SELECT FROM plan_lines(query, 'Scope:')), same_rows(query)
-    FROM format('SELECT id FROM scoped WHERE %s AND simhash_near(simhash, simhash((SELECT body FROM scoped WHERE id = %s)), 4)',
-        condition, number) AS query
-$$;
-SELECT * FROM scoped_same('tenant_id = 3');
-SELECT * FROM scoped_same('tenant_id = 3 AND lang = ''en''');
-SELECT * FROM scoped_same('tenant_id IS NULL', 50);
 -- Another scope, of several columns; the order of the columns is that of the indexes.
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{lang,tenant_id}');
-SELECT * FROM scoped_same('tenant_id = 3 AND lang = ''en''');
 -- Missing indexes are built, renamed columns and indexes are recognised, and detaching removes all of them.
 DROP INDEX scoped_simhash_block1_tenant_id_idx;
 ALTER INDEX scoped_simhash_block0_tenant_id_idx RENAME TO a_name;
@@ -53,7 +42,6 @@ SELECT simhash_index_commands('scoped', 'body', blocks => 2, scope => '{tenant_i
 SELECT simhash_index_commands('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 -- Attaching takes these for what it would build.
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
-SELECT * FROM scoped_same('tenant_id = 3');
 SELECT simhash_detach('scoped');
 SELECT * FROM scoped_indexes;
 
@@ -81,39 +69,29 @@ DELETE FROM skewed WHERE tenant = 1;
 SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
 DELETE FROM skewed WHERE tenant = 2;
 SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
-SELECT blocks, indexed FROM simhash_layouts('scoped') WHERE blocks < 4;
-SELECT blocks, indexed FROM simhash_layouts('scoped', scope => '{tenant_id}') WHERE blocks < 4;
-SELECT blocks, indexed FROM simhash_layouts('scoped', scope => '{lang}') WHERE blocks < 4;
 
 -- Guards. Indexes within the scope of the guard, or a part of it, serve it.
 DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
 SELECT errors($$SELECT simhash_guard('scoped', criterion => '{"max_distance": 3}')$$,
     $$SELECT simhash_guard('scoped', criterion => '{"max_distance": 3}', scope => '{lang}')$$);
-CREATE FUNCTION inserted(new_id integer, tenant integer, language text, text text) RETURNS boolean LANGUAGE sql AS $$
-    WITH new AS (INSERT INTO scoped (id, tenant_id, lang, body) VALUES (new_id, tenant, language, text) RETURNING id)
-    SELECT EXISTS (SELECT FROM new)
-$$;
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{tenant_id}');
 SELECT body FROM scoped WHERE id = 283 \gset
-SELECT inserted(20001, 3, 'fr', :'body') AS same_tenant, inserted(20002, 21, 'fr', :'body') AS other_tenant,
-    inserted(20003, NULL, 'fr', 'a text of its own'), inserted(20004, NULL, 'de', 'a text of its own') AS null_again;
+INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'), (20003, NULL, 'fr', 'a text of its own'),
+    (20004, NULL, 'de', 'a text of its own') RETURNING id;
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{lang,tenant_id}');
-SELECT inserted(20005, 3, 'xx', :'body') AS other_language, inserted(20006, 3, 'xx', :'body') AS again,
-    inserted(20007, NULL, NULL, 'a second text of its own'), inserted(20008, NULL, NULL, 'a second text of its own') AS again;
-UPDATE scoped SET tenant_id = 3 WHERE id = 20002;
-SELECT inserted(20009, 3, 'fr', :'body') AS moved_there;
+INSERT INTO scoped VALUES (20005, 3, 'xx', :'body'), (20006, 3, 'xx', :'body') RETURNING id;
 SELECT simhash_unguard('scoped');
 -- The notice about fetches counts rows of the scope.
 CREATE TABLE fetched (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
 INSERT INTO fetched (tenant, fp)
 SELECT n % 100, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 40000) AS n;
 SELECT index_plainly('fetched', 'fp', 7);
-RESET client_min_messages;
+SET client_min_messages = notice;
 SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp');
 SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp', scope => '{tenant}');
 SET client_min_messages = warning;
 SELECT index_plainly('fetched', 'fp', 7, 'tenant, ');
-RESET client_min_messages;
+SET client_min_messages = notice;
 SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp', scope => '{tenant}');
 -- A partitioned table.
 CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RANGE (id);
@@ -122,23 +100,15 @@ CREATE TABLE scope_parts_2 (body text, tenant integer, id integer);
 ALTER TABLE scope_parts ATTACH PARTITION scope_parts_2 FOR VALUES FROM (10) TO (20);
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
-SELECT blocks, indexed FROM simhash_layouts('scope_parts', scope => '{tenant}') WHERE blocks < 4;
 SELECT simhash_guard('scope_parts', criterion => '{"max_distance": 3, "resemblance": null}', scope => '{tenant}');
 INSERT INTO scope_parts VALUES (1, 1, 'a text');
 INSERT INTO scope_parts VALUES (11, 2, 'a text');
 INSERT INTO scope_parts VALUES (12, 1, 'a text');
 SELECT simhash_unguard('scope_parts');
 SELECT simhash_detach('scope_parts');
--- Children of a table.
-CREATE TABLE scope_parent (tenant integer, body text);
-CREATE TABLE scope_child (own integer) INHERITS (scope_parent);
-SELECT simhash_attach('scope_parent', 'body', blocks => 2, scope => '{tenant}');
-SELECT simhash_detach('scope_parent');
 
 -- Long names are shortened at the end of the scope.
 CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_long_name integer, body text);
 SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name}');
 SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name,id}');
 SELECT simhash_detach('a_table_with_a_long_name');
-DROP TABLE scoped, skewed, fetched, scope_parts, scope_parent, scope_child, a_table_with_a_long_name CASCADE;
-DROP FUNCTION scoped_same, inserted;

@@ -1,12 +1,11 @@
 -- simhash_attach and simhash_detach on every kind of table that can have generated columns and indexes.
-SET client_min_messages = warning;
 CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT columns bigint, target regclass)
     LANGUAGE sql AS $$
     SELECT (SELECT count(*) FROM pg_index WHERE indrelid = target),
         (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = target),
         (SELECT count(*) FROM pg_attribute WHERE attrelid = target AND attgenerated = 's' AND NOT attisdropped) $$;
 
--- Names that must be quoted, and names that would do harm if they were not.
+-- Names that must be quoted. (Names that would do harm if they were not: security_tables.)
 CREATE SCHEMA "My Schema";
 CREATE TABLE "My Schema"."My ""Table""" ("The Body" text, "select" text);
 SELECT simhash_attach('"My Schema"."My ""Table"""', 'The Body', blocks => 2, prefix => 'Fingerprint of "it"');
@@ -14,24 +13,7 @@ SELECT simhash_attach('"My Schema"."My ""Table"""', 'select', blocks => 2, optio
 \d+ "My Schema"."My ""Table"""
 SELECT simhash_detach('"My Schema"."My ""Table"""', 'Fingerprint of "it"');
 SELECT simhash_detach('"My Schema"."My ""Table"""');
-\d+ "My Schema"."My ""Table"""
-CREATE TABLE victim (id integer);
-CREATE SCHEMA "s; DROP TABLE victim; --";
-CREATE TABLE "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --" ("c""); DROP TABLE victim; --" text);
-SELECT simhash_attach(oid, 'c"); DROP TABLE victim; --', '{"ngram": 2}', 2, prefix => '"'', 0; DROP TABLE victim; --\')
-FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
-SELECT simhash_attach(oid, 'c"); DROP TABLE victim; --', '{"ngram": 2}', columns => false, prefix => 'online''"; DROP TABLE victim; --\')
-FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
-INSERT INTO "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --" VALUES ('a text');
-SELECT simhash_index_commands(oid, 'c"); DROP TABLE victim; --', blocks => 2, prefix => 'online''"; DROP TABLE victim; --\')
-FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r' \gexec
-\x on
-SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
-\x off
-SELECT simhash_detach(oid, '"'', 0; DROP TABLE victim; --\'), simhash_detach(oid, 'online''"; DROP TABLE victim; --\')
-FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
-SELECT count(*) AS still_there FROM victim;
-SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
+
 -- Long names: PostgreSQL shortens index names, and they remain distinct.
 SELECT repeat('t', 63) AS long_table, repeat('p', 56) AS long_prefix \gset
 CREATE TABLE :long_table (body text);
@@ -42,24 +24,13 @@ SELECT simhash_detach(:'long_table', prefix => :'long_prefix');
 SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table'::regclass ORDER BY 1;
 SELECT substr(command, 1, 90) AS command FROM simhash_index_commands(:'long_table', 'body', blocks => 2, prefix => :'long_prefix') AS command
 WHERE command LIKE 'CREATE%';
-DROP TABLE :long_table;
 
--- Temporary tables, unlogged tables, tables referenced by a foreign key or used by views.
+-- Temporary tables.
 CREATE TEMP TABLE tables_temp (body text);
 INSERT INTO tables_temp VALUES ('a text');
 SELECT simhash_attach('tables_temp', 'body');
 SELECT pg_temp.attached('tables_temp'), simhash = simhash(body) AS correct FROM tables_temp;
 SELECT simhash_detach('tables_temp');
-SELECT * FROM tables_temp;
-CREATE UNLOGGED TABLE tables_parent (id integer PRIMARY KEY, body text);
-CREATE UNLOGGED TABLE tables_child (parent integer REFERENCES tables_parent);
-CREATE VIEW tables_view AS SELECT * FROM tables_parent;
-INSERT INTO tables_parent VALUES (1, 'a text');
-INSERT INTO tables_child VALUES (1);
-SELECT simhash_attach('tables_parent', 'body');
-SELECT pg_temp.attached('tables_parent'), (SELECT relpersistence FROM pg_class WHERE oid = 'tables_parent'::regclass);
-SELECT simhash_detach('tables_parent');
-TABLE tables_view;
 
 -- Partitioned at two levels; later partitions are attached too.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
@@ -68,7 +39,7 @@ CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (10) TO (20) PARTITION B
 CREATE TABLE parts_1a PARTITION OF parts_1 FOR VALUES WITH (modulus 2, remainder 0);
 CREATE TABLE parts_1b PARTITION OF parts_1 FOR VALUES WITH (modulus 2, remainder 1);
 INSERT INTO parts SELECT n, 'text ' || n FROM generate_series(0, 19) AS n;
-RESET client_min_messages;
+SET client_min_messages = notice;
 SELECT simhash_attach('parts', 'body', blocks => 2);
 SELECT simhash_attach('parts', 'body', blocks => 2);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (20) TO (30);
@@ -106,9 +77,3 @@ SELECT simhash_detach('family_parent');
 -- A child that had its own columns keeps them.
 SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
-
-SET client_min_messages = warning;
-DROP VIEW tables_view;
-DROP TABLE victim, tables_child, tables_parent, parts, family_parent CASCADE;
-DROP SCHEMA "My Schema" CASCADE;
-DROP SCHEMA "s; DROP TABLE victim; --" CASCADE;

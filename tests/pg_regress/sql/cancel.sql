@@ -22,7 +22,8 @@ SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
     is_cancelled(format('simhash_wide(%s)', :'text')) AS simhash_wide,
     is_cancelled(format('simhash_features(%s)', :'text')) AS simhash_features,
     is_cancelled(format('simhash_resemblance(''ab'', %s)', :'text')) AS simhash_resemblance,
-    is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first;
+    is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first,
+    is_cancelled(format('simhash_passages(%s)', replace(:'text', 'ab ', 'one two three four five '))) AS simhash_passages;
 
 -- Pairs, components and clusters of numbers and of texts.
 CREATE FUNCTION many(OUT ids bigint[], OUT fps bigint[], OUT texts text[]) LANGUAGE sql AS
@@ -53,11 +54,5 @@ BEGIN
     PERFORM simhash_components(array_agg(ROW(n)::slow_id), array_agg(ROW(n + 1)::slow_id)) FROM generate_series(1, 9) AS n;
 EXCEPTION WHEN query_canceled THEN
     GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-    RAISE NOTICE 'cancelled in the function: %', context LIKE '%compare%';
+    RAISE WARNING 'cancelled in the function: %', context LIKE '%compare%';
 END $$;
-DROP OPERATOR FAMILY slow_id USING btree;
-DROP OPERATOR < (slow_id, slow_id);
-DROP FUNCTION is_less, compare;
-DROP TYPE slow_id;
-DROP FUNCTION is_cancelled, many;
-DROP SEQUENCE after_call;

@@ -1,6 +1,5 @@
 -- Tables with foreign partitions, as far as this shows without another server: tests/server/postgres_fdw has the rest.
-CREATE SCHEMA foreign_tables;
-SET search_path = foreign_tables, public;
+SET client_min_messages = notice;
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE TABLE hub (id integer, part integer, f bigint, body text) PARTITION BY LIST (part);
@@ -15,7 +14,7 @@ SELECT id FROM hub_1 WHERE simhash_near(f, hashint8extended(42, 0));
 SELECT simhash_index_commands('hub', 'f', blocks => 2);
 SET client_min_messages = warning;
 SELECT simhash_index_commands('hub', 'f', blocks => 2) \gexec
-RESET client_min_messages;
+SET client_min_messages = notice;
 -- The index of the partitioned table stays invalid. Nothing is left to be done, and its parts are used.
 SELECT indexrelid::regclass AS index, indisvalid FROM pg_index
 WHERE pg_get_indexdef(indexrelid) ~ 'f, 0, 2' ORDER BY indexrelid::regclass::text;
@@ -29,6 +28,7 @@ SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0
 CREATE TABLE only_foreign (id integer, body text) PARTITION BY LIST (id);
 CREATE FOREIGN TABLE only_foreign_1 PARTITION OF only_foreign FOR VALUES IN (1) SERVER nowhere;
 SELECT simhash_attach('only_foreign', 'body', columns => false);
+SET client_min_messages = warning;
 
 -- What works on the server of the foreign table only.
 SELECT errors($$SELECT simhash_guard('hub', fingerprint => 'f')$$,
@@ -46,5 +46,3 @@ CREATE FOREIGN TABLE hub_2 PARTITION OF hub FOR VALUES IN (2) SERVER nowhere;
 SELECT errors($$INSERT INTO hub VALUES (1001, 1, 42, '')$$);
 
 SELECT simhash_detach('hub');
-DROP SCHEMA foreign_tables CASCADE;
-DROP FOREIGN DATA WRAPPER nowhere CASCADE;

@@ -1,6 +1,4 @@
 -- simhash_guard: what becomes of near-duplicates, whatever statement writes them.
-CREATE SCHEMA guard;
-SET search_path = guard, public;
 -- Texts. Case and punctuation make no difference.
 CREATE TABLE docs (id integer PRIMARY KEY, body text, views integer DEFAULT 0);
 SELECT simhash_attach('docs', 'body');
@@ -20,7 +18,7 @@ BEGIN
 EXCEPTION WHEN exclusion_violation THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, s = SCHEMA_NAME, t = TABLE_NAME, c = CONSTRAINT_NAME,
         col = COLUMN_NAME, m = MESSAGE_TEXT, d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT;
-    RAISE NOTICE E'state %\nschema %\ntable %\nconstraint %\ncolumn <%>\nmessage %\ndetail %\nhint %',
+    RAISE WARNING E'state %\nschema %\ntable %\nconstraint %\ncolumn <%>\nmessage %\ndetail %\nhint %',
         state, s, t, c, col, m, d, h;
 END
 $$;
@@ -47,20 +45,13 @@ SELECT simhash_guard('prints', fingerprint => 'f');
 INSERT INTO prints VALUES (10, 0);
 DELETE FROM prints WHERE id = 1;
 INSERT INTO prints VALUES (10, 0);
-DELETE FROM prints WHERE id = 9;
-INSERT INTO prints VALUES (10, 1);
-DELETE FROM prints WHERE id = 5;
-INSERT INTO prints VALUES (10, 1);
-SELECT id, f FROM prints ORDER BY id;
 
 -- Skip: within a transaction and within a statement; RETURNING gives only what was stored.
 SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
 TRUNCATE prints;
 INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f;
 INSERT INTO prints VALUES (7, 0);
-INSERT INTO prints SELECT n, n % 4 FROM generate_series(8, 20) AS n;
 INSERT INTO prints SELECT n, (n % 3) * 4311810305 FROM generate_series(8, 20) AS n;
-INSERT INTO prints SELECT n, ('x' || left(md5((n % 3)::text), 16))::bit(64)::bigint FROM generate_series(8, 20) AS n;
 COPY prints (id, f) FROM stdin;
 21	0
 22	72340172838076673
@@ -152,7 +143,7 @@ BEGIN
             rejected = rejected + 1;
         END;
     END LOOP;
-    RAISE NOTICE '% stored, % rejected, % locks', stored, rejected, (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2);
+    RAISE WARNING '% stored, % rejected, % locks', stored, rejected, guard_locks();
 END
 $$;
 SELECT count(*) FROM docs WHERE id >= 100;
@@ -160,8 +151,6 @@ SELECT count(*) FROM docs WHERE id >= 100;
 -- Memory and locks do not grow with the rows. The locks of a row are released before the next row is fetched.
 SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
 TRUNCATE prints;
-CREATE FUNCTION locks() RETURNS bigint LANGUAGE sql VOLATILE AS
-    'SELECT count(*) FROM pg_locks WHERE locktype = ''advisory'' AND objsubid > 2';
 CREATE FUNCTION bytes() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts';
 BEGIN;
@@ -170,47 +159,29 @@ INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5((n % 90000)::text), 
 FROM generate_series(1, 100000) AS n;
 SELECT count(*) FROM prints;
 SELECT abs(a.part - b.part) < 100000 AS same_memory FROM prints a, prints b WHERE a.id = 1000 AND b.id = 89000;
-SELECT locks();
-INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint, locks()
-FROM generate_series(100001, 100010) AS n RETURNING id, part, locks();
-SELECT locks();
+SELECT guard_locks();
+INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint, guard_locks()
+FROM generate_series(100001, 100010) AS n RETURNING id, part, guard_locks();
+SELECT guard_locks();
 -- Statements within a statement.
 CREATE FUNCTION store(n integer) RETURNS bigint LANGUAGE sql VOLATILE AS
-    'INSERT INTO guard.prints VALUES (n, (''x'' || left(md5(n::text), 16))::bit(64)::bigint); SELECT guard.locks()';
+    'INSERT INTO prints VALUES (n, (''x'' || left(md5(n::text), 16))::bit(64)::bigint); SELECT guard_locks()';
 SELECT max(store(n)) FROM generate_series(100011, 100020) AS n;
-SELECT locks();
+SELECT guard_locks();
 SAVEPOINT a;
 SELECT 1 / store(100021);
 ROLLBACK TO a;
-SELECT locks();
-DO $$
-BEGIN
-    FOR n IN 200000..200020 LOOP
-        BEGIN
-            INSERT INTO guard.prints VALUES (n, ('x' || left(md5(n::text), 16))::bit(64)::bigint, 1 / (n % 3));
-        EXCEPTION WHEN division_by_zero THEN
-        END;
-    END LOOP;
-    RAISE NOTICE '% locks', guard.locks();
-END
-$$;
+SELECT guard_locks();
 -- An error after the trigger has accepted the row.
 INSERT INTO prints VALUES (300000, x'0f0f0f0f0f0f0f0f'::bigint), (300000, x'f0f0f0f0f0f0f0f0'::bigint);
 ROLLBACK TO a;
-SELECT locks();
+SELECT guard_locks();
 COMMIT;
-SELECT count(*) AS near FROM prints a JOIN prints b ON simhash_near(b.f, a.f) AND a.id < b.id;
 
--- Other distances, and planner settings, which do not matter.
-SET enable_indexscan = off;
-SET enable_bitmapscan = off;
-SET enable_indexonlyscan = off;
-INSERT INTO prints SELECT 400000, f # 3 FROM prints WHERE id = 1;
+-- Other distances.
 SELECT simhash_guard('prints', criterion => '{"max_distance": 0}', fingerprint => 'f');
 INSERT INTO prints SELECT 400000, f # 1 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400001, f FROM prints WHERE id = 1;
-RESET ALL;
-SET search_path = guard, public;
 SELECT simhash_guard('prints', criterion => '{"max_distance": 8}', fingerprint => 'f');
 INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400002, f # 255 FROM prints WHERE id = 2;
@@ -231,23 +202,17 @@ SELECT simhash_guard('prints', 'skip', scope => '{tenant, part}', fingerprint =>
 TRUNCATE prints;
 INSERT INTO prints (id, f, tenant, part) VALUES (1, 0, 'a', 1), (2, 0, 'a', 2), (3, 0, 'b', 1), (4, 1, 'a', 2),
     (5, 0, NULL, 1), (6, 1, NULL, 1), (7, 0, NULL, NULL), (8, 1, NULL, NULL), (9, 1, 'a', NULL) RETURNING id;
--- Scope values are compared by the column's collation. Without ICU, no collation ignores case.
-SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') AS has_icu \gset
-\if :has_icu
-CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-\else
-CREATE COLLATION no_case FROM "C";
-\endif
-CREATE TEMP TABLE equal AS SELECT CASE WHEN :'has_icu' THEN 'ADA' ELSE 'Ada' END AS name;
+-- Scope values are compared by the column's collation.
 CREATE TABLE collated (id integer PRIMARY KEY, f bigint, tenant text COLLATE no_case);
 SELECT simhash_attach('collated', 'f');
 SELECT simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO collated VALUES (1, 0, 'Ada'), (2, 0, 'Bob');
-INSERT INTO collated SELECT 3, 0, name FROM equal;
+INSERT INTO collated VALUES (3, 0, other_case('Ada'));
 -- An UPDATE to an equal value finds only the row itself.
-UPDATE collated SET tenant = (SELECT name FROM equal) WHERE id = 1;
+UPDATE collated SET tenant = other_case('Ada') WHERE id = 1;
 
 -- Guarding again.
+SET client_min_messages = notice;
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', 'skip');
 SELECT simhash_guard('docs', 'skip', '{"max_distance": 10}', '{}');
@@ -257,6 +222,7 @@ SELECT simhash_unguard('docs');
 \echo :LAST_ERROR_SQLSTATE
 INSERT INTO docs VALUES (400, 'another text');
 -- Where the trigger does not fire: disabled, or on a replica.
+SET client_min_messages = warning;
 SELECT simhash_guard('docs');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 INSERT INTO docs VALUES (401, 'another text');
@@ -266,6 +232,3 @@ SET session_replication_role = replica;
 INSERT INTO docs VALUES (402, 'another text');
 RESET session_replication_role;
 INSERT INTO docs VALUES (403, 'another text');
-
-SET client_min_messages = warning;
-DROP SCHEMA guard CASCADE;

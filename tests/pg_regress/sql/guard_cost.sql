@@ -1,7 +1,4 @@
 -- The cost of a search: it ends at a row that no other can be nearer than, and reports say if it compares many texts.
-CREATE SCHEMA guard_cost;
-SET search_path = guard_cost, public;
-SET client_min_messages = warning;
 -- Pages that a statement reads.
 CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -50,7 +47,7 @@ BEGIN
     INSERT INTO copies (id, f, near) SELECT n, 0, 0 FROM generate_series(1, 1000) AS n;
     ALTER TABLE copies ENABLE TRIGGER zzz_simhash_guard;
     INSERT INTO copies VALUES (1001, 0);
-    few_pages := guard_cost.pages('INSERT INTO copies VALUES (1002, 0)') < 200;
+    few_pages := pages('INSERT INTO copies VALUES (1002, 0)') < 200;
     SELECT near INTO mark FROM copies WHERE id = 1002;
 END
 $$;
@@ -68,12 +65,12 @@ SELECT pages('INSERT INTO copies VALUES (3004, 0)') < 200 AS few_pages;
 -- Rows that the condition excludes: it is evaluated once for each, and simhash_guard does not look at all of them.
 CREATE SEQUENCE evaluations;
 CREATE FUNCTION excludes(integer) RETURNS boolean STABLE LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM nextval('guard_cost.evaluations'); RETURN false; END $$;
+    $$ BEGIN PERFORM nextval('public.evaluations'); RETURN false; END $$;
 CREATE TABLE excluded (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('excluded', 'body');
 INSERT INTO excluded SELECT n, words() FROM generate_series(1, 2000) AS n;
 ANALYZE excluded;
-SELECT simhash_guard('excluded', 'skip', among => 'guard_cost.excludes(id)');
+SELECT simhash_guard('excluded', 'skip', among => 'public.excludes(id)');
 SELECT last_value < 20000 AS few FROM evaluations;
 SELECT setval('evaluations', 1, false);
 INSERT INTO excluded VALUES (2001, words());
@@ -93,5 +90,3 @@ SELECT simhash_guard('others', 'skip', fingerprint => 'fp', criterion => '{"rese
 DELETE FROM others WHERE id > 100;
 SELECT simhash_guard('others', 'skip', fingerprint => 'fp');
 SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'fp');
-SET client_min_messages = warning;
-DROP SCHEMA guard_cost CASCADE;

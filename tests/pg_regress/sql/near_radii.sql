@@ -6,31 +6,14 @@ SELECT simhash_near(0, 7, 3, '{0,0,0,0}') AS equal_blocks, simhash_near(0, 7, 2,
     simhash_near(0, x'1001100110010001'::bigint, 8, '{1,1,1,0}') AS none_in_the_last,
     simhash_near(0, x'1001100110011001'::bigint, 8, '{}') AS without_radii,
     simhash_near(fingerprint => 0, query => 0, max_distance => 0, radii => '{-1,-1,-1,-1}') AS no_block;
--- Which of two fingerprints is the query does not matter, and radii larger than a block leave the distance.
-SELECT count(*), count(*) FILTER (WHERE near) AS near,
-    bool_and(near = simhash_near(q, f, k, radii)) AS symmetric,
-    bool_and(near = (f <~> q <= k AND EXISTS (
-        SELECT FROM generate_subscripts(radii, 1) AS i, cardinality(radii) AS blocks
-        WHERE hamming(simhash_block(f, i - 1, blocks), simhash_block(q, i - 1, blocks)) <= radii[i]))) AS as_defined
-FROM (VALUES ('{1,1,1,1}'::integer[]), ('{2,-1,0}'), ('{0,0,0,0,0,0,0,1}'), ('{22,-1,-1}')) AS r (radii),
-    generate_series(0, 12, 3) AS k, generate_series(1, 200) AS n,
-    LATERAL (SELECT simhash('text ' || n) AS f) AS fingerprints,
-    LATERAL (SELECT f # (simhash('mask ' || n) & simhash('other ' || n) & simhash('third ' || n % 7)) AS q) AS queries,
-    LATERAL (SELECT simhash_near(f, q, k, radii) AS near) AS nearness;
+
 SELECT count(*) AS nulls FROM (VALUES (NULL::bigint, 1, 3, '{1,1}'::integer[]), (1, NULL, 3, '{1,1}'),
     (1, 1, NULL, '{1,1}'), (1, 1, 3, NULL)) AS v (f, q, k, radii) WHERE simhash_near(f, q, k, radii) IS NULL;
 
 -- Radii that are those of no layout: an error if they are written in the query, NULL if they come from data.
-SELECT simhash_near(0, 0, 3, '{1}');
-\echo :LAST_ERROR_SQLSTATE
-SELECT simhash_near(0, 0, 3, '{0,0,0,0,0,0,0,0,0}');
-SELECT simhash_near(0, 0, 3, '{0,-2}');
-\echo :LAST_ERROR_SQLSTATE
-SELECT simhash_near(0, 0, 3, '{0,NULL}');
-\echo :LAST_ERROR_SQLSTATE
-SELECT simhash_near(0, 0, 3, '{{0,0},{0,0}}');
-\echo :LAST_ERROR_SQLSTATE
-SELECT simhash_near(n, 0, 3, '{1}') FROM generate_series(1, 3) AS n;
+SELECT errors($$SELECT simhash_near(0, 0, 3, '{1}')$$, $$SELECT simhash_near(0, 0, 3, '{0,0,0,0,0,0,0,0,0}')$$,
+    $$SELECT simhash_near(0, 0, 3, '{0,-2}')$$, $$SELECT simhash_near(0, 0, 3, '{0,NULL}')$$,
+    $$SELECT simhash_near(0, 0, 3, '{{0,0},{0,0}}')$$, $$SELECT simhash_near(n, 0, 3, '{1}') FROM generate_series(1, 3) AS n$$);
 SELECT radii, simhash_near(0, 0, 3, radii) IS NULL AS is_null
 FROM (VALUES ('{1}'::integer[]), ('{0,-2}'), ('{0,NULL}'), ('{{0,0},{0,0}}'), ('{0,0}')) AS v (radii);
 
@@ -40,11 +23,9 @@ INSERT INTO docs
 SELECT n, n % 5, (SELECT string_agg(CASE WHEN word = n % 60 OR word * 3 = n % 50 THEN 'edit' || n
         ELSE substr(md5(n / 4 || ' ' || word), 1, 6) END, ' ' ORDER BY word) FROM generate_series(1, 60) AS word)
 FROM generate_series(1, 4000) AS n;
-SET client_min_messages = warning;
 SELECT simhash_attach('docs', 'body');
 SELECT simhash_attach('docs', 'simhash', blocks => 3, prefix => 'three');
 SELECT simhash_attach('docs', 'simhash', blocks => 5, prefix => 'five', scope => '{tenant}', columns => false);
-RESET client_min_messages;
 INSERT INTO docs VALUES (4001, 1, '');
 VACUUM ANALYZE docs;
 
@@ -55,37 +36,8 @@ CREATE FUNCTION look_ups(query text) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT plan_lines(query, 'Blocks:|Radii:|Descents:', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF')
 $$;
 SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{1,1,1,1}'')');
-SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{0,-1,1,0}'')');
 SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{0,0,0}'')');
-SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 2, ''{1,1,1,1}'')');
 SELECT look_ups('SELECT id FROM docs WHERE tenant = 3 AND simhash_near(simhash, 42, 10, ''{0,0,0,0,0}'')');
-
--- What is found is what comparing with every row finds: in joins, in the order of the distances, within a tenant, and
--- with radii that are parameters or columns.
-CREATE TABLE asked AS
-SELECT d.id, d.tenant, d.simhash, k, radii::integer[]
-FROM docs AS d, unnest('{3,6,10,12}'::integer[]) AS k,
-    unnest('{"{1,1,1,1}","{0,0,0,0}","{1,0,-1,0}","{1,1,1}","{0,0,0}","{0,0,0,0,0}","{}","{1}","{0,0,0,0,0,0}"}'::text[])
-        AS radii
-WHERE d.id % 400 = 7 OR d.id = 4001;
-CREATE VIEW joined AS
-SELECT md5(string_agg(concat_ws(' ', a.id, k, radii, d.id), ',' ORDER BY a.id, k, radii, d.id)), count(*)
-FROM asked AS a JOIN docs AS d ON simhash_near(d.simhash, a.simhash, k, radii);
-CREATE VIEW within_tenant AS
-SELECT md5(string_agg(concat_ws(' ', a.id, k, radii, d.id), ',' ORDER BY a.id, k, radii, d.id)), count(*)
-FROM asked AS a CROSS JOIN LATERAL
-    (SELECT id FROM docs WHERE tenant = a.tenant AND simhash_near(simhash, a.simhash, k, radii) OFFSET 0) AS d;
-CREATE VIEW nearest AS
-SELECT md5(string_agg(concat_ws(' ', a.id, k, radii, distances), ',' ORDER BY a.id, k, radii)), sum(cardinality(distances))
-FROM asked AS a CROSS JOIN LATERAL
-    (SELECT ARRAY(SELECT simhash <~> a.simhash FROM docs WHERE simhash_near(simhash, a.simhash, k, radii)
-        ORDER BY simhash <~> a.simhash LIMIT 5) AS distances) AS d;
-SET pg_simhash.enable_scan = off;
-SELECT 'joined', * FROM joined UNION ALL SELECT 'within a tenant', * FROM within_tenant
-UNION ALL SELECT 'nearest', * FROM nearest;
-RESET pg_simhash.enable_scan;
-SELECT 'joined', * FROM joined UNION ALL SELECT 'within a tenant', * FROM within_tenant
-UNION ALL SELECT 'nearest', * FROM nearest;
 
 -- A generic plan, whose radii are parameters.
 SET plan_cache_mode = force_generic_plan;
@@ -93,16 +45,7 @@ PREPARE search (bigint, integer, integer[]) AS SELECT count(*) FROM docs WHERE s
 EXPLAIN (COSTS OFF) EXECUTE search (42, 10, '{1,1,1,1}');
 SELECT simhash AS query FROM docs WHERE id = 1207 \gset
 EXECUTE search (:query, 10, '{1,1,1,1}');
-EXECUTE search (:query, 10, '{0,0,0}');
-EXECUTE search (:query, 10, '{}');
 EXECUTE search (:query, 10, '{1}');
-EXECUTE search (:query, 10, NULL);
-EXECUTE search (:query, NULL, '{1,1,1,1}');
-EXECUTE search (NULL, 10, '{1,1,1,1}');
 SELECT count(*) FILTER (WHERE simhash <~> :query <= 10) AS within_10,
     count(*) FILTER (WHERE simhash_near(simhash, :query, 10, '{1,1,1,1}')) AS by_radii_1,
     count(*) FILTER (WHERE simhash_near(simhash, :query, 10, '{0,0,0}')) AS by_three_equal_blocks FROM docs;
-RESET plan_cache_mode;
-DEALLOCATE search;
-DROP TABLE docs, asked CASCADE;
-DROP FUNCTION look_ups;

@@ -1,6 +1,12 @@
--- Runs before all other tests, which use this installation.
+-- Runs before all other tests. Each of them has a database of its own, a copy of this one.
 CREATE EXTENSION pg_simhash;
 SELECT simhash_format();
+
+-- Roles belong to all databases. Some tests make them owners of tables, or of the schema.
+SELECT format('CREATE ROLE %I', name)
+FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_mallory}'::name[]) AS name
+WHERE to_regrole(name) IS NULL \gexec
+
 -- The error of each statement: SQLSTATE, message, detail and hint.
 CREATE FUNCTION errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -22,6 +28,18 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- The locks of guards, in all sessions.
+CREATE FUNCTION guard_locks() RETURNS bigint LANGUAGE sql AS
+    $$ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2 $$;
+
+-- A collation that ignores case, and a text that is equal to another by it. Without ICU, none ignores case.
+CREATE FUNCTION has_icu() RETURNS boolean LANGUAGE sql AS
+    $$ SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') $$;
+SELECT CASE WHEN has_icu() THEN '(provider = icu, locale = ''und-u-ks-level2'', deterministic = false)' ELSE 'FROM "C"' END
+    AS definition \gset
+CREATE COLLATION no_case :definition;
+CREATE FUNCTION other_case(content text) RETURNS text LANGUAGE sql RETURN CASE WHEN has_icu() THEN upper(content) ELSE content END;
 
 -- The columns of a table with their expressions, and its indexes. Versions of psql print tables that have parents
 -- differently.
@@ -65,7 +83,7 @@ $$;
 -- Whether a plan has the scan of block indexes.
 CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE sql RETURN
     EXISTS (SELECT FROM plan_lines(query, 'SimhashScan'));
--- Whether a query has the same rows with the scan and without; NULL if it has none.
+-- Whether a query has the same rows with the scan and without; NULL if it has none both times.
 CREATE FUNCTION same_rows(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     found text[];
@@ -75,7 +93,7 @@ BEGIN
     PERFORM set_config('pg_simhash.enable_scan', 'off', true);
     EXECUTE format('SELECT array_agg(q::text ORDER BY q::text) FROM (%s) AS q', query) INTO expected;
     PERFORM set_config('pg_simhash.enable_scan', 'on', true);
-    RETURN found = expected;
+    RETURN CASE WHEN coalesce(found, expected) IS NOT NULL THEN found IS NOT DISTINCT FROM expected END;
 END
 $$;
 

@@ -1,7 +1,4 @@
 -- The criterion {"weights": "table"}: what a tenth of a table's texts have weighs less where texts are compared.
-CREATE SCHEMA weights_of_table;
-SET search_path = weights_of_table, public;
-SET client_min_messages = warning;
 -- A line of the writer, and a company's disclaimer.
 CREATE FUNCTION mail(line text) RETURNS text LANGUAGE sql AS $$
     SELECT line || '
@@ -77,5 +74,3 @@ SELECT errors($$SELECT simhash_near('a'::text, 'a', '{"weights": "table"}')$$, $
     $$CREATE TRIGGER by_hand BEFORE INSERT ON empty FOR EACH ROW
         EXECUTE FUNCTION simhash_dedup('skip', '{"weights": "table"}', 'simhash'); INSERT INTO empty (body) VALUES ('a')$$,
     $$SELECT simhash_guard('mails', criterion => '{"weights": "tables"}')$$);
-SET client_min_messages = warning;
-DROP SCHEMA weights_of_table CASCADE;
