@@ -4,7 +4,6 @@ SELECT current_setting('server_version_num')::integer < 190000 AS without_do_sel
 \if :without_do_select
 \quit
 \endif
-SET client_min_messages = warning;
 CREATE TABLE selected (url text PRIMARY KEY, f bigint);
 SELECT simhash_attach('selected', 'f', blocks => 2);
 SELECT simhash_guard('selected', fingerprint => 'f');
@@ -16,4 +15,3 @@ INSERT INTO selected VALUES ('c', 1) ON CONFLICT (url) DO SELECT RETURNING url, 
 SELECT simhash_guard('selected', 'skip', fingerprint => 'f');
 INSERT INTO selected VALUES ('a', 1), ('c', 1), ('d', 255) ON CONFLICT (url) DO SELECT RETURNING url, f;
 SELECT url, f FROM selected ORDER BY url;
-DROP TABLE selected;

@@ -1,7 +1,4 @@
 -- simhash_guard: what it refuses, and the trigger's errors where it cannot work.
-CREATE SCHEMA guard_errors;
-SET search_path = guard_errors, public;
-SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, body text, shape point, stamp json, same_as integer, wide bigint,
     tenant text, upper_tenant text GENERATED ALWAYS AS (upper(tenant)) STORED,
     twice integer GENERATED ALWAYS AS (2) STORED);
@@ -12,21 +9,14 @@ SELECT errors(
     'SELECT simhash_guard(NULL)',
     'SELECT simhash_guard(0)',
     'SELECT simhash_guard(''docs'', NULL)',
-    'SELECT simhash_guard(''docs'', ''Reject'')',
     'SELECT simhash_guard(''docs'', ''refuse'')',
-    'SELECT simhash_guard(''docs'', '''')',
-    'SELECT simhash_guard(''docs'', repeat(''reject'', 1000000))',
-    'SELECT simhash_guard(''docs'', criterion => ''{"resemblance": -0.5}'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"resemblance": 1.01}'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"resemblance": "NaN"}'')',
-    'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": -1}'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": 65}'')',
-    'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": 64, "radii": []}'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": 24, "radii": []}'')',
     'SELECT simhash_guard(''docs'', criterion => NULL)',
     'SELECT simhash_guard(''docs'', criterion => ''3'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"distance": 3}'')',
-    'SELECT simhash_guard(''docs'', criterion => ''{"radii": [1]}'')',
     'SELECT simhash_guard(''docs'', scope => NULL)',
     'SELECT simhash_guard(''docs'', scope => ''{NULL}'')',
     'SELECT simhash_guard(''docs'', scope => ''{tenants}'')',
@@ -64,15 +54,6 @@ SELECT errors(
     'SELECT simhash_attach(''parent'', ''body'')',
     'SELECT simhash_guard(''parent'')',
     'SELECT simhash_guard(''child'')');
-
--- A mark needs a primary key, and a type that can hold it.
-CREATE TABLE no_key (body text, same_as integer);
-CREATE TABLE two_keys (a integer, b integer, body text, same_as integer, PRIMARY KEY (a, b));
-SELECT simhash_attach('no_key', 'body');
-SELECT simhash_attach('two_keys', 'body');
-SELECT errors(
-    'SELECT simhash_guard(''no_key'', ''mark'', mark_column => ''same_as'')',
-    'SELECT simhash_guard(''two_keys'', ''mark'', mark_column => ''same_as'')');
 
 -- No usable index, at first or later.
 CREATE TABLE indexed (id integer PRIMARY KEY, f bigint);
@@ -115,23 +96,6 @@ EXECUTE store (12, 254);
 \echo :LAST_ERROR_SQLSTATE
 EXECUTE store (12, -256);
 SELECT id, f FROM indexed ORDER BY id;
--- Columns that are dropped.
-DROP VIEW view;
-DROP MATERIALIZED VIEW materialized;
-SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as');
-BEGIN;
-ALTER TABLE docs DROP COLUMN tenant CASCADE;
-SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
-ROLLBACK;
-BEGIN;
-ALTER TABLE docs DROP COLUMN same_as;
-SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
-ROLLBACK;
-BEGIN;
-ALTER TABLE docs DROP COLUMN simhash;
-SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
-ROLLBACK;
-
 -- Triggers created by hand.
 CREATE TABLE by_hand (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('by_hand', 'f');
@@ -154,15 +118,13 @@ SELECT pg_temp.trigger(definition, arguments) FROM (VALUES
     ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'', ''same_as'''),
     ('BEFORE INSERT ON by_hand FOR EACH ROW', '''mark'', ''{"resemblance": null}'', ''f'''),
     ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'', '''', ''g'''),
+    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'', '''', '''', ''true'', '''''),
     ('BEFORE INSERT ON by_hand', '''reject'', ''{"resemblance": null}'', ''f'''),
     ('AFTER INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'''),
     ('BEFORE DELETE ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'''),
-    ('BEFORE TRUNCATE ON by_hand', '''reject'', ''{"resemblance": null}'', ''f'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW WHEN (new.id > 1)', '''no''')) AS t (definition, arguments);
+    ('BEFORE TRUNCATE ON by_hand', '''reject'', ''{"resemblance": null}'', ''f''')) AS t (definition, arguments);
 -- Names with all kinds of special characters.
 CREATE TABLE "a ""b"" 100%s" ("the %d id" integer PRIMARY KEY, "f ""'\" bigint, "in 'all'" text);
 SELECT simhash_attach('"a ""b"" 100%s"', 'f "''\');
 SELECT simhash_guard('"a ""b"" 100%s"', scope => ARRAY['in ''all''', 'in ''all'''], fingerprint => 'f "''\');
 SELECT errors('INSERT INTO "a ""b"" 100%s" VALUES (1, 0, ''%s''), (2, 1, ''%s'')');
-
-DROP SCHEMA guard_errors CASCADE;

@@ -1,7 +1,4 @@
 -- The error of a guard reports the near row in a field of its own, as JSON for programs.
-CREATE SCHEMA guard_fields;
-SET search_path = guard_fields, public;
-SET client_min_messages = warning;
 
 -- The field of a statement's error.
 CREATE FUNCTION near(statement text) RETURNS text LANGUAGE plpgsql AS $$
@@ -42,21 +39,15 @@ BEGIN
     RETURN near;
 END
 $$;
-CREATE DOMAIN number AS smallint;
 CREATE TYPE kind AS ENUM ('good', 'bad "one"');
 -- A program that reads numbers as double precision keeps integers up to 2^53 - 1.
 SELECT near_key('k bigint', 'k', '9007199254740991', '1');
-SELECT near_key('k bigint', 'k', '-9007199254740991', '1');
 SELECT near_key('k bigint', 'k', '9007199254740992', '1');
-SELECT near_key('k bigint', 'k', '-9223372036854775808', '1');
-SELECT near_key('k number', 'k', '-7', '1');
 SELECT near_key('k numeric', 'k', '1.50', '1');
 SELECT near_key('k double precision', 'k', '''Infinity''', '1');
 SELECT near_key('k boolean', 'k', 'true', 'false');
 SELECT near_key('k uuid', 'k', '''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11''', '''00000000-9c0b-4ef8-bb6d-6bb9bd380a11''');
 SELECT near_key('k kind', 'k', '''bad "one"''', '''good''');
-SELECT near_key('k date', 'k', '''2026-02-01''', '''2026-02-02''');
-SELECT near_key('k integer[]', 'k', '''{1,2}''', '''{}''');
 SELECT near_key('k text', 'k', '''42''', '''43''');
 SELECT near_key('k text', 'k', 'E''a "b" \\ \n\t\x01 /''', '''x''');
 SELECT near_key('k text', 'k', '''é 中 😀''', '''x''');
@@ -74,31 +65,22 @@ SELECT simhash_attach('keyless', 'f'), simhash_guard('keyless', fingerprint => '
 INSERT INTO keyless VALUES (0);
 SELECT near('INSERT INTO keyless VALUES (7)');
 
--- The field reports no more to a user than the detail does.
-CREATE ROLE regress_guard_fields;
-GRANT USAGE ON SCHEMA guard_fields TO regress_guard_fields;
-GRANT USAGE ON SCHEMA public TO PUBLIC;
-CREATE FUNCTION reported(granted text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    reported text;
+-- Detail and field report no more to a user than SELECT would show.
+CREATE FUNCTION reported(granted text, OUT field text, OUT detail text) LANGUAGE plpgsql AS $$
 BEGIN
-    REVOKE ALL ON docs FROM regress_guard_fields;
-    GRANT INSERT ON docs TO regress_guard_fields;
+    REVOKE ALL ON docs FROM regress_writer;
+    GRANT INSERT ON docs TO regress_writer;
     IF granted <> '' THEN
-        EXECUTE format('GRANT SELECT (%s) ON docs TO regress_guard_fields', granted);
+        EXECUTE format('GRANT SELECT (%s) ON docs TO regress_writer', granted);
     END IF;
-    SET LOCAL ROLE regress_guard_fields;
-    reported := near(format('INSERT INTO docs VALUES (43, %L)',
-        (SELECT string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n)));
-    RESET ROLE;
-    RETURN reported;
+    SET LOCAL ROLE regress_writer;
+    INSERT INTO docs SELECT 43, string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n;
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS field = PG_DATATYPE_NAME, detail = PG_EXCEPTION_DETAIL;
 END
 $$;
-SELECT granted, reported(granted) FROM unnest('{"",id,simhash,body,"id, simhash","body, simhash","id, body","id, body, simhash"}'::text[])
-    AS granted;
+SELECT granted, reported.* FROM unnest('{"",id,simhash,body,"id, simhash","body, simhash","id, body","id, body, simhash"}'::text[])
+    AS granted, reported(granted);
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY all_rows ON docs USING (true);
-SELECT reported('id, body, simhash');
-
-DROP SCHEMA guard_fields CASCADE;
-DROP ROLE regress_guard_fields;
+SELECT * FROM reported('id, body, simhash');

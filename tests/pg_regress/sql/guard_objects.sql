@@ -1,6 +1,4 @@
 -- The action skip on tables whose rows are parts of objects, and on rows that a tool moves.
-CREATE SCHEMA guard_objects;
-SET search_path = guard_objects, public;
 
 -- Multi-table inheritance of frameworks: the primary key is a foreign key.
 CREATE TABLE pages (site integer, id integer, PRIMARY KEY (site, id));
@@ -8,7 +6,6 @@ CREATE TABLE articles (page integer, site integer, body text, near jsonb, PRIMAR
     FOREIGN KEY (site, page) REFERENCES pages);
 CREATE TABLE lines (site integer, article integer, line integer, body text, PRIMARY KEY (site, article, line),
     FOREIGN KEY (site, article) REFERENCES articles);
-SET client_min_messages = warning;
 SELECT simhash_attach('articles', 'body'), simhash_attach('lines', 'body');
 SELECT simhash_guard('articles', 'skip');
 SELECT simhash_guard('articles', 'reject');
@@ -49,4 +46,3 @@ INSERT INTO events VALUES (4, '2026-01-03', 'one TWO three');
 SELECT id, tableoid::regclass FROM events ORDER BY id;
 SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgname = 'zzz_simhash_guard' AND tgrelid::regclass::text ~ 'events|january'
 ORDER BY 1;
-DROP SCHEMA guard_objects CASCADE;

@@ -1,70 +1,48 @@
 -- The rights that writers need, what is reported to them, and who may guard.
-CREATE ROLE regress_guard_owner;
-CREATE ROLE regress_guard_writer;
-CREATE ROLE regress_guard_other;
+
 CREATE SCHEMA guarded;
-GRANT USAGE, CREATE ON SCHEMA guarded TO regress_guard_owner;
-GRANT USAGE ON SCHEMA guarded TO regress_guard_writer, regress_guard_other;
-GRANT USAGE ON SCHEMA public TO PUBLIC;
-SET client_min_messages = warning;
-SET ROLE regress_guard_owner;
+GRANT USAGE, CREATE ON SCHEMA guarded TO regress_owner;
+GRANT USAGE ON SCHEMA guarded TO regress_writer, regress_other;
+SET ROLE regress_owner;
 CREATE TABLE guarded.docs (id integer PRIMARY KEY, body text, same_as integer, reader name DEFAULT current_user);
 SELECT simhash_attach('guarded.docs', 'body');
-GRANT ALL ON guarded.docs TO regress_guard_other;
+GRANT ALL ON guarded.docs TO regress_other;
 
 -- Even all privileges on a table, including TRIGGER, do not suffice without ownership.
-SET ROLE regress_guard_other;
-SELECT simhash_guard('guarded.docs');
-\echo :LAST_ERROR_SQLSTATE
-SELECT simhash_unguard('guarded.docs');
-\echo :LAST_ERROR_SQLSTATE
-SELECT simhash_guard('pg_class');
-\echo :LAST_ERROR_SQLSTATE
+SET ROLE regress_other;
+SELECT errors($$SELECT simhash_guard('guarded.docs')$$, $$SELECT simhash_unguard('guarded.docs')$$, $$SELECT simhash_guard('pg_class')$$);
 RESET ROLE;
-REVOKE ALL ON guarded.docs FROM regress_guard_other;
+REVOKE ALL ON guarded.docs FROM regress_other;
 
 -- A superuser guards another user's table as its owner, who may drop what was created.
 SELECT simhash_guard('guarded.docs');
-SET ROLE regress_guard_owner;
+SET ROLE regress_owner;
 SELECT simhash_unguard('guarded.docs');
 SELECT simhash_guard('guarded.docs', 'reject');
 RESET ROLE;
 
--- INSERT suffices. The error reports only what SELECT would show of the other row.
-GRANT INSERT (id, body), UPDATE (body) ON guarded.docs TO regress_guard_writer;
-SET ROLE regress_guard_writer;
+-- INSERT suffices. (What the error reports: guard_fields.)
+GRANT INSERT (id, body), UPDATE (body) ON guarded.docs TO regress_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.docs (id, body) VALUES (1, 'The text of the first document');
 INSERT INTO guarded.docs (id, body) VALUES (2, 'the text of the first document');
 \echo :LAST_ERROR_SQLSTATE
 UPDATE guarded.docs SET body = 'A text that all have';
 SELECT * FROM guarded.docs;
 RESET ROLE;
-GRANT SELECT (id) ON guarded.docs TO regress_guard_writer;
-SET ROLE regress_guard_writer;
-INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that ALL have');
-RESET ROLE;
-GRANT SELECT (simhash) ON guarded.docs TO regress_guard_writer;
-SET ROLE regress_guard_writer;
-INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that ALL have');
-RESET ROLE;
-REVOKE SELECT (id) ON guarded.docs FROM regress_guard_writer;
-SET ROLE regress_guard_writer;
-INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that ALL have');
-RESET ROLE;
-REVOKE SELECT (simhash) ON guarded.docs FROM regress_guard_writer;
 SELECT simhash_guard('guarded.docs', 'skip');
-SET ROLE regress_guard_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that all have');
 RESET ROLE;
 SELECT simhash_guard('guarded.docs', 'mark', mark_column => 'same_as');
-SET ROLE regress_guard_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that all have');
 RESET ROLE;
 SELECT id, body, same_as FROM guarded.docs;
 DELETE FROM guarded.docs WHERE id = 2;
 -- Writers need no rights on the extension's functions, beyond those that a generated column needs.
 REVOKE EXECUTE ON FUNCTION simhash_dedup() FROM PUBLIC;
-SET ROLE regress_guard_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.docs (id, body) VALUES (3, 'A third text');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION simhash_dedup() TO PUBLIC;
@@ -73,23 +51,23 @@ GRANT EXECUTE ON FUNCTION simhash_dedup() TO PUBLIC;
 SELECT simhash_guard('guarded.docs');
 ALTER TABLE guarded.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.docs USING (reader = current_user);
-GRANT SELECT ON guarded.docs TO regress_guard_writer;
+GRANT SELECT ON guarded.docs TO regress_writer;
 UPDATE guarded.docs SET reader = 'somebody else';
-SET ROLE regress_guard_writer;
+SET ROLE regress_writer;
 SELECT id FROM guarded.docs;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 -- The owner is exempt unless row-level security is forced.
-SET ROLE regress_guard_owner;
+SET ROLE regress_owner;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 ALTER TABLE guarded.docs FORCE ROW LEVEL SECURITY;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 RESET ROLE;
 -- A mark would name the hidden row, too.
 SELECT simhash_guard('guarded.docs', 'mark', mark_column => 'same_as');
-SET ROLE regress_guard_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have') RETURNING id, same_as;
 RESET ROLE;
 -- When a partition is written to directly, the policies of the searched table decide.
@@ -101,24 +79,24 @@ SELECT simhash_guard('guarded.parted', fingerprint => 'f');
 INSERT INTO guarded.parted VALUES (1, 0);
 ALTER TABLE guarded.parted ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.parted USING (reader = current_user);
-GRANT SELECT, INSERT ON guarded.parted, guarded.parted_2 TO regress_guard_writer;
-SET ROLE regress_guard_writer;
+GRANT SELECT, INSERT ON guarded.parted, guarded.parted_2 TO regress_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.parted VALUES (2, 1);
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
 -- The row is named to users who may select it from its partition or from an ancestor of that.
 ALTER TABLE guarded.parted DISABLE ROW LEVEL SECURITY;
-REVOKE SELECT ON guarded.parted FROM regress_guard_writer;
-SET ROLE regress_guard_writer;
+REVOKE SELECT ON guarded.parted FROM regress_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
-GRANT SELECT (f, id) ON guarded.parted_1 TO regress_guard_writer;
-SET ROLE regress_guard_writer;
+GRANT SELECT (f, id) ON guarded.parted_1 TO regress_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
-REVOKE SELECT (f, id) ON guarded.parted_1 FROM regress_guard_writer;
-GRANT SELECT (f, id) ON guarded.parted TO regress_guard_writer;
-SET ROLE regress_guard_writer;
+REVOKE SELECT (f, id) ON guarded.parted_1 FROM regress_writer;
+GRANT SELECT (f, id) ON guarded.parted TO regress_writer;
+SET ROLE regress_writer;
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
 
@@ -150,11 +128,3 @@ INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
 SELECT elsewhere.simhash_guard('guarded.docs', 'skip');
 INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
 ALTER EXTENSION pg_simhash SET SCHEMA public;
-DROP SCHEMA elsewhere;
--- The extension cannot be dropped while tables are guarded.
-\set VERBOSITY terse
-DROP EXTENSION pg_simhash;
-\echo :LAST_ERROR_SQLSTATE
-
-DROP SCHEMA hostile, guarded CASCADE;
-DROP ROLE regress_guard_owner, regress_guard_writer, regress_guard_other;

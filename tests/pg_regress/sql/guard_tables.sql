@@ -1,33 +1,20 @@
 -- simhash_guard on all kinds of tables: partitioned, attached online, with indexes on expressions, with other triggers,
 -- and with keys of other types.
-CREATE SCHEMA guard_tables;
-SET search_path = guard_tables, public;
-SET client_min_messages = warning;
 
 -- Keys.
-CREATE TABLE by_uuid (id uuid PRIMARY KEY, f bigint, same_as uuid);
 CREATE TABLE by_text (id text PRIMARY KEY, f bigint, same_as text);
-CREATE TABLE by_bigint (f bigint, id bigint PRIMARY KEY, same_as bigint);
 CREATE TABLE by_two (a integer, b text, f bigint, PRIMARY KEY (b, a));
 CREATE TABLE by_none (id integer UNIQUE, f bigint);
 CREATE TABLE by_deferred (id integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, f bigint);
-SELECT simhash_attach(t, 'f') FROM unnest('{by_uuid, by_text, by_bigint, by_two, by_none, by_deferred}'::regclass[]) t;
-SELECT simhash_guard(t, fingerprint => 'f')
-FROM unnest('{by_uuid, by_text, by_bigint, by_two, by_none, by_deferred}'::regclass[]) t;
-INSERT INTO by_uuid VALUES ('00000000-0000-0000-0000-000000000001', 0), ('00000000-0000-0000-0000-000000000002', 1);
+SELECT simhash_attach(t, 'f'), simhash_guard(t, fingerprint => 'f')
+FROM unnest('{by_text, by_two, by_none, by_deferred}'::regclass[]) t;
 INSERT INTO by_text VALUES (E'one, (two)\nthree', 0), ('', 1);
-INSERT INTO by_bigint VALUES (0, 9223372036854775807), (3, 1);
 INSERT INTO by_two VALUES (1, 'a', 0), (2, 'b', 2);
 INSERT INTO by_none VALUES (1, 0), (2, 1);
 INSERT INTO by_deferred VALUES (1, 0), (2, 1);
-SELECT simhash_guard('by_uuid', 'mark', mark_column => 'same_as', fingerprint => 'f');
 SELECT simhash_guard('by_text', 'mark', mark_column => 'same_as', fingerprint => 'f');
-SELECT simhash_guard('by_bigint', 'mark', mark_column => 'same_as', fingerprint => 'f');
-INSERT INTO by_uuid VALUES ('00000000-0000-0000-0000-000000000001', 0), ('00000000-0000-0000-0000-000000000002', 1)
-RETURNING *;
 INSERT INTO by_text VALUES ('b', 0), ('a', 1), ('A', 2), (repeat('long ', 1000), 3) RETURNING left(id, 10), same_as;
 INSERT INTO by_text VALUES ('c', 8) RETURNING id, same_as;
-INSERT INTO by_bigint VALUES (0, 9223372036854775807), (3, 1) RETURNING *;
 -- A long key that is stored out of line.
 CREATE TABLE by_long (id text PRIMARY KEY, f bigint, same_as text);
 ALTER TABLE by_long ALTER id SET STORAGE EXTERNAL;
@@ -76,20 +63,6 @@ UPDATE parted SET part = 1, body = 'NUMBER two' WHERE id = 1;
 UPDATE parted SET part = part % 3 + 1 WHERE id IN (1, 2, 3);
 UPDATE parted_2 SET body = body || '.';
 SELECT tableoid::regclass AS partition, id, part, body FROM parted ORDER BY id;
--- A table that becomes a partition gets the indexes and the guard.
-BEGIN;
-CREATE TABLE parted_8 (LIKE parted INCLUDING GENERATED);
-ALTER TABLE parted ATTACH PARTITION parted_8 FOR VALUES IN (8);
-INSERT INTO parted VALUES (8, 8, 'Number eight');
-INSERT INTO parted VALUES (9, 8, 'number six');
-ROLLBACK;
--- A detached partition is on its own.
-BEGIN;
-ALTER TABLE parted DETACH PARTITION parted_5;
-INSERT INTO parted_5 (id, part, body) VALUES (7, 7, 'number five');
-INSERT INTO parted VALUES (7, 1, 'number six');
-INSERT INTO parted VALUES (8, 1, 'number one');
-ROLLBACK;
 -- A partition is guarded by the guard of the whole table.
 SELECT simhash_guard('parted_2');
 \set VERBOSITY sqlstate
@@ -97,36 +70,19 @@ SELECT simhash_guard('parted_2', 'skip');
 \set VERBOSITY default
 SELECT simhash_unguard('parted_2');
 \echo :LAST_ERROR_SQLSTATE
-SELECT simhash_guard('parted', 'skip');
-INSERT INTO parted VALUES (9, 4, 'number six'), (10, 2, 'Number ten'), (11, 3, 'number ten') RETURNING id;
-UPDATE parted SET part = 2, body = 'number six' WHERE id = 3 RETURNING id;
-SELECT simhash_unguard('parted');
-ALTER TABLE parted ADD PRIMARY KEY (id, part);
-SELECT simhash_guard('parted', 'mark', mark_column => 'same_as');
-SELECT simhash_guard('parted');
-INSERT INTO parted VALUES (12, 3, 'number ten');
-SELECT simhash_unguard('parted');
-SELECT count(*) AS guards FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%';
 -- Guarded partitions of an unguarded table.
+SELECT simhash_unguard('parted');
 SELECT simhash_guard('parted_3');
 SELECT simhash_guard('parted_2');
-INSERT INTO parted VALUES (12, 3, 'number ten');
 INSERT INTO parted VALUES (12, 4, 'number three');
-INSERT INTO parted VALUES (12, 2, 'number ten');
+INSERT INTO parted VALUES (13, 3, 'number three');
+INSERT INTO parted VALUES (14, 2, 'number three');
+INSERT INTO parted VALUES (15, 2, 'number three');
 -- The guard of the whole table replaces theirs.
 SELECT simhash_guard('parted', 'skip');
-INSERT INTO parted VALUES (13, 4, 'number three') RETURNING id;
+INSERT INTO parted VALUES (16, 4, 'number three') RETURNING id;
 SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips
 FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::regclass::text;
--- Hash partitions, marked across partitions by a key of one column.
-CREATE TABLE hashed (id integer PRIMARY KEY, f bigint, same_as integer) PARTITION BY HASH (id);
-SELECT format('CREATE TABLE hashed_%s PARTITION OF hashed FOR VALUES WITH (MODULUS 4, REMAINDER %s)', n, n)
-FROM generate_series(0, 3) AS n \gexec
-SELECT simhash_attach('hashed', 'f');
-SELECT simhash_guard('hashed', 'mark', mark_column => 'same_as', fingerprint => 'f');
-INSERT INTO hashed SELECT n, n % 3 * 255 FROM generate_series(1, 12) AS n RETURNING id, same_as;
-UPDATE hashed SET id = id + 100 WHERE id IN (1, 2) RETURNING id, same_as;
-
 -- Partitions with primary keys of their own: equal keys in two of them name two rows.
 CREATE TABLE own_keys (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE own_keys_1 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (1);
@@ -158,9 +114,6 @@ INSERT INTO covered VALUES (5, 1 + (1 << 16) + (1::bigint << 48));
 INSERT INTO covered VALUES (5, 1 + (1::bigint << 32) + (1::bigint << 48));
 INSERT INTO covered VALUES (5, (1 << 16) + (1::bigint << 32) + (1::bigint << 48));
 INSERT INTO covered VALUES (5, 14);
-UPDATE covered SET f = 12 WHERE id = 4;
-UPDATE covered SET f = 31 WHERE id = 4;
-SELECT id, f FROM covered ORDER BY id;
 
 -- Other triggers. The guard sees the work of earlier ones.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
@@ -179,10 +132,10 @@ UPDATE docs SET body = 'a text:three' WHERE id = 2;
 -- Triggers that insert into another guarded table, and into the same one.
 CREATE FUNCTION split() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO guard_tables.words SELECT new.id * 10 + n, word
+    INSERT INTO public.words SELECT new.id * 10 + n, word
     FROM string_to_table(new.body, ' ') WITH ORDINALITY AS t (word, n);
     IF new.id < 100 THEN
-        INSERT INTO guard_tables.docs VALUES (new.id + 100, new.body || ' ' || new.body || ' again');
+        INSERT INTO public.docs VALUES (new.id + 100, new.body || ' ' || new.body || ' again');
     END IF;
     RETURN new;
 END
@@ -194,7 +147,7 @@ CREATE TRIGGER split AFTER INSERT ON docs FOR EACH ROW EXECUTE FUNCTION split();
 INSERT INTO docs VALUES (4, 'number four'), (5, 'number five');
 SELECT id, word FROM words ORDER BY id;
 SELECT id, body FROM docs ORDER BY id;
-SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2;
+SELECT guard_locks();
 DROP TRIGGER split ON docs;
 -- A row that a later trigger drops does not conflict with what the statement writes after that: in a trigger of the
 -- statement, or for its next row. COPY as well.
@@ -206,7 +159,7 @@ $$;
 CREATE FUNCTION replace_bad() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_trigger_depth() = 1 THEN
-        INSERT INTO guard_tables.docs SELECT max(id) + 1, 'Bad text, but kept' FROM guard_tables.docs
+        INSERT INTO public.docs SELECT max(id) + 1, 'Bad text, but kept' FROM public.docs
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN new;
@@ -238,8 +191,8 @@ BEGIN
 END
 $$;
 CREATE FUNCTION after_store(new integer, old integer, content text) RETURNS integer LANGUAGE sql AS $$
-    DELETE FROM guard_tables.docs WHERE id = old;
-    INSERT INTO guard_tables.docs VALUES (new, content) RETURNING id;
+    DELETE FROM public.docs WHERE id = old;
+    INSERT INTO public.docs VALUES (new, content) RETURNING id;
 $$;
 BEGIN;
 SELECT simhash_guard('docs', 'skip');
@@ -249,23 +202,11 @@ INSERT INTO docs VALUES (8, 'yet more text') RETURNING id, after_store(108, 0, '
 INSERT INTO docs VALUES (9, 'the last text') RETURNING id, after_store(109, 9, 'The last text');
 SELECT id, body FROM docs WHERE id IN (7, 8, 9, 107, 108, 109) ORDER BY id;
 ROLLBACK;
--- Written by functions and through views.
-CREATE FUNCTION store(id integer, body text) RETURNS integer LANGUAGE sql AS
-    'INSERT INTO guard_tables.docs VALUES (id, body) RETURNING id';
-SELECT store(7, 'number seven');
-SELECT store(8, 'Number seven');
-CREATE VIEW documents AS SELECT id, body FROM docs;
-INSERT INTO documents VALUES (8, 'Number seven');
-INSERT INTO documents VALUES (8, 'Number eight');
--- Temporary and unlogged tables.
+-- A temporary table.
 CREATE TEMP TABLE temporary (id integer PRIMARY KEY, f bigint);
-CREATE UNLOGGED TABLE unlogged (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('temporary', 'f');
-SELECT simhash_attach('unlogged', 'f');
 SELECT simhash_guard('temporary', fingerprint => 'f');
-SELECT simhash_guard('unlogged', 'skip', fingerprint => 'f');
 INSERT INTO temporary VALUES (1, 0), (2, 1);
-INSERT INTO unlogged VALUES (1, 0), (2, 1) RETURNING id;
 -- The same row twice in one statement, and through a cursor.
 UPDATE temporary SET f = 255 FROM generate_series(1, 2);
 WITH first AS (UPDATE temporary SET f = 254 RETURNING id) UPDATE temporary SET f = 253;
@@ -276,6 +217,11 @@ FETCH rows \gset found_
 UPDATE temporary SET f = 3 WHERE CURRENT OF rows;
 UPDATE temporary SET f = -4 WHERE CURRENT OF rows;
 ROLLBACK;
+-- A heap under another name is still a heap.
+CREATE ACCESS METHOD heap_too TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE too (id integer PRIMARY KEY, f bigint) USING heap_too;
+SELECT simhash_attach('too', 'f'), simhash_guard('too', fingerprint => 'f');
+INSERT INTO too VALUES (1, 0), (2, 1);
 -- Domains.
 CREATE DOMAIN print AS bigint;
 CREATE DOMAIN tenant AS text;
@@ -293,12 +239,6 @@ ANALYZE template;
 SELECT simhash_guard('template', fingerprint => 'f');
 INSERT INTO template SELECT 20001, f # 7 FROM template WHERE id = 17;
 INSERT INTO template SELECT 20001, f # 15 FROM template WHERE id = 17;
-TRUNCATE template;
-INSERT INTO template SELECT n, f FROM (SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint AS f
-    FROM generate_series(1, 100) AS n) AS t;
-ANALYZE template;
-SELECT simhash_guard('template', criterion => '{"max_distance": 12}', fingerprint => 'f');
-INSERT INTO template SELECT 20001, f # 4095 FROM template WHERE id = 17;
 -- Halves, most of whose probes are looked up as one range: correct even if the range holds too many rows to read.
 CREATE TABLE halves (id integer PRIMARY KEY, f bigint);
 INSERT INTO halves SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 20000) AS n;
@@ -316,5 +256,3 @@ INSERT INTO halves SELECT -1, f # near FROM halves, flips WHERE id = 17 RETURNIN
 INSERT INTO crowded SELECT -1, f # near FROM crowded, flips WHERE id = 17 RETURNING id;
 INSERT INTO halves SELECT -1, f # far FROM halves, flips WHERE id = 17 AND a = 63 AND b = 5 RETURNING id;
 INSERT INTO crowded SELECT -1, f # far FROM crowded, flips WHERE id = 17 AND a = 63 AND b = 5 RETURNING id;
-
-DROP SCHEMA guard_tables CASCADE;

@@ -1,7 +1,4 @@
 -- Guards that store some rows unchecked, by a condition on the new row.
-CREATE SCHEMA guard_unless;
-SET search_path = guard_unless, public;
-SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, confirmed boolean, near integer, shadow boolean,
     twice integer GENERATED ALWAYS AS (id * 2) STORED);
 SELECT simhash_attach('docs', 'f');
@@ -53,4 +50,3 @@ CREATE TRIGGER by_hand BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', '', '', 'confirmed');
 INSERT INTO docs VALUES (11, 2, true);
 INSERT INTO docs VALUES (12, 2);
-DROP SCHEMA guard_unless CASCADE;

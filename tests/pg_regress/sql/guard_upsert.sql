@@ -1,7 +1,4 @@
 -- Upserts of guarded tables: a row is no duplicate of itself, whichever unique index ON CONFLICT finds it by.
-CREATE SCHEMA guard_upsert;
-SET search_path = guard_upsert, public;
-SET client_min_messages = warning;
 
 -- Stores a row with fingerprint 0, then one with fingerprint 1 that has the same unique key. Returns, for each action,
 -- the resulting id, fingerprint, number of updates and mark.
@@ -42,7 +39,6 @@ $$;
 
 -- Plain columns
 SELECT * FROM upserts('url text UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
-SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) INCLUDE (n)', '(url)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url, n)', '(url, n)', $$'a'$$, $$'a'$$);
 -- ON CONFLICT without a target, which is allowed only for DO NOTHING
 SELECT action, do_nothing FROM upserts('url text UNIQUE', '', '', $$'a'$$, $$'a'$$);
@@ -59,32 +55,13 @@ SELECT * FROM upserts('url text UNIQUE', '', '(url)', 'NULL', 'NULL');
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) NULLS NOT DISTINCT', '(url)', 'NULL', 'NULL');
 -- Operator classes and collations
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url text_pattern_ops)', '(url)', $$'a'$$, $$'a'$$);
-SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url DESC)', '(url)', $$'a'$$, $$'a'$$);
--- Without ICU, no collation ignores case.
-SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') AS has_icu \gset
-\if :has_icu
-CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-\else
-CREATE COLLATION ignoring_case FROM "C";
-\endif
-SELECT CASE WHEN :'has_icu' THEN $$'A'$$ ELSE $$'a'$$ END AS equal \gset
-SELECT * FROM upserts('url text COLLATE ignoring_case UNIQUE', '', '(url)', :'equal', $$'a'$$);
-SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url COLLATE ignoring_case)', '(url COLLATE ignoring_case)', :'equal', $$'a'$$);
--- Types whose equal values may differ in form, and a domain and a row
-CREATE DOMAIN address AS varchar(50) CHECK (value <> '');
-CREATE TYPE part AS (number integer, of text);
+SELECT quote_literal(other_case('a')) AS equal \gset
+SELECT * FROM upserts('url text COLLATE no_case UNIQUE', '', '(url)', :'equal', $$'a'$$);
+-- A type whose equal values may differ in form
 SELECT * FROM upserts('url char(10) UNIQUE', '', '(url)', $$'a'$$, $$'a '$$);
-SELECT * FROM upserts('url address UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
-SELECT * FROM upserts('url part UNIQUE', '', '(url)', $$'(1,a)'$$, $$'(1,a)'$$);
-SELECT * FROM upserts('url int4range UNIQUE', '', '(url)', $$'[1,2]'$$, $$'[1,3)'$$);
 SELECT * FROM upserts('url numeric UNIQUE', '', '(url)', '1.0', '1.00');
-SELECT * FROM upserts('url jsonb UNIQUE', '', '(url)', $$'{"a": 1}'$$, $$'{"a":1}'$$);
--- Generated columns: as keys, in expressions, and in predicates
+-- A generated column as the key
 SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$);
-SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (lower(url)) STORED',
-    'CREATE UNIQUE INDEX ON t ((hash || 1::text))', '((hash || 1::text))', $$'A'$$, $$'a'$$);
-SELECT * FROM upserts('url text, hash integer GENERATED ALWAYS AS (length(url)) STORED',
-    'CREATE UNIQUE INDEX ON t (url) WHERE hash = 1', '(url) WHERE hash = 1', $$'a'$$, $$'a'$$);
 
 -- If the row is also near another row, the guard acts on it, whatever the UPDATE would keep of it.
 CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
@@ -135,14 +112,14 @@ SELECT simhash_attach('inner_rows', 'f');
 CREATE FUNCTION another(id integer, f bigint, part text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     IF id < 100 THEN
-        INSERT INTO guard_upsert.inner_rows VALUES (id + 100, f, part);
+        INSERT INTO inner_rows VALUES (id + 100, f, part);
     END IF;
     RETURN true;
 END
 $$;
 CREATE FUNCTION store_another() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM guard_upsert.another(new.id, new.f # tg_argv[0]::bigint, new.part || tg_argv[1]);
+    PERFORM another(new.id, new.f # tg_argv[0]::bigint, new.part || tg_argv[1]);
     RETURN new;
 END
 $$;
@@ -186,11 +163,11 @@ DROP TRIGGER near ON inner_rows;
 CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id < 50 THEN
-        DELETE FROM guard_upsert.inner_rows WHERE id = new.id;
-        INSERT INTO guard_upsert.inner_rows VALUES (new.id + 50, new.f # 1, new.part);
-        UPDATE guard_upsert.inner_rows SET f = new.f # 2 WHERE id = new.id + 50;
+        DELETE FROM inner_rows WHERE id = new.id;
+        INSERT INTO inner_rows VALUES (new.id + 50, new.f # 1, new.part);
+        UPDATE inner_rows SET f = new.f # 2 WHERE id = new.id + 50;
     ELSIF new.id < 100 THEN
-        UPDATE guard_upsert.inner_rows SET f = new.f # 3, id = new.id + 50 WHERE id = new.id;
+        UPDATE inner_rows SET f = new.f # 3, id = new.id + 50 WHERE id = new.id;
     END IF;
     RETURN NULL;
 END
@@ -221,10 +198,9 @@ BEGIN
     BEGIN
         stored = store(1, 0);
     EXCEPTION WHEN check_violation THEN
-        RAISE WARNING 'caught, % locks', (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2 AND pid = pg_backend_pid());
+        RAISE WARNING 'caught, % locks', guard_locks();
     END;
     INSERT INTO checked VALUES (2, 1);
 END
 $$;
 SELECT id FROM checked;
-DROP SCHEMA guard_upsert CASCADE;

@@ -1,7 +1,4 @@
 -- simhash_guards: the guards of the database, as their triggers' arguments define them.
-CREATE SCHEMA guards;
-SET search_path = guards, public;
-SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, mark integer);
 SELECT simhash_attach('docs', 'body');
 CREATE FUNCTION of_docs() RETURNS jsonb LANGUAGE sql AS $$
@@ -61,9 +58,5 @@ SELECT arguments, error_of(arguments) FROM (VALUES
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
 
 \echo the catalog is public
-CREATE ROLE regress_guards_reader;
-SET ROLE regress_guards_reader;
+SET ROLE regress_reader;
 SELECT count(*) > 0 AS is_visible FROM public.simhash_guards() WHERE criterion IS NOT NULL;
-RESET ROLE;
-DROP ROLE regress_guards_reader;
-DROP SCHEMA guards CASCADE;

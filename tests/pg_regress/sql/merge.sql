@@ -1,5 +1,4 @@
 -- Guards and searches with MERGE.
-SET client_min_messages = warning;
 CREATE TABLE merged (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('merged', 'f');
 SELECT simhash_guard('merged', 'skip', fingerprint => 'f');
@@ -22,4 +21,3 @@ SELECT id, f FROM merged ORDER BY id;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) MERGE INTO merged USING (VALUES (1::bigint), (2)) AS s (f) ON simhash_near(merged.f, s.f, 0)
 WHEN MATCHED THEN DELETE;
-DROP TABLE merged;

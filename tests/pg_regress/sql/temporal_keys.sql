@@ -4,7 +4,6 @@ SELECT current_setting('server_version_num')::integer < 180000 AS without_tempor
 \if :without_temporal_keys
 \quit
 \endif
-SET client_min_messages = warning;
 CREATE TABLE temporal (id int4range, valid daterange, f bigint, PRIMARY KEY (id, valid WITHOUT OVERLAPS));
 SELECT simhash_attach('temporal', 'f', blocks => 2);
 SELECT simhash_guard('temporal', fingerprint => 'f');
@@ -15,4 +14,3 @@ INSERT INTO temporal VALUES ('[1,2)', '[2026-01-15,2026-02-15)', -1);
 INSERT INTO temporal VALUES ('[1,2)', '[2026-02-01,2026-03-01)', -1);
 UPDATE temporal SET f = 1;
 SELECT * FROM temporal ORDER BY valid;
-DROP TABLE temporal;
