@@ -1,10 +1,6 @@
 -- Installing, owning and moving the extension, and what others have put into its schema before and after.
-CREATE ROLE regress_security_mallory;
-CREATE ROLE regress_security_installer;
-\set database :DBNAME
-CREATE DATABASE regress_security;
-\c regress_security
-GRANT CREATE ON DATABASE regress_security TO regress_security_installer;
+DROP EXTENSION pg_simhash;
+GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
 CREATE SCHEMA shared;
 GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 
@@ -20,26 +16,22 @@ EXCEPTION
 END $$;
 CREATE FUNCTION install_beside(planted text) RETURNS TABLE (statement text, superuser text, installer text) LANGUAGE plpgsql AS $$
 BEGIN
-    SET LOCAL ROLE regress_security_mallory;
+    SET LOCAL ROLE regress_mallory;
     SET LOCAL search_path = shared;
     EXECUTE planted;
     SET LOCAL search_path = public;
     RESET ROLE;
     superuser = try_to_install('shared');
-    SET LOCAL ROLE regress_security_installer;
+    SET LOCAL ROLE regress_owner;
     installer = try_to_install('shared');
     RESET ROLE;
     statement = planted;
     RETURN NEXT;
-    DROP OWNED BY regress_security_mallory CASCADE;
+    DROP OWNED BY regress_mallory CASCADE;
     GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 END $$;
 SELECT * FROM install_beside('CREATE FUNCTION innocent() RETURNS integer LANGUAGE sql RETURN 1');
 SELECT * FROM install_beside('CREATE FUNCTION hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666');
-SELECT * FROM install_beside('CREATE FUNCTION simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666');
-SELECT * FROM install_beside('CREATE FUNCTION simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS ''BEGIN RETURN NULL; END''');
-SELECT * FROM install_beside('CREATE FUNCTION simhash_pairs(ids anyarray, fingerprints bigint[], max_distance integer, '
-    'progress boolean) RETURNS TABLE (a anyelement, b anyelement, distance integer) LANGUAGE sql AS ''SELECT 1, 2, 3''');
 SELECT * FROM install_beside('CREATE FUNCTION add(float8, text, float8) RETURNS float8 LANGUAGE sql RETURN 1; '
     'CREATE AGGREGATE simhash_agg(text, float8) (SFUNC = add, STYPE = float8)');
 SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
@@ -49,7 +41,7 @@ SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer 
     'CREATE OPERATOR <# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f, COMMUTATOR = <~>)');
 
 -- The script does not use other objects with names that it uses: types, and functions that accept its arguments.
-SET ROLE regress_security_mallory;
+SET ROLE regress_mallory;
 CREATE DOMAIN shared.text AS pg_catalog.text CHECK (false);
 CREATE DOMAIN shared.name AS pg_catalog.name CHECK (false);
 CREATE DOMAIN shared.jsonb AS pg_catalog.jsonb CHECK (false);
@@ -57,7 +49,7 @@ CREATE DOMAIN shared.regclass AS pg_catalog.regclass CHECK (false);
 CREATE DOMAIN shared.tsvector AS pg_catalog.tsvector CHECK (false);
 CREATE FUNCTION shared.hamming(numeric, numeric) RETURNS integer LANGUAGE sql RETURN 666;
 CREATE FUNCTION shared.simhash_agg_final(anyelement) RETURNS bigint LANGUAGE sql AS 'SELECT 666::bigint';
-SET ROLE regress_security_installer;
+SET ROLE regress_owner;
 CREATE EXTENSION pg_simhash SCHEMA shared;
 RESET ROLE;
 SELECT count(*) AS functions, bool_and(t.typnamespace = 'pg_catalog'::regnamespace) AS all_types_are_postgresqls
@@ -73,11 +65,11 @@ SELECT p.proowner = 10 AS is_bootstrap_superusers, count(*), bool_or(prosecdef) 
     bool_or(proconfig IS NOT NULL) AS settings, bool_or(proacl IS NOT NULL) AS granted, array_agg(DISTINCT lanname) AS languages
 FROM pg_depend d JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid JOIN pg_language l ON l.oid = prolang
 WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') GROUP BY 1;
-ALTER SCHEMA shared OWNER TO regress_security_installer;
-SET ROLE regress_security_installer;
+ALTER SCHEMA shared OWNER TO regress_owner;
+SET ROLE regress_owner;
 CREATE OR REPLACE FUNCTION shared.hamming(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 666;
 DROP FUNCTION shared.hamming(bigint, bigint);
-ALTER FUNCTION shared.hamming(bigint, bigint) OWNER TO regress_security_installer;
+ALTER FUNCTION shared.hamming(bigint, bigint) OWNER TO regress_owner;
 ALTER FUNCTION shared.hamming(bigint, bigint) RENAME TO distance;
 ALTER FUNCTION shared.simhash(text) LEAKPROOF;
 ALTER FUNCTION shared.simhash_attach(regclass, name, jsonb, integer, text[], boolean, name) SECURITY DEFINER;
@@ -93,6 +85,7 @@ DECLARE
     call text;
 BEGIN
     FOREACH call IN ARRAY ARRAY['simhash_agg_add(NULL, $1, 1)', 'simhash_agg_add(NULL::internal, $1, 1::float8)',
+        'simhash_weights_add(NULL, $1, ''{}'')', 'simhash_weights_final(NULL)',
         'simhash_agg_combine(NULL, NULL)', 'simhash_agg_deserialize($1::bytea, NULL)',
         'simhash_near_support(NULL)', 'simhash_block_support(NULL)'] LOOP
         BEGIN
@@ -107,7 +100,7 @@ SELECT shared.simhash_dedup();
 CREATE AGGREGATE shared.forged(bigint) (SFUNC = int8_avg_accum, STYPE = internal, FINALFUNC = shared.simhash_agg_final);
 RESET ROLE;
 DROP EXTENSION pg_simhash;
-DROP OWNED BY regress_security_mallory CASCADE;
+DROP OWNED BY regress_mallory CASCADE;
 
 -- Where others may create functions in the extension's schema, what the extension makes never calls one of them,
 -- whatever their argument types. (They can keep things from working: "is not unique".)
@@ -117,7 +110,7 @@ CREATE DOMAIN fingerprint AS bigint;
 CREATE DOMAIN words AS text;
 CREATE TABLE of_domains (id integer PRIMARY KEY, f fingerprint, body words, short varchar(20));
 INSERT INTO of_domains VALUES (1, 1, 'a text', 'a text');
-SET ROLE regress_security_mallory;
+SET ROLE regress_mallory;
 CREATE FUNCTION shared.evil() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE FUNCTION shared.simhash_block(public.fingerprint, integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE
     RETURN shared.evil();
@@ -133,19 +126,16 @@ CREATE FUNCTION shared.simhash(varchar, jsonb) RETURNS bigint LANGUAGE sql IMMUT
 CREATE FUNCTION shared.simhash(anyelement) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT shared.evil()::bigint';
 CREATE FUNCTION shared.simhash_dedup(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
 RESET ROLE;
-SET client_min_messages = warning;
 SELECT shared.simhash_attach('of_domains', 'f', blocks => 5), shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', prefix => 'w'),
     shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v');
 SELECT shared.simhash_attach('of_domains', 'body', columns => false, prefix => 'o'), shared.simhash_guard('of_domains', fingerprint => 'f');
 SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f') \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
-RESET client_min_messages;
 \d of_domains
 -- The objects are recognised.
 SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f');
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
-SET client_min_messages = warning;
 SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'), shared.simhash_detach('of_domains', 'w'),
     shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
@@ -154,15 +144,10 @@ INSERT INTO of_domains (id, f) SELECT n, n * 7919 FROM generate_series(3, 5000) 
 ANALYZE of_domains;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 ALTER FUNCTION shared.simhash_block(bigint, integer, integer) RENAME TO simhash_renamed;
-SET ROLE regress_security_mallory;
+SET ROLE regress_mallory;
 CREATE FUNCTION shared.simhash_block(bigint, integer, integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN RAISE 'hijacked'; END $$;
 RESET ROLE;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT id FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT shared.simhash_guard('of_domains', 'skip', fingerprint => 'f');
-RESET client_min_messages;
-
-\c :database
-DROP DATABASE regress_security WITH (FORCE);
-DROP ROLE regress_security_mallory, regress_security_installer;

@@ -1,12 +1,9 @@
 -- What a guard evaluates runs as the writer, sees nothing of the writer's, and shows nothing to the writer.
 \set SHOW_CONTEXT never
-CREATE ROLE security_owner;
-CREATE ROLE security_writer;
-CREATE ROLE security_trigger;
-CREATE SCHEMA app AUTHORIZATION security_owner;
+
+CREATE SCHEMA app AUTHORIZATION regress_owner;
 GRANT USAGE ON SCHEMA app TO PUBLIC;
 GRANT TEMPORARY ON DATABASE :DBNAME TO PUBLIC;
-SET client_min_messages = warning;
 SET search_path = public;
 
 -- Sequences count what runs, also in statements that fail.
@@ -35,7 +32,7 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 END $$;
 
 -- 1. What the writer's temporary objects shadow. The text is a column or an expression, and the condition reads a table.
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE TABLE app.words (a text, b text);
 INSERT INTO app.words VALUES ('dr', 'doctor');
 CREATE TABLE app.sections (id integer, is_public boolean);
@@ -59,12 +56,12 @@ SELECT simhash_guard('app.cleaned'), simhash_guard('app.computed'), simhash_guar
 INSERT INTO app.cleaned (id, body) VALUES (1, 'one text of several words');
 INSERT INTO app.computed (id, body) VALUES (1, 'one text of several words');
 INSERT INTO app.among (id, body) VALUES (1, 'one text of several words');
-GRANT INSERT ON app.cleaned, app.computed, app.among TO security_writer;
-GRANT SELECT ON app.words, app.sections TO security_writer;
-SET ROLE security_writer;
+GRANT INSERT ON app.cleaned, app.computed, app.among TO regress_writer;
+GRANT SELECT ON app.words, app.sections TO regress_writer;
+SET ROLE regress_writer;
 CREATE FUNCTION pg_temp.trap() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM nextval(CASE current_user WHEN 'security_writer' THEN 'app.as_writer' ELSE 'app.as_other' END);
+    PERFORM nextval(CASE current_user WHEN 'regress_writer' THEN 'app.as_writer' ELSE 'app.as_other' END);
     RETURN true;
 END $$;
 CREATE TEMPORARY VIEW words AS SELECT 'dr' AS a, 'doctor' AS b WHERE pg_temp.trap();
@@ -77,19 +74,19 @@ SELECT app.reached('app.as_writer') AS as_writer, app.reached('app.as_other') AS
 DISCARD TEMPORARY;
 
 -- 2. A stored column has the text of a stored row. Nothing is evaluated for it.
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE OR REPLACE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ BEGIN IF content = 'one text of several words' THEN RAISE 'stored'; END IF; RETURN content; END $$;
-SET ROLE security_writer;
+SET ROLE regress_writer;
 SELECT left(app.error($$INSERT INTO app.cleaned (id, body) VALUES (2, 'One text of several words')$$), 5) AS from_column,
     left(app.error($$INSERT INTO app.computed (id, body) VALUES (2, 'One text of several words')$$), 5) AS by_expression;
 -- 3. Names that a function does not qualify are not looked up in the writer's search path.
 RESET ROLE;
-CREATE SCHEMA mine AUTHORIZATION security_writer;
-SET ROLE security_owner;
+CREATE SCHEMA mine AUTHORIZATION regress_writer;
+SET ROLE regress_owner;
 CREATE OR REPLACE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ BEGIN RETURN helper(content); END $$;
-SET ROLE security_writer;
+SET ROLE regress_writer;
 CREATE FUNCTION mine.helper(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
     IF content = 'one text of several words' THEN PERFORM nextval('app.as_other'); END IF;
@@ -103,7 +100,7 @@ SELECT app.reached('app.as_other') AS is_given_hidden_text;
 
 -- So it is with functions in SQL, whose bodies PostgreSQL puts in place of their calls: in the text of a column and of
 -- an index, in a key and in the condition.
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE FUNCTION app.inlined(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT content';
 CREATE TABLE app.inlined_column (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(app.inlined(body))) STORED);
@@ -122,12 +119,11 @@ CREATE FUNCTION app.insert_near(name text, body text) RETURNS text LANGUAGE sql 
 $$;
 SELECT name, app.insert_near(name, 'one text of several words')
 FROM unnest('{inlined_column,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
-GRANT INSERT ON app.inlined_column, app.inlined_index, app.inlined_key, app.inlined_condition TO security_writer;
+GRANT INSERT ON app.inlined_column, app.inlined_index, app.inlined_key, app.inlined_condition TO regress_writer;
 SET check_function_bodies = off;
 CREATE OR REPLACE FUNCTION app.inlined(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT helper(content)';
 \c -
-SET client_min_messages = warning;
-SET ROLE security_writer;
+SET ROLE regress_writer;
 SET search_path = mine, public;
 SELECT name, left(app.insert_near(name, 'One text: of several words'), 5) AS error
 FROM unnest('{inlined_column,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
@@ -138,7 +134,7 @@ SELECT app.reached('app.as_other') AS is_given_hidden_text;
 -- 4. A writer needs EXECUTE on the functions of both expressions, as for a generated column. Not on those of the indexes
 -- of a partition that the writer does not write to.
 SET search_path = public;
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE OR REPLACE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT content';
 REVOKE EXECUTE ON FUNCTION app.clean, app.is_public FROM PUBLIC;
 CREATE FUNCTION app.one() RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 1';
@@ -149,10 +145,10 @@ CREATE TABLE app.parts_2 PARTITION OF app.parts FOR VALUES IN (2);
 CREATE INDEX ON app.parts_2 ((id + app.one()));
 SELECT simhash_attach('app.parts', 'body'), simhash_guard('app.parts');
 INSERT INTO app.parts VALUES (2, 'one text of several words');
-GRANT INSERT ON app.parts TO security_writer;
+GRANT INSERT ON app.parts TO regress_writer;
 RESET ROLE;
 \c -
-SET ROLE security_writer;
+SET ROLE regress_writer;
 SELECT app.error($$INSERT INTO app.computed (id, body) VALUES (2, 'One text of several words')$$) AS text,
     app.error($$INSERT INTO app.among (id, body) VALUES (2, 'One text of several words')$$) AS condition,
     left(app.error($$INSERT INTO app.parts VALUES (1, 'One text of several words')$$), 5) AS near,
@@ -160,8 +156,7 @@ SELECT app.error($$INSERT INTO app.computed (id, body) VALUES (2, 'One text of s
 RESET ROLE;
 
 -- 5. An error on a stored row shows its values to those who may read the row. Others get its SQLSTATE.
-SET client_min_messages = warning;
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE FUNCTION app.raises(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
 BEGIN
     RAISE WARNING 'warning %', secret;
@@ -177,29 +172,29 @@ CREATE FUNCTION app.times_out(secret text) RETURNS boolean STABLE LANGUAGE plpgs
 CREATE TABLE app.secret (id integer PRIMARY KEY, secret text DEFAULT '', body text, reader name DEFAULT current_user);
 SELECT simhash_attach('app.secret', 'body');
 INSERT INTO app.secret VALUES (1, 'salary is 4711', 'one text of several words');
-GRANT INSERT (id, body), UPDATE (body), SELECT (id) ON app.secret TO security_writer;
+GRANT INSERT (id, body), UPDATE (body), SELECT (id) ON app.secret TO regress_writer;
 CREATE FUNCTION app.errors() RETURNS TABLE (condition text, error text) LANGUAGE plpgsql AS $$
 BEGIN
     FOR condition IN SELECT unnest(ARRAY['secret::numeric > 0', 'app.raises(secret)', '1 / (id - 1) > 0',
         'app.raises(secret, ''57014'')', 'app.raises(secret, ''57P01'')', 'app.raises(secret, ''53200'')']) LOOP
-        SET LOCAL ROLE security_owner;
+        SET LOCAL ROLE regress_owner;
         PERFORM public.simhash_guard('app.secret', among => condition);
-        SET LOCAL ROLE security_writer;
+        SET LOCAL ROLE regress_writer;
         error := app.error($i$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$i$);
         RETURN NEXT;
     END LOOP;
 END $$;
 RESET ROLE;
 SELECT * FROM app.errors();
-GRANT SELECT ON app.secret TO security_writer;
+GRANT SELECT ON app.secret TO regress_writer;
 SELECT condition, error ~ '4711|zero' AS is_shown FROM app.errors();
 ALTER TABLE app.secret ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON app.secret USING (reader = current_user);
 SELECT condition, error ~ '4711|zero' AS is_shown, left(error, 5) AS sqlstate FROM app.errors();
 -- A statement that is cancelled keeps PostgreSQL's message, without the statement that ran.
-SET ROLE security_owner;
+SET ROLE regress_owner;
 SELECT simhash_guard('app.secret', among => 'app.times_out(secret)');
-SET ROLE security_writer;
+SET ROLE regress_writer;
 SET statement_timeout = 100;
 \set SHOW_CONTEXT errors
 INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words');
@@ -208,37 +203,37 @@ RESET statement_timeout;
 RESET ROLE;
 -- The row that an UPDATE changes is a stored row.
 ALTER TABLE app.secret DISABLE ROW LEVEL SECURITY;
-REVOKE SELECT ON app.secret FROM security_writer;
-GRANT SELECT (id) ON app.secret TO security_writer;
-SET ROLE security_owner;
+REVOKE SELECT ON app.secret FROM regress_writer;
+GRANT SELECT (id) ON app.secret TO regress_writer;
+SET ROLE regress_owner;
 SELECT simhash_guard('app.secret', among => 'reader IS NOT NULL AND secret::numeric > 0');
-GRANT UPDATE (reader) ON app.secret TO security_writer;
-SET ROLE security_writer;
+GRANT UPDATE (reader) ON app.secret TO regress_writer;
+SET ROLE regress_writer;
 SELECT app.error($$UPDATE app.secret SET reader = 'me' WHERE id = 1$$) AS update;
 RESET ROLE;
 
 -- So is the row whose key a unique index computes.
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT secret';
 CREATE UNIQUE INDEX ON app.secret (app.key(secret));
 CREATE OR REPLACE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ BEGIN IF secret <> '' THEN RAISE '%', secret; END IF; RETURN secret; END $$;
 SELECT simhash_guard('app.secret');
-SET ROLE security_writer;
+SET ROLE regress_writer;
 SELECT app.error($$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$$) AS key;
 RESET ROLE;
 
 -- 6. A role that may only create triggers: values of stored rows do not reach its code, at any depth of a type.
-CREATE SCHEMA other AUTHORIZATION security_trigger;
+CREATE SCHEMA other AUTHORIZATION regress_other;
 GRANT USAGE ON SCHEMA other TO PUBLIC;
-SET ROLE security_trigger;
+SET ROLE regress_other;
 CREATE FUNCTION other.spy(text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT nextval(''app.as_other'') > 0';
 CREATE TYPE other.status AS ENUM ('new', 'old');
 CREATE FUNCTION other.spy(other.status) RETURNS json IMMUTABLE LANGUAGE sql AS 'SELECT ''{}''::json';
 CREATE CAST (other.status AS json) WITH FUNCTION other.spy(other.status);
 CREATE DOMAIN other.spying AS text CHECK (other.spy(value));
 CREATE OPERATOR other.~~~ (FUNCTION = other.spy, RIGHTARG = text);
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE TYPE app.row AS (d other.spying);
 CREATE TYPE app.rows AS (r app.row[]);
 CREATE DOMAIN app.domain AS app.rows;
@@ -246,8 +241,8 @@ CREATE TYPE app.range AS RANGE (SUBTYPE = other.spying);
 CREATE TABLE app.typed (id integer PRIMARY KEY, status other.status, body text);
 SELECT simhash_attach('app.typed', 'body');
 INSERT INTO app.typed VALUES (1, 'new', 'one text of several words');
-GRANT INSERT, TRIGGER ON app.typed TO security_trigger;
-SET ROLE security_trigger;
+GRANT INSERT, TRIGGER ON app.typed TO regress_other;
+SET ROLE regress_other;
 SELECT condition, split_part(app.error(format($$CREATE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
     INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1) AS error
@@ -275,7 +270,7 @@ END $$;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS has_spied;
 -- Its code reads literals of its types, which are refused too.
-SET ROLE security_trigger;
+SET ROLE regress_other;
 SELECT condition, split_part(app.error(format($$CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
     INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1) AS error
@@ -283,7 +278,7 @@ FROM unnest(ARRAY['body = ANY (''{x}''::other.spying[])', '''(x)''::app.row IS N
 RESET ROLE;
 
 -- 7. A condition means the same whatever a session has set, and so do the values that it makes.
-SET ROLE security_owner;
+SET ROLE regress_owner;
 CREATE TABLE app.literals (id integer PRIMARY KEY, path text, at timestamptz, span interval, raw bytea, ratio real,
     price money, list text[], body text);
 SELECT simhash_attach('app.literals', 'body');
@@ -330,8 +325,3 @@ FROM unnest(ARRAY['path = current_user', 'path = current_role', 'path = user', '
     'has_table_privilege(''app.secret'', ''select'')', 'has_column_privilege(''app.secret'', ''id'', ''select'')',
     'row_security_active(''app.secret'')', 'pg_table_is_visible(id::oid)', 'inet_client_addr() IS NULL', 'pg_backend_pid() > id',
     'pg_my_temp_schema() > 0', 'path = current_catalog', 'at > now()', 'at > current_date']) AS condition;
-
-SET client_min_messages = warning;
-DROP SCHEMA app, mine, other CASCADE;
-DROP OWNED BY security_owner, security_writer, security_trigger;
-DROP ROLE security_owner, security_writer, security_trigger;
