@@ -1,11 +1,6 @@
 -- Distances as applications without the extension compute them: they are searched and ordered as simhash_near and <~>
 -- are, and give the same rows as without the scan.
 
-CREATE SCHEMA bit_count;
-SET search_path = bit_count, public;
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 -- Small tables are searched too, at any distance.
 SET enable_seqscan = off;
 SET enable_sort = off;
@@ -29,38 +24,20 @@ VACUUM ANALYZE numbers, strings, digits;
 SELECT described('strings');
 SELECT described('digits');
 
--- Every form of a condition, in which $Q stands for the query and $K for the distance. The queries are in the clusters
--- of uniform and skewed fingerprints, and near nothing.
-CREATE FUNCTION compare(source regclass, forms text[]) RETURNS TABLE (form text, searched boolean, rows bigint, same boolean)
-LANGUAGE plpgsql AS $$
-DECLARE
-    query bigint;
-    distance integer;
-    condition text;
-    with_scan integer[];
-    without integer[];
-BEGIN
-    FOREACH form IN ARRAY forms LOOP
-        searched = true;
-        rows = 0;
-        same = true;
-        FOREACH query IN ARRAY ARRAY[random_fingerprint(7) # 1, random_fingerprint(1), 42] LOOP
-            FOREACH distance IN ARRAY '{0,1,3,6,70}'::integer[] LOOP
-                condition = replace(replace(form, '$Q', query::text), '$K', distance::text);
-                condition = replace(replace(condition, '$B', query::bit(64)::text), '$H', hex(query));
-                condition = format('SELECT array_agg(id ORDER BY id) FROM %s WHERE %s', source, condition);
-                PERFORM set_config('pg_simhash.enable_scan', 'on', true);
-                searched = searched AND is_searched(condition);
-                EXECUTE condition INTO with_scan;
-                PERFORM set_config('pg_simhash.enable_scan', 'off', true);
-                EXECUTE condition INTO without;
-                rows = rows + coalesce(cardinality(without), 0);
-                same = same AND with_scan IS NOT DISTINCT FROM without;
-            END LOOP;
-        END LOOP;
-        RETURN NEXT;
-    END LOOP;
-END $$;
+-- Whether the queries of each form are searched, how many of them find rows, and whether they find the same without the
+-- scan. $Q stands for the query and $K for the distance. The queries are in the clusters of uniform and skewed
+-- fingerprints, and near nothing.
+CREATE FUNCTION compare(source regclass, forms text[]) RETURNS TABLE (form text, searched boolean, found bigint, same boolean)
+LANGUAGE sql AS $$
+    SELECT form, bool_and(is_searched(statement)), count(same), bool_and(same)
+    FROM unnest(forms) WITH ORDINALITY AS f (form, n),
+        unnest(ARRAY[random_fingerprint(7) # 1, random_fingerprint(1), 42]) AS query, unnest('{0,1,3,6,70}'::integer[]) AS k,
+        replace(replace(form, '$Q', query::text), '$K', k::text) AS half,
+        replace(replace(half, '$B', query::bit(64)::text), '$H', hex(query)) AS condition,
+        format('SELECT id FROM %s WHERE %s', source, condition) AS statement,
+        LATERAL (SELECT same_rows(statement) OFFSET 0) AS s (same)
+    GROUP BY n, form ORDER BY n
+$$;
 
 CREATE FUNCTION hamming_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS
     $$ SELECT bit_count((a # b)::bit(64))::integer $$;
@@ -69,18 +46,14 @@ CREATE FUNCTION strict_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql
 CREATE FUNCTION bits_apart(a bit, b bit) RETURNS bigint LANGUAGE sql AS $$ SELECT bit_count(a # b) $$;
 
 SELECT * FROM compare('numbers', ARRAY[
-    'simhash_near(fp, ''$Q'', $K)',
     'bit_count((fp # ''$Q'')::bit(64)) <= $K',
     'bit_count((fp # ''$Q'')::bit(64)) < $K',
     'bit_count((fp # ''$Q'')::bit(64)) = $K',
     'bit_count((fp # ''$Q'')::bit(64)) BETWEEN 0 AND $K',
     '$K >= bit_count((''$Q'' # fp)::bit(64))',
-    '$K::bigint > bit_count((''$Q'' # fp)::bit(64))',
     '$K = bit_count((fp # ''$Q'')::bit(64))',
     'NOT bit_count((fp # ''$Q'')::bit(64)) > $K',
-    'bit_count((fp # ''$Q'')::bit(64)) <= $K::smallint',
     'bit_count((fp # ''$Q'')::bit(64))::integer <= $K',
-    'bit_count((fp # ''$Q'')::bit(64))::smallint <= $K::bigint',
     'bit_count(fp::bit(64) # ''$Q''::bigint::bit(64)) <= $K',
     'bit_count(fp::bit(64) # B''$B'') <= $K',
     'bit_count(fp::bit(64) # ''$B'') <= $K',
@@ -92,8 +65,6 @@ SELECT * FROM compare('numbers', ARRAY[
     'hamming_distance(fp, ''$Q'') <= $K',
     'strict_distance(''$Q'', fp) <= $K',
     'bits_apart(fp::bit(64), B''$B'') < $K',
-    'fp <~> ''$Q'' = $K',
-    'hamming(fp, ''$Q'') <= $K::bigint',
     'bit_count((fp # ''$Q'')::bit(64)) <= $K AND owner = 3 AND seen >= ''2026-01-01 12:00'' AND id <> 7']);
 SELECT * FROM compare('strings', ARRAY[
     'bit_count(phash # B''$B'') <= $K',
@@ -105,15 +76,12 @@ SELECT * FROM compare('strings', ARRAY[
     'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'bit_count((phash::bigint # ''$Q'')::bit(64)) <= $K',
     'length(replace((phash # B''$B'')::text, ''0'', '''')) <= $K',
-    'bits_apart(phash, B''$B'') <= $K',
-    'simhash_near(phash::bigint, ''$Q'', $K)']);
+    'bits_apart(phash, B''$B'') <= $K']);
 SELECT * FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'bit_count((''x'' || ''$H'')::bit(64) # (''x'' || phash)::bit(64)) < $K',
     'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K',
-    'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K',
-    'simhash_from_hex(phash) <~> ''$Q'' <= $K',
-    'simhash_near(simhash_from_hex(phash), simhash_from_hex(''$H''), $K)']);
+    'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K']);
 
 -- Other meanings are no match: other widths, other digits, other functions, several columns of the same row.
 SELECT * FROM compare('numbers', ARRAY[
@@ -135,14 +103,7 @@ SELECT * FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(32) # (''x'' || ''$H'')::bit(32)) <= $K',
     'bit_count((''x'' || lower(phash))::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K']);
 -- By a nondeterministic collation, replace raises an error, or from PostgreSQL 18 on may replace other characters too.
--- Without ICU, no collation is nondeterministic.
-SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') AS has_icu \gset
-\if :has_icu
-CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-\else
-CREATE COLLATION no_case FROM "C";
-\endif
-SELECT form, is_searched('SELECT FROM numbers WHERE ' || form) AND (:'has_icu' OR form !~ 'replace.*no_case') AS searched
+SELECT form, is_searched('SELECT FROM numbers WHERE ' || form) AND (has_icu() OR form !~ 'replace.*no_case') AS searched
 FROM unnest(ARRAY[
     'length(replace((fp # 42)::bit(64)::text, ''0'' COLLATE "C", '''')) <= 3',
     'length(replace((fp # 42)::bit(64)::text COLLATE "C", ''0'', '''')) <= 3',
@@ -154,28 +115,7 @@ SELECT errors('SELECT id FROM strings WHERE bit_count(phash # B''101'') <= 3',
     'SELECT id FROM digits WHERE bit_count((''x'' || phash)::bit(64) # (''x'' || ''g'')::bit(64)) <= 3');
 
 -- The nearest rows.
-CREATE FUNCTION nearest(source regclass, distance text) RETURNS TABLE (form text, searched boolean, same boolean)
-LANGUAGE plpgsql AS $$
-DECLARE
-    query text = format('SELECT array_agg(d) FROM (SELECT %s AS d FROM %s ORDER BY d LIMIT 50) AS nearest', distance, source);
-    keyed text = format('SELECT array_agg(id) FROM (SELECT id FROM %s ORDER BY %s, id LIMIT 20) AS nearest', source, distance);
-    with_scan bigint[];
-    without bigint[];
-BEGIN
-    form = distance;
-    searched = is_searched(query) AND is_searched(keyed);
-    same = true;
-    FOREACH query IN ARRAY ARRAY[query, keyed] LOOP
-        SET pg_simhash.enable_scan = on;
-        EXECUTE query INTO with_scan;
-        SET pg_simhash.enable_scan = off;
-        EXECUTE query INTO without;
-        same = same AND with_scan = without;
-    END LOOP;
-    SET pg_simhash.enable_scan = on;
-    RETURN NEXT;
-END $$;
-SELECT nearest.* FROM (VALUES
+SELECT source, distance, is_searched(query) AS searched, same_rows(query) AS same FROM (VALUES
     ('numbers', 'fp <~> 42'),
     ('numbers', 'bit_count((fp # 42)::bit(64))'),
     ('numbers', 'bit_count((42 # fp)::bit(64))::integer'),
@@ -184,7 +124,7 @@ SELECT nearest.* FROM (VALUES
     ('strings', 'bit_count(phash # 42::bigint::bit(64))'),
     ('digits', 'bit_count((''x'' || phash)::bit(64) # (''x'' || ''000000000000002a'')::bit(64))'),
     ('numbers', 'bit_count((fp # 42)::bit(32))')) AS f (source, distance),
-    nearest(source, distance);
+    LATERAL (SELECT format('SELECT array_agg(d) FROM (SELECT %s AS d FROM %s ORDER BY d LIMIT 50) AS nearest', distance, source)) AS q (query);
 RESET enable_seqscan;
 RESET enable_sort;
 EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 8
@@ -197,11 +137,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64
 -- Parameters, in generic plans too; of a bit string whose width is known when the query runs, a wrong one is an error.
 SET plan_cache_mode = force_generic_plan;
 PREPARE by_number(bigint, bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= $2;
-PREPARE by_small(bigint, smallint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) < $2 ORDER BY id;
 PREPARE by_bits AS SELECT id FROM strings WHERE bit_count(phash # $1) <= $2 ORDER BY id;
 PREPARE by_untyped_bits AS SELECT id FROM strings WHERE bit_count(phash # $1::bit(64)) <= $2 ORDER BY id;
-PREPARE by_numbers_bits AS SELECT id FROM numbers WHERE bit_count(fp::bit(64) # $1::bit(64)) <= $2 ORDER BY id;
-PREPARE by_cast_bits(text) AS SELECT id FROM strings WHERE bit_count(phash # $1::bit(64)) <= 3 ORDER BY id;
 PREPARE by_digits(text) AS
 SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || $1)::bit(64)) <= 6 ORDER BY id;
 EXPLAIN (COSTS OFF) EXECUTE by_number(1, 1);
@@ -213,14 +150,10 @@ SELECT count(*) FROM numbers WHERE bit_count((fp # :seven)::bit(64)) <= 30000000
 EXECUTE by_number(:seven, -3000000000);
 EXECUTE by_number(:seven, NULL);
 EXECUTE by_number(NULL, 3);
-EXECUTE by_small(:seven, 3);
 EXECUTE by_bits(:'bits', 3);
 EXPLAIN (COSTS OFF) EXECUTE by_untyped_bits(:'bits', 3);
 EXECUTE by_untyped_bits(:'bits', 3);
-EXPLAIN (COSTS OFF) EXECUTE by_numbers_bits(:'bits', 3);
-EXECUTE by_numbers_bits(:'bits', 3);
 EXECUTE by_bits('101', 3);
-EXECUTE by_cast_bits(:'bits');
 EXECUTE by_digits(:'digits');
 EXECUTE by_digits('no digits');
 RESET plan_cache_mode;
@@ -232,19 +165,14 @@ ANALYZE queries;
 CREATE VIEW seen AS SELECT n.id, fp AS hash, tag FROM numbers AS n, (VALUES ('a')) AS tags (tag);
 EXPLAIN (COSTS OFF) SELECT queries.id, seen.id FROM queries JOIN seen ON bit_count((seen.hash # q)::bit(64)) <= 2;
 SELECT queries.id, seen.id FROM queries JOIN seen ON bit_count((seen.hash # q)::bit(64)) <= 2 ORDER BY 1, 2;
-SELECT queries.id, strings.id FROM queries JOIN strings ON bit_count(phash # b) <= 2 ORDER BY 1, 2;
 SELECT queries.id, near.* FROM queries, LATERAL (
     SELECT id AS like_id, bit_count((fp # q)::bit(64)) AS distance FROM numbers
     ORDER BY bit_count((fp # q)::bit(64)) LIMIT 2) AS near ORDER BY queries.id, distance;
 
 -- The estimate is that of simhash_near, with BETWEEN too.
-CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    plan json;
-BEGIN
-    EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM ' || query INTO plan;
-    RETURN plan -> 0 -> 'Plan' -> 'Plan Rows';
-END $$;
+CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE sql AS $$
+    SELECT substring(line FROM 'rows=(\d+)')::bigint FROM plan_lines('SELECT FROM ' || query, 'rows=', 'COSTS ON') AS line LIMIT 1
+$$;
 SELECT k, expected(format('numbers WHERE simhash_near(fp, 42, %s)', k)) AS near,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
@@ -253,50 +181,19 @@ SELECT k, expected(format('numbers WHERE simhash_near(fp, 42, %s)', k)) AS near,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 20 AND %s', k)) AS far,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
 FROM unnest('{3,25,30}'::integer[]) AS k;
-SELECT expected('queries, numbers WHERE simhash_near(fp, q, 3)') AS near,
-    expected('queries, numbers WHERE bit_count((fp # q)::bit(64)) <= 3') AS bit_count,
-    expected('queries, numbers WHERE bit_count((fp # q)::bit(64)) BETWEEN 0 AND 3') AS "between";
 
--- In a new session, planning such a query loads the library, whether blocks are columns or expressions. A table without
--- block indexes does not.
-CREATE TABLE by_expression AS SELECT * FROM numbers;
-SELECT simhash_attach('by_expression', 'fp', columns => false);
+-- In a new session, planning such a query loads the library. A table without block indexes does not.
 CREATE TABLE plain AS SELECT * FROM numbers;
-ANALYZE by_expression, plain;
+ANALYZE plain;
 CREATE FUNCTION is_loaded() RETURNS boolean LANGUAGE sql AS $$ SELECT current_setting('pg_simhash.enable_scan', true) IS NOT NULL $$;
 \c -
-SET search_path = bit_count, public;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
 \c -
-SET search_path = bit_count, public;
-EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) <= 3;
-\c -
-SET search_path = bit_count, public;
-EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
-\c -
-SET search_path = bit_count, public;
-EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE bit_count((fp # 42)::bit(64)) <= 3;
-\c -
-SET search_path = bit_count, public;
 -- A prepared statement is planned later.
 PREPARE first(bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= 3;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) EXECUTE first(42);
-
--- Workers load it with their leader.
-\c -
-SET search_path = bit_count, public;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-ALTER TABLE queries SET (parallel_workers = 2);
-EXPLAIN (COSTS OFF)
-SELECT queries.id, n.id FROM queries JOIN numbers AS n ON bit_count((n.fp # q)::bit(64)) <= 2 AND owner >= 0;
-SELECT queries.id, n.id FROM queries JOIN numbers AS n ON bit_count((n.fp # q)::bit(64)) <= 2 AND owner >= 0
-ORDER BY 1, 2;
-SET client_min_messages = warning;
-DROP SCHEMA bit_count CASCADE;

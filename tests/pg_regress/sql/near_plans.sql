@@ -1,10 +1,6 @@
 -- How conditions on the distance are planned: as a scan of block indexes wherever they stand in a query, and as a plain
 -- filter if no block is indexed.
 
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
-
 -- A plan without the differences between versions of PostgreSQL: the names of sub-plans and of their results,
 -- which become parameters here; the marks on disabled and replaced nodes; and the form of conditions that follow from others.
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -32,15 +28,6 @@ BEGIN
     END LOOP;
 END $$;
 
--- The same on expressions, without columns.
-CREATE PROCEDURE add_expressions(target regclass, blocks integer, fingerprint text DEFAULT 'fp') LANGUAGE plpgsql AS $$
-BEGIN
-    FOR block IN 0 .. blocks - 1 LOOP
-        EXECUTE format('CREATE INDEX %s_b%s_%s ON %s (simhash_block(%s, %s, %s))',
-            target, blocks, block, target, fingerprint, block, blocks);
-    END LOOP;
-END $$;
-
 CREATE TABLE d (id integer PRIMARY KEY, tag integer, fp bigint);
 INSERT INTO d SELECT n, n % 10, random_fingerprint(n) FROM generate_series(1, 20000) n;
 CALL add_columns('d', 4);
@@ -49,17 +36,13 @@ VACUUM ANALYZE d;
 -- With default settings ---------------------------------------------------------
 
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(query => fp, fingerprint => 42, max_distance => 3)');
 SELECT plan('SELECT x.id FROM d AS x WHERE x.tag = 1 AND simhash_near(x.fp, 42) ORDER BY x.fp <~> 42 LIMIT 10');
 -- Below distance 3, not all blocks need be looked up; above, a block may differ.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 1)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 2)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 4)');
 -- Nothing is within a negative distance. If most rows are within the distance, no index is used.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, -1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 25)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, NULL)');
 
 -- Few rows are expected, so the plan does not scan the table for the first near row.
 SELECT plan('SELECT EXISTS (SELECT FROM d WHERE simhash_near(fp, 42, 5))');
@@ -69,35 +52,19 @@ SELECT plan('SELECT id FROM (SELECT id, fp FROM d UNION ALL SELECT -id, fp FROM 
 
 -- Conditions on the distance are searched like simhash_near, whichever way they are written.
 SELECT plan('SELECT id FROM d WHERE fp <~> 42 <= 5');
-SELECT plan('SELECT id FROM d WHERE 6 > hamming(42, fp)');
-SELECT plan('SELECT id FROM d WHERE fp <~> 42 < 6 AND tag = 1');
 SELECT plan('SELECT id FROM d WHERE fp <~> 42 = 5');
 SELECT plan('SELECT id FROM d WHERE fp <~> 42 >= 5');
 
--- The search by hand.
-SELECT plan($$
-    SELECT id FROM d
-    WHERE (b4_0 = simhash_block(42, 0) OR b4_1 = simhash_block(42, 1)
-        OR b4_2 = simhash_block(42, 2) OR b4_3 = simhash_block(42, 3))
-      AND fp <~> 42 <= 3 $$);
 SET pg_simhash.enable_scan = off;
-SELECT plan($$
-    SELECT id FROM d
-    WHERE (b4_0 = simhash_block(42, 0) OR b4_1 = simhash_block(42, 1)
-        OR b4_2 = simhash_block(42, 2) OR b4_3 = simhash_block(42, 3))
-      AND fp <~> 42 <= 3 $$);
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
 RESET pg_simhash.enable_scan;
 
 -- Prepared: a generic plan has no constant probes, a custom plan has.
 SET plan_cache_mode = force_generic_plan;
 PREPARE search (bigint) AS SELECT id FROM d WHERE simhash_near(fp, $1);
-PREPARE within (bigint, integer) AS SELECT id FROM d WHERE simhash_near(fp, $1, $2);
 SELECT plan('EXECUTE search (42)');
-SELECT plan('EXECUTE within (42, 3)');
 SET plan_cache_mode = force_custom_plan;
 SELECT plan('EXECUTE search (42)');
-SELECT plan('EXECUTE within (42, 0)');
 RESET plan_cache_mode;
 DEALLOCATE ALL;
 
@@ -110,20 +77,6 @@ CREATE FUNCTION used(query text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(substring(line FROM '^[^(]*[^( ]'), '; ')
     FROM plan_lines(query, 'Blocks|Radii|Descents|Passes|Seq Scan', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS line
 $$;
-CREATE FUNCTION used_by_layout(blocks integer, distance integer) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    used text;
-BEGIN
-    CALL add_columns('l', blocks);
-    ANALYZE l;
-    used = used(format('SELECT id FROM l WHERE simhash_near(fp, 42, %s)', distance));
-    FOR block IN 0 .. blocks - 1 LOOP
-        EXECUTE format('ALTER TABLE l DROP b%s_%s', blocks, block);
-    END LOOP;
-    RETURN used;
-END $$;
-SELECT blocks, distance, used_by_layout(blocks, distance)
-FROM (VALUES (2, 1), (2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 6), (8, 7)) AS layout (blocks, distance);
 
 -- Of several layouts, the cheapest for the distance is used. It is chosen when the query runs.
 CALL add_columns('l', 2);
@@ -142,7 +95,6 @@ DEALLOCATE within;
 -- A layout that lacks the index of a block looks closer at the others.
 DROP INDEX l_b4_0, l_b3_0, l_b2_0, l_b2_1;
 SELECT used('SELECT id FROM l WHERE simhash_near(fp, 42, 3)');
-DROP TABLE l;
 
 -- A value that very many rows share is met while it is read. The search goes on with the other blocks.
 CREATE TABLE hot (id integer, fp bigint);
@@ -155,17 +107,12 @@ SELECT used('SELECT id FROM hot WHERE simhash_near(fp, 42)');
 SELECT used('SELECT id FROM hot WHERE simhash_near(fp, ' || random_fingerprint(1) || ')');
 SELECT count(*) AS found, count(*) FILTER (WHERE hot.fp <~> q.fp <= 3) AS near
 FROM (SELECT fp FROM hot WHERE id IN (2, 3, 4)) AS q, hot WHERE simhash_near(hot.fp, q.fp);
-DROP TABLE hot;
 
 -- In any query ----------------------------------------------------------------------
 
--- A view, a security barrier, CTEs, sub-queries.
+-- A view, and sub-queries.
 CREATE VIEW v (number, print) AS SELECT id, fp FROM d WHERE tag < 5;
-CREATE VIEW barrier WITH (security_barrier) AS SELECT id, fp FROM d WHERE tag < 5;
 SELECT plan('SELECT number FROM v WHERE simhash_near(print, 42, 0)');
-SELECT plan('SELECT id FROM barrier WHERE simhash_near(fp, 42, 0)');
-SELECT plan('WITH c AS (SELECT id, fp FROM d) SELECT id FROM c WHERE simhash_near(fp, 42, 0)');
-SELECT plan('WITH c AS MATERIALIZED (SELECT id FROM d WHERE simhash_near(fp, 42, 0)) SELECT * FROM c');
 SELECT plan('SELECT count(*) FROM (SELECT id FROM d WHERE simhash_near(fp, 42, 0) ORDER BY id LIMIT 5) AS few');
 SELECT plan('SELECT fp FROM (SELECT fp, count(*) FROM d GROUP BY fp) AS counted WHERE simhash_near(fp, 42, 0)');
 -- The limit applies first: all rows are read.
@@ -173,94 +120,38 @@ SELECT plan('SELECT id FROM (SELECT id, fp FROM d ORDER BY id LIMIT 5) AS few WH
 -- The query fingerprint comes from a sub-select, which runs once for each block and once for the distance.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (SELECT fp FROM d AS one WHERE id = 42), 1)');
 
--- Joins: either side is searched. The second table, of two rows, has no index of its own.
+-- Joins. The second table, of two rows, has no index of its own.
 CREATE TABLE q (id integer, fp bigint);
 INSERT INTO q SELECT id, fp FROM d WHERE id IN (7, 42);
 ANALYZE q;
 SELECT plan('SELECT d.id FROM q JOIN d ON simhash_near(d.fp, q.fp, 1)');
 SELECT plan('SELECT d.id FROM q LEFT JOIN d ON simhash_near(q.fp, d.fp, 1)');
-SELECT plan('SELECT d.id FROM d RIGHT JOIN q ON simhash_near(q.fp, d.fp, 1) AND d.tag = 1');
-SELECT plan('SELECT a.id, b.id FROM d AS a JOIN d AS b ON simhash_near(a.fp, b.fp, 1) WHERE a.id = 42');
-SELECT plan('SELECT a.id, b.id FROM d AS a JOIN d AS b ON simhash_near(a.fp, b.fp, 1) WHERE b.id = 42');
 SELECT plan('SELECT q.id, f.id FROM q, LATERAL (SELECT id FROM d WHERE simhash_near(d.fp, q.fp, 0) LIMIT 2) AS f');
 SELECT plan('SELECT q.id FROM q WHERE EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0))');
 SELECT plan('SELECT q.id FROM q WHERE NOT EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0) AND d.id <> q.id)');
 SELECT plan('SELECT q.id, (SELECT count(*) FROM d WHERE simhash_near(d.fp, q.fp, 0)) FROM q');
--- Two tables with different layouts.
-CREATE TABLE e (id integer, fp bigint);
-INSERT INTO e SELECT id, fp FROM d WHERE id < 1000;
-CALL add_columns('e', 2);
-ANALYZE e;
-SELECT plan('SELECT d.id, e.id FROM d JOIN e ON simhash_near(d.fp, e.fp, 0) WHERE d.id = 42');
-SELECT plan('SELECT d.id, e.id FROM d JOIN e ON simhash_near(d.fp, e.fp, 0) WHERE e.id = 42 AND e.fp = 7');
--- The order of joins: the few near rows first, whether found by an index or not.
-SET enable_seqscan = on;
-CREATE TABLE s (id integer PRIMARY KEY, fp bigint);
-INSERT INTO s SELECT id, fp FROM d;
-ANALYZE s;
-SELECT plan($$
-    SELECT count(*) FROM d JOIN s USING (id) JOIN e USING (id)
-    WHERE simhash_near(d.fp, 42) $$);
-SELECT plan($$
-    SELECT count(*) FROM d JOIN s USING (id) JOIN e USING (id)
-    WHERE simhash_near(s.fp, 42) $$);
 SET enable_seqscan = off;
 
 -- Data changes.
 SELECT plan('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)');
-SELECT plan('DELETE FROM d WHERE simhash_near(fp, 42, 0)');
-SELECT plan('DELETE FROM d USING q WHERE simhash_near(d.fp, q.fp, 0)');
-
--- Row-level security.
-CREATE ROLE regress_simhash_reader;
-GRANT SELECT ON d, q TO regress_simhash_reader;
-ALTER TABLE d ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON d USING (tag = 1);
-SET ROLE regress_simhash_reader;
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
-SELECT plan('SELECT d.id FROM q JOIN d ON simhash_near(d.fp, q.fp, 0)');
-RESET ROLE;
-DROP POLICY own ON d;
-CREATE POLICY near ON d USING (simhash_near(fp, 42, 0));
-SET ROLE regress_simhash_reader;
-SELECT plan('SELECT id FROM d WHERE tag = 1');
-RESET ROLE;
-DROP POLICY near ON d;
-ALTER TABLE d DISABLE ROW LEVEL SECURITY;
 
 -- Any table -------------------------------------------------------------------------
 
--- Indexes on expressions, also of a generated fingerprint, which is searched by the column or by its expression.
+-- Indexes on the expression of a generated fingerprint. A search of the column does not recompute it; only a search for the
+-- expression itself does.
 CREATE TABLE x (id integer, body text, fp bigint GENERATED ALWAYS AS (simhash(body)) STORED);
 INSERT INTO x (id, body) SELECT n, 'text ' || n FROM generate_series(1, 1000) n;
-CALL add_expressions('x', 4);
-ANALYZE x;
-SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
-DROP INDEX x_b4_0, x_b4_1, x_b4_2, x_b4_3;
--- A search of a column does not recompute its expression; only a search for the expression itself does.
-CALL add_expressions('x', 4, 'simhash(body)');
+SELECT index_plainly('x', 'simhash(body)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
-DROP INDEX x_b4_0, x_b4_1, x_b4_2, x_b4_3;
+DROP INDEX x_simhash_block_idx, x_simhash_block_idx1, x_simhash_block_idx2, x_simhash_block_idx3;
 CALL add_columns('x', 4, 'simhash(body)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
-DROP TABLE x;
 
 CREATE MATERIALIZED VIEW m AS SELECT id, fp FROM d WHERE id <= 1000;
-CALL add_expressions('m', 4);
-ANALYZE m;
+SELECT index_plainly('m', 'fp');
 SELECT plan('SELECT id FROM m WHERE simhash_near(fp, 42, 1)');
-DROP MATERIALIZED VIEW m;
-
-CREATE DOMAIN fingerprint AS bigint CHECK (VALUE <> 0);
-CREATE TABLE o (id integer, fp fingerprint);
-INSERT INTO o SELECT id, fp FROM d WHERE id <= 1000;
-CALL add_columns('o', 4);
-ANALYZE o;
-SELECT plan('SELECT id FROM o WHERE simhash_near(fp, 42, 1)');
-DROP TABLE o;
-DROP DOMAIN fingerprint;
 
 -- Partitions, one of which has its columns in another order.
 CREATE TABLE h (id integer, fp bigint) PARTITION BY HASH (id);
@@ -272,23 +163,18 @@ INSERT INTO h SELECT id, fp FROM d WHERE id <= 2000;
 CALL add_columns('h', 4);
 ANALYZE h;
 SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 1)');
-SELECT plan('SELECT id FROM h WHERE id = 7 AND simhash_near(fp, 42, 0)');
 SELECT plan('SELECT h.id FROM q JOIN h ON simhash_near(h.fp, q.fp, 0)');
-SELECT plan('UPDATE h SET fp = NULL WHERE simhash_near(fp, 42, 0)');
 -- A block that is not indexed in all partitions is not looked up.
 DROP INDEX h_b4_0;
 CREATE INDEX h0_b4_0 ON h0 (b4_0);
 SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 0)');
-DROP TABLE h;
 CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
 CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
 CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2) PARTITION BY LIST (id);
 CREATE TABLE p3 PARTITION OF p2 DEFAULT;
 INSERT INTO p SELECT id, tag, fp FROM d WHERE tag IN (1, 2) AND id <= 5000;
-CALL add_expressions('p', 2);
-ANALYZE p;
+SELECT index_plainly('p', 'fp', 2);
 SELECT plan('SELECT id FROM p WHERE simhash_near(fp, 42, 0)');
-SELECT plan('SELECT id FROM p WHERE tag = 2 AND simhash_near(fp, 42, 0)');
 DROP TABLE p;
 -- A join neither locks nor waits for a partition that the planner prunes, or an index of one. (From version 16 on,
 -- PostgreSQL itself locks the indexes of the partitioned table.)
@@ -310,13 +196,10 @@ CREATE FOREIGN TABLE p_foreign PARTITION OF p FOR VALUES IN (99) SERVER elsewher
 SELECT count(*) FROM plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5') line
 WHERE line ~ 'SimhashScan';
 DROP FOREIGN TABLE p_foreign;
-DROP FOREIGN DATA WRAPPER elsewhere CASCADE;
 -- Indexes of partitions that the partitioned table lacks.
 DROP INDEX p_b4_0;
 CREATE INDEX p5_b4_0 ON p5 (b4_0);
 SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
-SELECT plan('SELECT p.id FROM p WHERE simhash_near(p.fp, 42) AND p.tag = 5');
-DROP TABLE p;
 
 -- Tables that inherit.
 CREATE TABLE i (id integer, fp bigint);
@@ -329,14 +212,12 @@ INSERT INTO i1 SELECT id, fp FROM d WHERE id BETWEEN 1001 AND 2000;
 ANALYZE i;
 ANALYZE i1;
 SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
-SELECT plan('SELECT id FROM ONLY i WHERE simhash_near(fp, 42, 0)');
 SELECT plan('DELETE FROM i WHERE simhash_near(fp, 42, 0)');
 -- An expression in one of them only looks alike.
 DROP INDEX i_b2_0, i1_b2_0;
 CREATE INDEX i_b2_0 ON i (simhash_block(fp, 0, 2));
 CREATE INDEX i1_b2_0 ON i1 (simhash_block(fp + 1, 0, 2));
 SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
-DROP TABLE i CASCADE;
 
 -- Not by an index -------------------------------------------------------------------
 
@@ -361,7 +242,6 @@ CREATE OPERATOR CLASS backwards FOR TYPE integer USING btree AS
 CREATE INDEX n_b4_3 ON n (b4_3 backwards);
 SELECT used();
 DROP INDEX n_b4_3;
-DROP OPERATOR FAMILY backwards USING btree;
 -- Any sort order of the index serves, and further keys do not matter.
 CREATE INDEX n_b4_3 ON n (b4_3 DESC NULLS LAST, id) INCLUDE (fp);
 SELECT used();
@@ -382,39 +262,10 @@ CREATE INDEX n_partial1 ON n (simhash_block(fp, 1, 2)) WHERE id > 500;
 ANALYZE n;
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1) AND id > 600');
-DROP TABLE n;
 -- Arguments that may change with each evaluation.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (random() * 9)::bigint)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, (random() * 9)::integer)');
 -- Both arguments from the same row.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, id)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, tag)');
 -- Above grouping sets, where a column that is left out is NULL.
 SET enable_hashagg = off;
 SELECT plan('SELECT fp, count(*) FROM d GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');
--- From version 18 on, PostgreSQL distinguishes such a column from the one below, where the search is.
-SELECT array_agg(n ORDER BY n) = (
-    SELECT array_agg(n ORDER BY n)
-    FROM (SELECT (SELECT count(*) FROM q WHERE q.fp = d.fp) FROM d WHERE fp <~> 42 <= 3 GROUP BY ROLLUP (fp)) AS x (n)
-) AS same
-FROM (SELECT (SELECT count(*) FROM q WHERE q.fp = d.fp) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (fp)) AS x (n);
--- Where grouping sets do not matter: in a sub-select of its own; with an aggregate of another query.
-SELECT plan('SELECT (SELECT max(q.fp) FROM q) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (tag)');
-SELECT plan('SELECT (SELECT count(*) FROM d WHERE simhash_near(d.fp, max(q.fp))) FROM q');
-
--- Functions of the same names, and operators, that search_path finds first.
-CREATE SCHEMA fake;
-CREATE FUNCTION fake.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
-    'BEGIN RETURN 0; END';
-CREATE FUNCTION fake.hamming(bigint, bigint) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 0; END';
-CREATE FUNCTION fake.compare(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
-CREATE OPERATOR fake.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = fake.compare);
-CREATE OPERATOR fake.<= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = fake.compare);
-SET search_path = fake, public, pg_catalog;
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
-RESET search_path;
-DROP SCHEMA fake CASCADE;
-DROP TABLE d, e, q, s CASCADE;
-DROP ROLE regress_simhash_reader;
-DROP PROCEDURE add_columns, add_expressions;
-DROP FUNCTION plan, used(), used(text), used_by_layout;

@@ -1,7 +1,4 @@
 -- ORDER BY fingerprint <~> query: the nearest rows first.
-SET client_min_messages = warning;
-SET jit = off;
-SET max_parallel_workers_per_gather = 0;
 CREATE TABLE prints (id integer PRIMARY KEY, tag integer, fp bigint);
 -- Random fingerprints; each fourth is in a group of near ones, and each fiftieth is NULL.
 INSERT INTO prints
@@ -14,24 +11,12 @@ SELECT simhash_attach('prints', 'fp', prefix => 'b');
 VACUUM ANALYZE prints;
 
 -- Whether a query gives the same distances in the same order as without the scan, and whether its plan has the scan.
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    expected text;
-    found text;
-    line text;
-    plan text = '';
-BEGIN
-    SET LOCAL pg_simhash.enable_scan = off;
-    EXECUTE format('SELECT array_agg(d)::text FROM (%s) AS s', query) INTO expected;
-    SET LOCAL pg_simhash.enable_scan = on;
-    EXECUTE format('SELECT array_agg(d)::text FROM (%s) AS s', query) INTO found;
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        plan = plan || line;
-    END LOOP;
-    RETURN CASE WHEN expected IS NOT DISTINCT FROM found THEN 'same' ELSE 'DIFFERENT: ' || found END
-        || CASE WHEN plan ~ 'SimhashScan.*Order By' THEN ', by the scan' ELSE '' END
-        || CASE WHEN plan ~ '(^|->  )Sort' THEN ', sorted' WHEN plan ~ 'Incremental Sort' THEN ', sorted in groups' ELSE '' END;
-END $$;
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE sql AS $$
+    SELECT CASE WHEN same_rows(format('SELECT array_agg(d) FROM (%s) AS s', query)) THEN 'same' ELSE 'DIFFERENT' END
+        || coalesce((SELECT ', by the scan' FROM plan_lines(query, 'Order By:') LIMIT 1), '')
+        || coalesce((SELECT CASE WHEN line ~ 'Incremental' THEN ', sorted in groups' ELSE ', sorted' END
+            FROM plan_lines(query, '(^|->  )(Incremental )?Sort') AS line ORDER BY line DESC LIMIT 1), '')
+$$;
 SELECT fp AS q FROM prints WHERE id = 404 \gset
 \set d 'prints.fp <~> ' :q
 
@@ -44,17 +29,12 @@ SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d LIMIT 10');
 -- All rows. The rows without a fingerprint come last.
 SET enable_sort = off;
 SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
-SELECT compare('SELECT fp <~> NULL::bigint AS d FROM prints ORDER BY d');
-SELECT compare('SELECT fp <~> (SELECT fp FROM prints WHERE id = 50) AS d FROM prints ORDER BY d');
 SELECT count(*), count(fp) FROM (SELECT fp FROM prints ORDER BY fp <~> (SELECT NULL::bigint)) AS s;
 RESET enable_sort;
 
 -- With conditions: on the distance, on other columns, on both.
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE simhash_near(fp, %1$s, 6) ORDER BY d', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE fp <~> %1$s < 3 AND tag = 4 ORDER BY d LIMIT 5', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE tag = 3 ORDER BY d LIMIT 5', :q));
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE simhash_near(fp, 5, 30) ORDER BY d LIMIT 5', :q));
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE fp IS NULL ORDER BY d LIMIT 5', :q));
 -- Further keys sort the rows at each distance.
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d, id LIMIT 10', :q));
 SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT 5;
@@ -62,30 +42,14 @@ SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY id, d LIMIT 5', :q));
-SELECT compare('SELECT fp <~> tag AS d FROM prints ORDER BY d LIMIT 5');
-SELECT compare('SELECT fp <~> (random() * 0)::bigint AS d FROM prints ORDER BY d LIMIT 5');
 
 -- In other queries.
-SELECT min(fp <~> :q), min(fp <~> :q) FILTER (WHERE tag = 3) FROM prints;
 SELECT compare(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
-SELECT compare(format('SELECT DISTINCT ON (fp <~> %s) fp <~> %1$s AS d FROM prints ORDER BY fp <~> %1$s', :q));
 EXPLAIN (COSTS OFF)
 SELECT a.id, b.id, b.d FROM prints a, LATERAL (SELECT id, fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY fp <~> a.fp LIMIT 1) b
 WHERE a.id < 5;
 SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
 WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;
-SELECT compare(format('(SELECT fp <~> %s AS d FROM prints ORDER BY d LIMIT 3) UNION ALL (SELECT fp <~> 7 FROM prints ORDER BY 1 LIMIT 3)', :q));
-PREPARE nearest (bigint, integer) AS SELECT id, fp <~> $1 AS d FROM prints WHERE fp <~> $1 <= $2 ORDER BY d, id LIMIT 3;
-SET plan_cache_mode = force_generic_plan;
-EXECUTE nearest (:q, 2);
-EXECUTE nearest (:q, -1);
-EXECUTE nearest (NULL, 2);
-EXECUTE nearest (:q, NULL);
-EXECUTE nearest (:q, 64);
-EXPLAIN (COSTS OFF) EXECUTE nearest (:q, 2);
-RESET plan_cache_mode;
-DEALLOCATE nearest;
-
 -- With little memory, what is farthest is dropped and found again; rows at one distance need no memory at all.
 SET work_mem = '64kB';
 SET enable_sort = off;
@@ -113,48 +77,34 @@ VACUUM ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY fp <~> :q LIMIT 3;
 SELECT compare(format('SELECT fp <~> %s AS d FROM parts ORDER BY d LIMIT 20', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM parts WHERE tag < 6 ORDER BY d LIMIT 20', :q));
-SELECT compare('SELECT fp <~> 42 AS d FROM parts WHERE tag < 8 ORDER BY d LIMIT 20');
-SELECT min(fp <~> 42) = (SELECT min(fp <~> 42) FROM prints) AS same FROM parts;
-DROP TABLE parts;
 
 -- Plain indexes: the distances come from the rows.
 CREATE TABLE plain AS SELECT id, tag, fp FROM prints;
 SELECT index_plainly('plain', 'fp');
 VACUUM ANALYZE plain;
 SELECT compare(format('SELECT fp <~> %s AS d FROM plain ORDER BY d LIMIT 10', :q));
-SELECT compare('SELECT fp <~> 42 AS d FROM plain ORDER BY d LIMIT 10');
 SET enable_sort = off;
 SET work_mem = '64kB';
 SELECT compare('SELECT fp <~> 42 AS d FROM plain ORDER BY d');
 RESET work_mem;
 RESET enable_sort;
-DROP TABLE plain;
 -- Fingerprints that are computed in the query.
 CREATE TABLE texts AS SELECT n AS id, 'text ' || n || ' of ' || n % 7 AS body FROM generate_series(1, 3000) n;
 CREATE INDEX ON texts (simhash_block(simhash(body), 0, 2));
 CREATE INDEX ON texts (simhash_block(simhash(body), 1, 2));
 ANALYZE texts;
 SELECT compare($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts ORDER BY d LIMIT 5$$);
-DROP TABLE texts;
 
 -- Switched off, as other scans can be.
 SET pg_simhash.enable_scan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> :q LIMIT 10;
-SET pg_simhash.enable_scan = 'perhaps';
 RESET pg_simhash.enable_scan;
-
-DROP TABLE prints;
-DROP FUNCTION compare;
 
 -- More rows at one distance than LIMIT asks for: the look-ups that find them suffice.
 CREATE TABLE copies (id integer, fp bigint);
 INSERT INTO copies SELECT n, CASE WHEN n <= 3000 THEN 42 ELSE hashint8extended(n, 0) END FROM generate_series(1, 20000) n;
-CREATE INDEX ON copies (simhash_block(fp, 0)) INCLUDE (fp);
-CREATE INDEX ON copies (simhash_block(fp, 1)) INCLUDE (fp);
-CREATE INDEX ON copies (simhash_block(fp, 2)) INCLUDE (fp);
-CREATE INDEX ON copies (simhash_block(fp, 3)) INCLUDE (fp);
+SELECT simhash_attach('copies', 'fp');
 VACUUM ANALYZE copies;
 SELECT plan_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Passes:',
     'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS nearest WHERE fp = 42;
-DROP TABLE copies;

@@ -4,7 +4,6 @@ SELECT current_setting('server_version_num')::integer < 190000 AS without_plan_a
 \quit
 \endif
 LOAD 'pg_plan_advice';
-SET client_min_messages = warning;
 CREATE TABLE advised (id integer PRIMARY KEY, fp bigint);
 INSERT INTO advised SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 5000) AS n;
 SELECT simhash_attach('advised', 'fp', columns => false);
@@ -16,5 +15,3 @@ EXPLAIN (COSTS OFF) SELECT id FROM advised WHERE simhash_near(fp, 42) AND id < 1
 -- Advice on another table, or on a join, excludes nothing.
 SET pg_plan_advice.advice = 'SEQ_SCAN(one) NESTED_LOOP_PLAIN(other)';
 EXPLAIN (COSTS OFF) SELECT one.id, other.id FROM advised AS one JOIN advised AS other ON simhash_near(one.fp, other.fp);
-RESET pg_plan_advice.advice;
-DROP TABLE advised;

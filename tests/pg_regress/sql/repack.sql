@@ -3,7 +3,6 @@ SELECT current_setting('server_version_num')::integer < 190000 AS without_repack
 \if :without_repack
 \quit
 \endif
-SET client_min_messages = warning;
 CREATE TABLE repacked (id integer PRIMARY KEY, body text);
 INSERT INTO repacked
 SELECT n, (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 20) AS word)
@@ -27,5 +26,3 @@ REPACK repacked;
 SELECT * FROM holds();
 REPACK (CONCURRENTLY) repacked;
 SELECT * FROM holds();
-DROP FUNCTION holds;
-DROP TABLE repacked;

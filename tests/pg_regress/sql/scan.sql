@@ -1,6 +1,4 @@
 -- The scan of block indexes as the executor uses it: again and again, with changing tables, and beside other commands.
-SET client_min_messages = warning;
-SET jit = off;
 CREATE TABLE prints (id integer PRIMARY KEY, tag integer, fp bigint);
 INSERT INTO prints SELECT n, n % 10, n::bigint << 40 | n FROM generate_series(1, 5000) n;
 SELECT simhash_attach('prints', 'fp', prefix => 'b');
@@ -10,37 +8,12 @@ VACUUM ANALYZE prints;
 \c -
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> 5 LIMIT 1;
-\c -
-SET enable_seqscan = off;
-CREATE VIEW near_five AS SELECT id FROM prints WHERE fp <~> 5 <= 0;
-\c -
-SET client_min_messages = warning;
-SET enable_seqscan = off;
-SET max_parallel_workers_per_gather = 0;
-EXPLAIN (COSTS OFF) SELECT * FROM near_five;
-DROP VIEW near_five;
-
--- Again with other queries and distances: in a sub-select, in a join, with NULLs.
-SELECT q, k, (SELECT count(*) FROM prints WHERE simhash_near(fp, q, k))
-FROM (VALUES (5::bigint << 40 | 5, 0), (5::bigint << 40 | 5, 2), (7, -1), (NULL, 3), (7, NULL), (-1, 64), (5::bigint << 40 | 5, 2))
-    AS v (q, k);
-SELECT v.n, array_agg(p.id ORDER BY p.id) FROM generate_series(1, 5) AS v (n)
-LEFT JOIN prints p ON simhash_near(p.fp, v.n::bigint << 40 | v.n, v.n / 2) GROUP BY v.n ORDER BY v.n;
-SELECT n, (SELECT id FROM prints ORDER BY fp <~> (n::bigint << 40 | n) LIMIT 1) AS nearest FROM generate_series(3, 6) n;
-
-CREATE FUNCTION explained(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    plan json;
-BEGIN
-    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-    RETURN plan;
-END $$;
 
 -- Only the index is read if the query needs nothing but the fingerprint, and the page is visible to all.
-CREATE FUNCTION heap_fetches(query text) RETURNS integer LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN (regexp_match(explained(query), '"Index Only": true.*"Heap Fetches": (\d+)'))[1];
-END $$;
+CREATE FUNCTION heap_fetches(query text) RETURNS integer LANGUAGE sql AS $$
+    SELECT substring(string_agg(line, ' ') FROM 'Index Only: true.*Heap Fetches: (\d+)')::integer
+    FROM plan_lines(query, 'Index Only|Heap Fetches', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS line
+$$;
 SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') AS all_visible;
 SELECT heap_fetches('SELECT a.fp FROM prints a JOIN prints b ON simhash_near(a.fp, b.fp, 0) WHERE b.id < 5') AS joined;
 SELECT heap_fetches('SELECT fp FROM prints ORDER BY fp <~> (5::bigint << 40 | 5) LIMIT 3') AS nearest;
@@ -68,15 +41,8 @@ SELECT id, tag FROM prints WHERE simhash_near(fp, 6::bigint << 40 | 6, 0);
 SELECT id, tag FROM prints ORDER BY fp <~> -1 LIMIT 1;
 ROLLBACK;
 
--- Cursors: forwards, backwards, and at their current row.
+-- Cursors at their current row.
 BEGIN;
-DECLARE c SCROLL CURSOR FOR SELECT id FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2) AND id < 10;
-SELECT count(*) > 1 AS several FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2) AND id < 10;
-FETCH FIRST FROM c \gset first_
-FETCH LAST FROM c \gset last_
-FETCH ABSOLUTE 1 FROM c \gset again_
-SELECT :first_id = :again_id AS same, :first_id <> :last_id AS other;
-CLOSE c;
 DECLARE c CURSOR FOR SELECT id, fp FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 0) FOR UPDATE;
 FETCH c;
 UPDATE prints SET tag = 55 WHERE CURRENT OF c RETURNING id, tag;
@@ -118,7 +84,6 @@ FETCH c;
 CLOSE c;
 DROP INDEX updated_block1;
 ROLLBACK;
-DROP TABLE updated;
 
 -- Plans that are kept, while the table and its indexes change.
 SET plan_cache_mode = force_generic_plan;
@@ -176,22 +141,6 @@ BEGIN
 END $$;
 RESET ALL;
 
--- Partitionwise joins: the query is a column of one partition of the other table.
-SET enable_partitionwise_join = on;
-SET enable_hashjoin = off;
-SET enable_mergejoin = off;
-CREATE TABLE a (part integer, fp bigint) PARTITION BY LIST (part);
-CREATE TABLE b (part integer, fp bigint) PARTITION BY LIST (part);
-SELECT format('CREATE TABLE %s%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, n) FROM unnest('{a,b}'::text[]) t, generate_series(1, 2) n \gexec
-INSERT INTO a SELECT 1 + n % 2, fp FROM (SELECT row_number() OVER () AS n, fp FROM prints) AS p;
-INSERT INTO b SELECT part, fp FROM a WHERE fp % 100 = 7;
-CREATE INDEX ON a (simhash_block(fp, 0, 2)) INCLUDE (fp);
-CREATE INDEX ON a (simhash_block(fp, 1, 2)) INCLUDE (fp);
-ANALYZE a, b;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM a JOIN b ON a.part = b.part AND simhash_near(a.fp, b.fp, 0);
-SELECT count(*), (SELECT count(*) FROM b) AS expected FROM a JOIN b ON a.part = b.part AND simhash_near(a.fp, b.fp, 0);
-DROP TABLE a, b;
-
 -- Indexes on a column and the block serve searches among the rows with one value of that column.
 CREATE TABLE tenants (tenant text, part smallint, id integer, fp bigint);
 INSERT INTO tenants SELECT 'tenant ' || n % 7, n % 3, n, n::bigint << 40 | n FROM generate_series(1, 5000) n;
@@ -200,31 +149,10 @@ SELECT format('CREATE INDEX ON tenants (tenant, part, simhash_block(fp, %s)) INC
 ANALYZE tenants;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, 5::bigint << 40 | 5, 4);
-SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 2 AND simhash_near(fp, 5::bigint << 40 | 5, 4) ORDER BY id;
-SELECT id FROM tenants WHERE 'tenant 5' = tenant AND part = 0::bigint AND fp <~> (5::bigint << 40 | 5) <= 4 ORDER BY id;
-SET enable_bitmapscan = off;
-SET enable_sort = off;
-EXPLAIN (COSTS OFF) SELECT fp <~> 42 FROM tenants WHERE tenant = 'tenant 5' AND part = 0 ORDER BY fp <~> 42;
-SELECT count(*), count(d), (SELECT array_agg(d) FROM (SELECT fp <~> 42 AS d FROM tenants WHERE tenant || '' = 'tenant 5' AND part + 0 = 0 ORDER BY d) s) = array_agg(d) AS same
-FROM (SELECT fp <~> 42 AS d FROM tenants WHERE tenant = 'tenant 5' AND part = 0 ORDER BY d) s;
-SELECT t, p, nearest.* FROM unnest('{tenant 5,tenant 6,nobody,NULL}'::text[]) AS t, generate_series(0, 1) AS p
-LEFT JOIN LATERAL (SELECT id, fp <~> 42 AS d FROM tenants WHERE tenant = t AND part = p ORDER BY d LIMIT 1) AS nearest ON true ORDER BY t, p;
-RESET enable_sort;
-RESET enable_bitmapscan;
-PREPARE among (text, smallint, bigint) AS
-    SELECT id FROM tenants WHERE tenant = $1 AND part = $2 AND simhash_near(fp, $3, 2) ORDER BY id;
-SET plan_cache_mode = force_generic_plan;
-EXPLAIN (COSTS OFF) EXECUTE among ('tenant 5', 2, 5::bigint << 40 | 5);
-EXECUTE among ('tenant 5', 2, 5::bigint << 40 | 5);
-EXECUTE among ('tenant 4', 1, 4::bigint << 40 | 4);
-EXECUTE among (NULL, 1, 4::bigint << 40 | 4);
-DEALLOCATE among;
 -- Not with another collation, another operator, or without a condition on each of the columns.
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' COLLATE "POSIX" AND part = 1 AND simhash_near(fp, 5);
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant >= 'tenant 5' AND part = 1 AND simhash_near(fp, 5);
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND simhash_near(fp, 5);
-SELECT count(*) FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, NULL);
-DROP TABLE tenants;
 -- A condition is compared by one collation, so an index of another collation is left out.
 SELECT coalesce((SELECT collname FROM pg_collation WHERE collname = 'und-x-icu'), 'POSIX') AS collation \gset
 CREATE TABLE collated (tenant text COLLATE :"collation", fp bigint);
@@ -236,12 +164,10 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM collated WHERE tenant = 'B' AND simhash
 SELECT t, (SELECT count(*) FROM collated WHERE tenant = t AND simhash_near(fp, 6, 12)) AS found,
     (SELECT count(*) FROM collated WHERE tenant = t AND hamming(fp, 6) + 0 <= 12) AS expected
 FROM unnest('{A,B,C,a,b,c}'::text[]) AS t;
-DROP TABLE collated;
 RESET enable_seqscan;
 RESET plan_cache_mode;
 
 -- Of two layouts, one covering: it alone serves what needs only the fingerprint.
-SET client_min_messages = warning;
 SELECT index_plainly('prints', 'fp', 2);
 VACUUM prints;
 SET enable_seqscan = off;
@@ -258,12 +184,10 @@ EXPLAIN (COSTS OFF) SELECT id, fp # (5::bigint << 40) AS low FROM changing WHERE
 SELECT id, fp # (5::bigint << 40) AS low FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 4, 0);
 SELECT id FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 5, 0);
 SELECT id, fp # (5::bigint << 40) AS low FROM changing ORDER BY fp <~> (5::bigint << 40 | 4) LIMIT 1;
-DROP TABLE changing;
 
 -- A plan that is kept while the table grows to a thousand times its rows: it does not go on as for a small table.
 CREATE TABLE growing (fp bigint);
-CREATE INDEX ON growing (simhash_block(fp, 0, 2)) INCLUDE (fp);
-CREATE INDEX ON growing (simhash_block(fp, 1, 2)) INCLUDE (fp);
+SELECT simhash_attach('growing', 'fp', blocks => 2);
 INSERT INTO growing SELECT hashint8extended(n, 0) FROM generate_series(1, 100) n;
 ANALYZE growing;
 SET plan_cache_mode = force_generic_plan;
@@ -272,11 +196,11 @@ EXECUTE grown (hashint8extended(7, 0));
 BEGIN;
 -- Half of them share a block.
 INSERT INTO growing SELECT hashint8extended(n, 0) & ~((1::bigint << 31 + n % 2) - 1) FROM generate_series(1, 100000) n;
-SELECT regexp_match(plan, 'Index Passes": (\d+)') AS passes FROM explained('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))') AS plan;
+SELECT plan_lines('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))', 'Passes',
+    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 ROLLBACK;
 DEALLOCATE grown;
 RESET plan_cache_mode;
-DROP TABLE growing;
 
 -- Another order of integers is not the order of the scan.
 CREATE FUNCTION compare_reversed(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN btint4cmp($2, $1);
@@ -288,9 +212,6 @@ CREATE OPERATOR CLASS reversed FOR TYPE integer USING btree AS
     OPERATOR 1 <^, OPERATOR 2 <=^, OPERATOR 3 =, OPERATOR 4 >=^, OPERATOR 5 >^, FUNCTION 1 compare_reversed(integer, integer);
 SELECT is_searched('SELECT FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1'), is_searched('SELECT FROM prints ORDER BY (fp <~> 42) USING < LIMIT 1');
 SELECT (SELECT fp <~> 42 FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1) = (SELECT max(fp <~> 42) FROM prints) AS farthest;
-DROP OPERATOR FAMILY reversed USING btree;
-DROP OPERATOR <^ (integer, integer), <=^ (integer, integer), >=^ (integer, integer), >^ (integer, integer);
-DROP FUNCTION compare_reversed;
 
 -- With LIMIT, the scan of each partition stores about as many rows as are wanted.
 CREATE TABLE many (id integer, fp bigint) PARTITION BY HASH (id);
@@ -300,8 +221,7 @@ BEGIN
         EXECUTE format('CREATE TABLE many%s PARTITION OF many FOR VALUES WITH (MODULUS 20, REMAINDER %1$s)', n);
     END LOOP;
 END $$;
-CREATE INDEX ON many (simhash_block(fp, 0, 2)) INCLUDE (fp);
-CREATE INDEX ON many (simhash_block(fp, 1, 2)) INCLUDE (fp);
+SELECT simhash_attach('many', 'fp', blocks => 2);
 INSERT INTO many SELECT n, hashint8extended(n, 0) FROM generate_series(1, 300000) n;
 VACUUM ANALYZE many;
 -- Linux reports a process's memory; elsewhere this compares nothing.
@@ -317,15 +237,12 @@ ROLLBACK;
 -- If other conditions refuse more rows than expected, the scan goes on with more memory.
 SELECT array_agg(d) = (SELECT array_agg(d) FROM (SELECT fp <~> 42 AS d FROM many WHERE id % 5000 = 7 ORDER BY (fp <~> 42) + 0 LIMIT 10) e) AS same
 FROM (SELECT fp <~> 42 AS d FROM many WHERE id % 5000 = 7 ORDER BY fp <~> 42 LIMIT 10) s;
-DROP TABLE many;
-DROP FUNCTION resident;
 
 -- A search can be cancelled while none of what it has found is visible: after a twentieth of the time that the faster
 -- of two searches takes. What follows the search in the same row must not be reached.
 CREATE TABLE copies (fp bigint);
 INSERT INTO copies SELECT 42 FROM generate_series(1, 500000);
-CREATE INDEX ON copies (simhash_block(fp, 0, 2)) INCLUDE (fp);
-CREATE INDEX ON copies (simhash_block(fp, 1, 2)) INCLUDE (fp);
+SELECT simhash_attach('copies', 'fp', blocks => 2);
 VACUUM ANALYZE copies;
 CREATE SEQUENCE after_search;
 SET work_mem = '64MB';
@@ -344,10 +261,3 @@ FROM (VALUES (1)) AS one LEFT JOIN LATERAL (SELECT fp FROM copies ORDER BY fp <~
 \set VERBOSITY default
 ROLLBACK;
 SELECT NOT is_called AS cancelled_within FROM after_search;
-DROP SEQUENCE after_search;
-RESET work_mem;
-RESET enable_seqscan;
-DROP TABLE copies;
-
-DROP TABLE prints, queries;
-DROP FUNCTION heap_fetches, explained;

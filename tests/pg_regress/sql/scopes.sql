@@ -1,8 +1,5 @@
 -- Searches within a scope whose value is not written as `column = value`: it comes from a join, or is a boolean or an
 -- array of one element. (Constants and parameters: scan.sql.)
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, lang text, published boolean, fp bigint);
 INSERT INTO docs SELECT n, n % 50, (ARRAY['de', 'en', 'fr'])[n % 3 + 1], n % 2 = 0,
     random_fingerprint(n % 2000) # (1::bigint << n / 2000) FROM generate_series(1, 20000) n;
@@ -24,16 +21,12 @@ SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
-SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON n.tenant = d.tenant AND n.fp <~> d.fp < 4');
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n LEFT JOIN docs d ON d.tenant = n.tenant + 1 AND simhash_near(d.fp, n.fp, 9)');
--- PostgreSQL pulls up the sub-select, so this is the same join.
-SELECT * FROM scopes('SELECT n.id, f.id FROM news n, LATERAL (SELECT d.id FROM docs d WHERE d.tenant = n.tenant AND simhash_near(d.fp, n.fp)) f');
+
 SELECT * FROM scopes('SELECT n.id FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE d.tenant = n.tenant AND simhash_near(d.fp, n.fp) AND d.id < n.id)');
-SELECT * FROM scopes('SELECT n.id FROM news n WHERE EXISTS (SELECT FROM docs d WHERE d.tenant = n.tenant AND d.fp <~> n.fp <= 3 AND d.id < n.id)');
 SELECT * FROM scopes('SELECT a.id, b.id FROM docs a JOIN docs b ON b.tenant = a.tenant AND simhash_near(b.fp, a.fp) AND a.id > b.id WHERE a.id < 3000');
 -- The tenant of another table, and one that follows from two equalities.
 SELECT * FROM scopes('SELECT d.id FROM docs d JOIN tenants t ON t.id = d.tenant WHERE t.name = ''tenant 4'' AND simhash_near(d.fp, random_fingerprint(104), 5)');
-SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN tenants t ON t.id = n.tenant JOIN docs d ON d.tenant = t.id AND simhash_near(d.fp, n.fp)');
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp) WHERE n.tenant = 7');
 -- A row without a tenant has no near rows; neither has one without a fingerprint.
 INSERT INTO news VALUES (-1, NULL, NULL, random_fingerprint(7)), (-2, 7, 'de', NULL);
@@ -42,26 +35,13 @@ SELECT * FROM scopes('SELECT n.id, d.id FROM news n LEFT JOIN docs d ON d.tenant
 SELECT scope FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant >= n.tenant AND simhash_near(d.fp, n.fp)');
 SELECT scope FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant + (random() * 0)::integer AND simhash_near(d.fp, n.fp)');
 SELECT * FROM scopes('SELECT n.id, f.id FROM news n, LATERAL (SELECT id FROM docs d WHERE d.tenant = n.tenant AND simhash_near(d.fp, n.fp) ORDER BY id LIMIT 1) f');
-SELECT * FROM scopes('SELECT n.id, f.d FROM news n, LATERAL (SELECT fp <~> n.fp AS d FROM docs d WHERE d.tenant = n.tenant ORDER BY 1 LIMIT 1) f WHERE n.id < 2000');
 
 -- Two columns, whose values come from one table, from two, or from none.
 SELECT simhash_detach('docs'), simhash_attach('docs', 'fp', scope => '{tenant,lang}');
 ANALYZE docs;
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND d.lang = n.lang AND simhash_near(d.fp, n.fp)');
-SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp) WHERE d.lang = ''de''');
 SELECT is_same FROM scopes('SELECT d.id FROM news n, tenants t, docs d WHERE d.tenant = t.id AND d.lang = n.lang AND simhash_near(d.fp, random_fingerprint(104), 5) AND n.id = 104 AND t.name = ''tenant 4''');
 SELECT scope FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
-
--- With row-level security.
-CREATE ROLE regress_simhash_tenant;
-GRANT SELECT ON docs, news TO regress_simhash_tenant;
-ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON docs USING (id % 3 = 0);
-SET ROLE regress_simhash_tenant;
-SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND d.lang = n.lang AND simhash_near(d.fp, n.fp)');
-RESET ROLE;
-ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
-DROP POLICY own ON docs;
 
 -- A join that is planned partition by partition: the scope is a column of a partition, too.
 CREATE TABLE parts (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
@@ -74,25 +54,17 @@ ANALYZE parts, new_parts;
 SET enable_partitionwise_join = on;
 SELECT * FROM scopes('SELECT n.id, d.id FROM new_parts n JOIN parts d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
 RESET enable_partitionwise_join;
-DROP TABLE parts, new_parts;
 
 -- Booleans ------------------------------------------------------------------------
 
 SELECT simhash_detach('docs'), simhash_attach('docs', 'fp', scope => '{published}');
 ANALYZE docs;
 SELECT * FROM scopes('SELECT id FROM docs WHERE published AND simhash_near(fp, random_fingerprint(42))');
-SELECT * FROM scopes('SELECT id FROM docs WHERE published = true AND simhash_near(fp, random_fingerprint(42))');
 SELECT * FROM scopes('SELECT id FROM docs WHERE published IS TRUE AND simhash_near(fp, random_fingerprint(42))');
 SELECT * FROM scopes('SELECT id FROM docs WHERE NOT published AND simhash_near(fp, random_fingerprint(43))');
-SELECT * FROM scopes('SELECT id FROM docs WHERE published <> true AND fp <~> random_fingerprint(43) <= 3');
-SELECT * FROM scopes('SELECT id FROM docs WHERE published IS FALSE AND simhash_near(fp, random_fingerprint(43))');
 SELECT * FROM scopes('SELECT fp <~> 42 FROM docs WHERE published ORDER BY fp <~> 42 LIMIT 3');
 SELECT * FROM scopes('SELECT d.id FROM docs o JOIN docs d ON d.published = o.published AND simhash_near(d.fp, o.fp) WHERE o.id = 43');
-SET plan_cache_mode = force_custom_plan;
 PREPARE published (boolean) AS SELECT count(*) FROM docs WHERE published = $1 AND simhash_near(fp, random_fingerprint(43));
-EXPLAIN (COSTS OFF) EXECUTE published (false);
-EXECUTE published (false);
-EXECUTE published (NULL);
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE published (false);
 EXECUTE published (false);
@@ -100,8 +72,3 @@ DEALLOCATE published;
 -- These are no single value.
 SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT TRUE AND simhash_near(fp, random_fingerprint(42))');
 SELECT scope FROM scopes('SELECT id FROM docs WHERE (published OR id < 10) AND simhash_near(fp, random_fingerprint(42))');
-SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT NULL AND simhash_near(fp, random_fingerprint(42))');
-
-DROP FUNCTION scopes;
-DROP TABLE docs, news, tenants;
-DROP ROLE regress_simhash_tenant;
