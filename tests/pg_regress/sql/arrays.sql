@@ -1,5 +1,5 @@
--- simhash(features) and simhash(features, weights). The numbers come from simhash/tests/golden/reference.py.
-SELECT simhash(ARRAY['alpha', 'beta', 'gamma']), simhash(ARRAY['alpha', 'beta', 'gamma'], ARRAY[3, 1, 1.5]) AS weighted;
+-- simhash(features) and simhash(features, weights). Their numbers are in the golden vectors, which pg_test computes in SQL
+-- too.
 
 -- Without a feature that has a weight, there is no fingerprint.
 SELECT simhash('{}'::text[]), simhash('{}'::text[], '{}'), simhash(ARRAY['a', 'b'], ARRAY[0, 0]) AS weightless,
@@ -21,22 +21,8 @@ SELECT simhash(ARRAY['a', 'b', 'a', 'c']) = simhash(ARRAY['a', 'b', 'c'], ARRAY[
 SELECT simhash(ARRAY['b', 'b', 'a'], ARRAY[.1, .2, .3]) = simhash(ARRAY['a']) & simhash(ARRAY['b']) AS tie,
     simhash(ARRAY['b', 'b', 'a'], ARRAY[.1, .2, .300000001]) = simhash(ARRAY['a']) AS just_more;
 
--- The smallest weight that counts is a billionth, after rounding, and 1e9 is the largest; a negative zero is zero.
-SELECT simhash(ARRAY['a'], ARRAY[5e-10]) = simhash(ARRAY['a']) AS half_a_billionth,
-    simhash(ARRAY['a'], ARRAY[4e-10]) IS NULL AS less, simhash(ARRAY['a'], ARRAY[1e-308]) IS NULL AS least,
-    simhash(ARRAY['a'], '{-0}'::float8[]) IS NULL AS negative_zero,
-    simhash(ARRAY['a', 'b', 'b'], ARRAY[1e9, 5e8, 499999999.9]) = simhash(ARRAY['a']) AS largest,
-    simhash(ARRAY['a', 'b'], ARRAY[1e9, 1e-9]) = simhash(ARRAY['a']) AS both;
-
--- Other element types, other lower bounds, short and toasted arrays.
+-- Other element types, other lower bounds.
 SELECT simhash(ARRAY['a', 'b']::varchar[], ARRAY[1, 2]::int[])
     = simhash(ARRAY['a', 'b'], ARRAY[1, 2]::float8[]) AS types,
     simhash('[5:6]={a,b}'::text[], '[-3:-2]={1,2}') = simhash(ARRAY['a', 'b'], ARRAY[1, 2]) AS lower_bounds,
     simhash(features => ARRAY['a', 'b'], weights => ARRAY[1, 2]) = simhash(ARRAY['a', 'b'], ARRAY[1, 2]) AS named;
-CREATE TEMP TABLE large AS
-SELECT array_agg('feature' || n ORDER BY n) AS features,
-    array_agg(1.0::float8) AS weights
-FROM generate_series(1, 100000) n;
-SELECT simhash(features) = simhash(features, weights) AS same,
-    simhash(features) = (SELECT simhash_agg(feature, 1) FROM unnest(features) AS feature) AS rows
-FROM large;

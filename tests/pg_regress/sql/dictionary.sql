@@ -6,8 +6,7 @@ $$;
 SELECT pg_temp.words(body), pg_temp.words(body, 2) AS pairs
 FROM (VALUES ('中华人民共和国的法律'), ('数据库，人民法院'), ('東京の図書館では、コンピューターを'), ('สวัสดีประเทศไทย'),
     ('ພາສາລາວ'), ('ភាសាខ្មែរជាភាសា'), ('မြန်မာဘာသာစကား'), ('Two words'), ('龘龘'), ('法')) AS texts (body);
--- Words of other scripts end a run, separators do not. Spaced scripts are cut as by default; so are their sequences.
-SELECT pg_temp.words('数据库 SQL 数据库，法律 2法律'), pg_temp.words('数据库 SQL two 数据库，法律 2法律', 2) AS pairs;
+-- Spaced scripts are cut as by default.
 SELECT
     simhash('No spaceless script here', '{"tokens": "dictionary"}') = simhash('No spaceless script here') AS as_words,
     simhash('数据库的法律', '{"tokens": "dictionary"}') = simhash(ARRAY['数据', '库', '的', '法律']) AS of_words,

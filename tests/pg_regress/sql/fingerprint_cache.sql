@@ -13,12 +13,6 @@ FROM (SELECT content, options
           unnest(ARRAY['{}', '{"ngram": 2}', '{"weight": "tf"}', '{"case_fold": false}', '{"tokens": "chars"}', '{"top": 1}',
               '{"top": 2}']::jsonb[]) WITH ORDINALITY AS documents (options, m)
       ORDER BY round, CASE WHEN round % 2 = 0 THEN n ELSE m END, n, m) AS calls;
-SELECT simhash('a b', '{"ngram": 2}') = simhash(ARRAY['a b']) AS pair,
-    simhash('a b') = simhash(ARRAY['a', 'b']) AS words,
-    simhash('a b', '{"ngram": 2}') = simhash(ARRAY['a b']) AS pair_again,
-    simhash('a b ') = simhash(ARRAY['a', 'b']) AS longer,
-    simhash('a') = simhash(ARRAY['a']) AS shorter, simhash('a', '{"ngram": 2}') = simhash(ARRAY['a']) AS one,
-    simhash('') IS NULL AS none, simhash('a') = simhash(ARRAY['a']) AS some;
 
 -- Texts of one length that differ in their last byte, their first, or in the middle; prefixes of one another.
 SELECT count(DISTINCT simhash(content)), bool_and(pg_temp.right(content, '{}')) AS right
@@ -71,9 +65,6 @@ FROM (VALUES ('whole', 3, 1), ('compressed', 3, 100), ('out of line', 300, 1), (
 SELECT storage, min(length(body)) AS length, max(pg_column_size(body)) < min(length(body)) AS compressed,
     bool_and(simhash(body) = simhash(body || '')) AS right, count(DISTINCT simhash(body)) AS distinct
 FROM stored GROUP BY storage ORDER BY 2, 1;
-SELECT count(*), bool_and(a = b) AS right
-FROM (SELECT simhash(body) AS a, simhash(body || '') AS b FROM stored, generate_series(1, 3) AS round
-      ORDER BY round, CASE WHEN round = 2 THEN storage END, id) AS turns;
 -- Changed in the same transaction, in the same command, and rolled back.
 BEGIN;
 SELECT count(DISTINCT simhash(body)) FROM stored WHERE storage = 'both';
@@ -81,4 +72,3 @@ UPDATE stored SET body = 'changed ' || body WHERE storage = 'both' RETURNING sim
 SELECT bool_and(simhash(body) = simhash(body || '')) AS right FROM stored;
 ROLLBACK;
 SELECT bool_and(simhash(body) = simhash(body || '')) AS right FROM stored;
-DROP TABLE stored;

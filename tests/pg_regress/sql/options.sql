@@ -15,9 +15,6 @@ SELECT simhash('to be or not', '{"ngram": 2}') AS literal, simhash('to be or not
 EXECUTE untyped ('to be or not', '{"ngram": 2}');
 EXECUTE typed ('to be or not', '{"ngram": 2}');
 
--- Different options in each row, alternating.
-SELECT n, simhash('to be or not', jsonb_build_object('ngram', 1 + n % 2)) FROM generate_series(1, 4) n;
-
 -- NULL in, NULL out.
 SELECT simhash(NULL::text, '{}'::jsonb) IS NULL AND simhash('a', NULL::jsonb) IS NULL
     AND simhash(NULL::text, '{}'::text) IS NULL AND simhash('a', NULL::text) IS NULL AS nulls;

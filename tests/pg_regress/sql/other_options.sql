@@ -1,8 +1,5 @@
 -- Warnings of a query that compares a fingerprint column with the fingerprint of a text by other options.
-CREATE SCHEMA other_options;
-SET search_path = other_options, public;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, tags text[], by_hand bigint, kind integer);
-SET client_min_messages = warning;
 SELECT simhash_attach('docs', 'title', '{"tokens": "chars"}');
 INSERT INTO docs VALUES (1, 'a title', NULL, 0), (2, 'another one', '{a,b}', 1);
 \echo the default options, a distance, and an order
@@ -40,4 +37,3 @@ SELECT format('{"weights": {%s}}', string_agg(format('"word%s": 0.5', n), ', '))
 CREATE TABLE weighted (body text);
 SELECT simhash_attach('weighted', 'body', :'weights');
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
-DROP SCHEMA other_options CASCADE;

@@ -1,22 +1,12 @@
 -- The option weights, and simhash_weights, which learns its value.
 SELECT feature, weight FROM simhash_features('The cat, the hat and The rat',
     '{"weights": {"THE": 0.2, "cat": 0.123456789, "hat": 0, "rat": 1, "dog": 0.5}}');
-SELECT feature, weight
-FROM simhash_features('a a a b b c', '{"weight": "tf", "weights": {"a": 0.1, "c": 0.5}, "top": 2}');
-SELECT feature, weight FROM simhash_features('a a a b', '{"weight": "log", "weights": {"a": 0.5}}');
-SELECT feature, weight FROM simhash_features('数据库和数据库', '{"weights": {"数据库": 0.4}}');
-SELECT feature, weight FROM simhash_features('The the', '{"case_fold": false, "weights": {"The": 0.5}}');
 
 -- Features of weight 0 do not count.
 SELECT simhash('w0', '{"weights": {"w0": 0}}') AS nothing_left,
     simhash('w0 w1', '{"weights": {"w0": 0}}') = simhash('w1') AS one_left,
     simhash('w0 w1', '{"weights": {}}') = simhash('w0 w1') AS no_weights,
     simhash('w0 w1', '{"weights": {"w0": 1, "x": 1.0}}') = simhash('w0 w1') AS weights_of_1;
-
--- Weighted resemblance: a pair weighs what the lighter of its words does. Common / all = (.2 + 1 + .2) / (1.4 + 4 * 1).
-SELECT simhash_resemblance('the cat sat', 'the cat lay', '{"weights": {"the": 0.2}}')::numeric(6, 5),
-    1.4 / 5.4 AS expected,
-    simhash_resemblance('the cat', 'the', '{"weights": {"the": 0}}') AS nothing_left;
 
 SELECT errors($$SELECT simhash('a', '{"weights": 1}')$$, $$SELECT simhash('a', '{"weights": null}'::jsonb)$$,
     $$SELECT simhash('a', '{"weights": ["a", 0.5]}')$$, $$SELECT simhash('a', '{"weights": {"a": 1.1}}')$$,
@@ -29,20 +19,14 @@ SELECT errors($$SELECT simhash('a', '{"weights": 1}')$$, $$SELECT simhash('a', '
 -- A thousand weights are read once for all rows, and are constants of a generated column.
 SELECT jsonb_build_object('weights', jsonb_object_agg('word' || n, 0.2 * (n % 5))) AS thousand
 FROM generate_series(1, 1000) n \gset
-SELECT pg_column_size(:'thousand'::jsonb) BETWEEN 20000 AND 40000 AS size;
 CREATE TABLE weighted (id integer, body text);
 INSERT INTO weighted
 SELECT n, 'word' || n || ' word' || n + 1 || ' text' || n || ' text' FROM generate_series(1, 20000) n;
-SET client_min_messages = warning;
 SELECT simhash_attach('weighted', 'body', options => :'thousand');
-RESET client_min_messages;
-SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb,
-    bool_and(simhash = simhash(body, :'thousand'::text)) AS text,
-    count(*) FILTER (WHERE simhash <> simhash(body)) BETWEEN 300 AND 1000 AS with_effect
+SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb
 FROM weighted;
 SELECT pg_get_expr(adbin, adrelid) LIKE 'simhash(body, ''{"weights": {"word1": 0.2, %' AS readable
 FROM pg_attrdef WHERE adrelid = 'weighted'::regclass AND adnum = 3;
-DROP TABLE weighted;
 
 -- simhash_weights: the features of most texts weigh least. Of 100 texts all have "the", half "even" or "odd", a tenth a
 -- digit: ln(1 + ln(100 / (1 + df))) / ln(1 + ln(100 / 2)) is 0, .33 and .73.
@@ -79,6 +63,3 @@ FROM (SELECT simhash_weights(string, '{}')
 SELECT errors($$SELECT simhash_weights(body, NULL) FROM docs$$,
     $$SELECT simhash_weights(body, jsonb_build_object('seed', n)) FROM docs$$,
     $$SELECT simhash_weights(body, '{"ngrams": 2}') FROM docs$$);
--- Only the aggregate can call its functions. The error depends on the minor version of PostgreSQL.
-SELECT count(*) FROM errors($$SELECT simhash_weights_add(NULL, 'a', '{}')$$, $$SELECT simhash_weights_final(NULL)$$) AS line
-WHERE line ~ '^  (0A000: cannot accept a value of type internal|42883: function .* does not exist)$';
