@@ -17,7 +17,7 @@ FROM (VALUES
     ('ä:1A 検索:2B ''two words'':3C o:4', ARRAY['ä', '検索', 'two words', 'o'], ARRAY[1.0, 0.4, 0.2, 0.1])
 ) AS documents (document, features, weights);
 
--- The limits of a tsvector: the longest lexeme, 256 positions of one lexeme, 60 thousand lexemes.
+-- The limits of a tsvector: the longest lexeme, and 256 positions of one lexeme.
 SELECT simhash(array_to_tsvector(ARRAY[repeat('x', 2046)])) = simhash(ARRAY[repeat('x', 2046)]) AS longest,
     simhash(setweight(to_tsvector('simple', repeat('a ', 300)), 'C') || 'b:1A'::tsvector)
         = simhash(ARRAY['a', 'b'], ARRAY[51, 1]) AS positions;
