@@ -20,9 +20,9 @@ FROM cluster_docs ORDER BY id;
 SELECT id, simhash_cluster(id, fp, id - 1) OVER (ORDER BY id) AS first, simhash_cluster(id, fp, NULL) OVER (ORDER BY id) AS unknown
 FROM cluster_docs ORDER BY id LIMIT 3;
 SELECT id, simhash_cluster(id, fp, 3, NULL) OVER (ORDER BY id) AS cluster FROM cluster_docs ORDER BY id LIMIT 3;
--- No rows, only NULLs, one row.
+-- Only NULLs.
 SELECT simhash_cluster(id, fp) OVER () FROM cluster_docs WHERE fp IS NULL;
--- Evaluated repeatedly: in a correlated sub-select, and by a cursor that moves back.
+-- Evaluated repeatedly, in a correlated sub-select.
 SELECT n, (SELECT string_agg(cluster::text, ' ' ORDER BY id) FROM
     (SELECT id, simhash_cluster(id, fp, n) OVER (ORDER BY id) AS cluster FROM cluster_docs WHERE id > n) AS clusters)
 FROM generate_series(0, 3) AS n;

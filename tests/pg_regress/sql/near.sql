@@ -16,7 +16,6 @@ CREATE TABLE documents (
 INSERT INTO documents SELECT n, CASE WHEN n % 10 > 0 THEN n END FROM generate_series(1, 100) n;
 CREATE INDEX ON documents (block0);
 CREATE INDEX ON documents (block1);
-
 ANALYZE documents;
 SET enable_seqscan = off;
 
@@ -46,7 +45,6 @@ ALTER TABLE documents DROP CONSTRAINT not_far;
 
 -- The extension in a schema that is not on the search_path, and that only the view's owner may use.
 CREATE SCHEMA hidden;
-
 CREATE VIEW searched AS SELECT id FROM documents WHERE simhash_near(fp, 64, 0);
 GRANT SELECT ON searched TO regress_reader;
 ALTER EXTENSION pg_simhash SET SCHEMA hidden;

@@ -21,7 +21,6 @@ CREATE FUNCTION has_near(o other, q bigint) RETURNS boolean IMMUTABLE LANGUAGE s
 -- EXISTS in a query's output: 50 rows for each.
 SELECT count(*) FILTER (WHERE found)
 FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND has_near(o, :q)) FROM docs x OFFSET 0) s (found);
--- In an arm of UNION ALL.
 -- In a sub-query below an outer join, referred to by a lateral one: PostgreSQL simplifies such expressions late, when
 -- it already treats the arms of UNION ALL as members of one table.
 CREATE TABLE one (x integer);

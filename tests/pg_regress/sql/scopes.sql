@@ -1,5 +1,5 @@
--- Searches within a scope whose value is not written as `column = value`: it comes from a join, or is a boolean or an
--- array of one element. (Constants and parameters: scan.sql.)
+-- Searches within a scope whose value is not written as `column = value`: it comes from a join, or is a boolean.
+-- (Constants: scan.sql.)
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, lang text, published boolean, fp bigint);
 INSERT INTO docs SELECT n, n % 50, (ARRAY['de', 'en', 'fr'])[n % 3 + 1], n % 2 = 0,
     random_fingerprint(n % 2000) # (1::bigint << n / 2000) FROM generate_series(1, 20000) n;
@@ -22,7 +22,6 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n LEFT JOIN docs d ON d.tenant = n.tenant + 1 AND simhash_near(d.fp, n.fp, 9)');
-
 SELECT * FROM scopes('SELECT n.id FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE d.tenant = n.tenant AND simhash_near(d.fp, n.fp) AND d.id < n.id)');
 SELECT * FROM scopes('SELECT a.id, b.id FROM docs a JOIN docs b ON b.tenant = a.tenant AND simhash_near(b.fp, a.fp) AND a.id > b.id WHERE a.id < 3000');
 -- The tenant of another table, and one that follows from two equalities.
