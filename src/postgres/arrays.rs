@@ -4,16 +4,15 @@ use std::ptr;
 use std::slice;
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
 
-use super::error::user_error;
+use super::error::{ErrorReport, Result, user_error};
 use super::text::{RawText, from_bytes};
 
 /// Column names in a `text[]`. An error for a NULL, for more names than a table can have columns, and for a name that
 /// is too long.
-pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
+pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
     let names = elements::<RawText>(array, what)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
         let message = format!("{what} has {} names", names.len());
@@ -35,7 +34,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
 /// The elements of a `bigint[]`, some of which may be NULL.
 ///
 /// They are not copied, because there may be millions.
-pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, ErrorReport> {
+pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>> {
     let detoasted = detoast(array, what)?;
     // SAFETY: the SQL declaration makes the argument a `bigint[]`.
     unsafe { Array::from_datum(pg_sys::Datum::from(detoasted), false) }
@@ -71,7 +70,7 @@ pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32],
 pub fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
     what: &'static str,
-) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
+) -> Result<impl ExactSizeIterator<Item = Result<T>> + 'a> {
     // SAFETY: the memory context of a call lives as long as its arguments.
     let (_, datums, nulls) = unsafe { deconstruct(array, what)? };
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
@@ -94,7 +93,7 @@ type Deconstructed<'a> = (Oid, &'a [pg_sys::Datum], &'a [bool]);
 ///
 /// # Safety
 /// The current memory context lives as long as `'a`.
-pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
+pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
     // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements.
@@ -113,7 +112,7 @@ pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstruc
 }
 
 /// Detoasts an array; an error if it has several dimensions.
-pub fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType, ErrorReport> {
+pub fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType> {
     // SAFETY: the SQL declaration makes the argument an array, and a detoasted array is an ArrayType.
     let (array, dimensions) = unsafe {
         let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();

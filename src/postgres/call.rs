@@ -3,9 +3,9 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
+use super::error::{ErrorReport, Result};
 use super::expression::Expression;
 
 /// A running call of a function.
@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
 }
 
 /// NULL while a query runs. The error if all arguments are constants, because then the planner computes the result.
-pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
+pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>> {
     let all_constant = call
         .expression()
         .and_then(Expression::call)

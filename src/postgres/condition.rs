@@ -3,7 +3,6 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::pg_guard;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid, ParseExprKind};
 use pgrx::prelude::*;
 
@@ -12,7 +11,7 @@ use crate::catalog::cache::read_cached;
 use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
-use crate::error::{push, sendable, user_error};
+use crate::error::{ErrorReport, Result, push, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg};
 use crate::text::{from_server, to_server};
 
@@ -25,7 +24,7 @@ use crate::text::{from_server, to_server};
 ///
 /// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
 /// memory context.
-pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression, ErrorReport> {
+pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression> {
     let query = to_server(&format!("SELECT ({condition}\n)"))?;
     let tree = with_context(&query, context, || transform(table, &query, name))?;
     check(table, tree, &name.to_string_lossy())?;
@@ -33,7 +32,7 @@ pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> 
 }
 
 /// The expression of a condition, which is the only column of a query, before it is checked.
-fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression, ErrorReport> {
+fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression> {
     // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
     unsafe {
         let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
@@ -59,7 +58,7 @@ fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression, 
 }
 
 /// A condition on the columns of a table as SQL. Names are qualified unless the current search path finds them.
-pub fn to_sql(table: &Relation, condition: Expression) -> Result<String, ErrorReport> {
+pub fn to_sql(table: &Relation, condition: Expression) -> Result<String> {
     // SAFETY: the table is open, and the condition one of its columns. The result is NUL-terminated.
     unsafe {
         let context = pg_sys::deparse_context_for((*table.rd_rel).relname.data.as_ptr(), table.oid());
@@ -67,7 +66,7 @@ pub fn to_sql(table: &Relation, condition: Expression) -> Result<String, ErrorRe
     }
 }
 
-fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), ErrorReport> {
+fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     if condition.is_volatile() {
         let message = format!("functions in {name} must not be volatile");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)
@@ -105,7 +104,7 @@ enum Code {
 
 impl Code {
     /// An error unless the code belongs to the table's owner or to a superuser, and answers all roles alike.
-    fn check(&self, table: &Relation, name: &str) -> Result<(), ErrorReport> {
+    fn check(&self, table: &Relation, name: &str) -> Result<()> {
         match *self {
             Self::Function(function) => {
                 let what = function_name(function)?;
@@ -140,13 +139,13 @@ impl Code {
     }
 }
 
-fn function_name(function: Oid) -> Result<String, ErrorReport> {
+fn function_name(function: Oid) -> Result<String> {
     // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
     Ok(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?))
 }
 
 /// Refuses an object that belongs neither to the table's owner nor to a superuser.
-fn check_owner(table: &Relation, catalog: Oid, object: Oid, what: &str, name: &str) -> Result<(), ErrorReport> {
+fn check_owner(table: &Relation, catalog: Oid, object: Oid, what: &str, name: &str) -> Result<()> {
     // SAFETY: look-ups in system caches, whose rows are of these forms; superuser_arg accepts any OID.
     let (owner, is_superuser) = unsafe {
         let owner = if catalog == pg_sys::TypeRelationId {

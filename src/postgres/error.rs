@@ -1,11 +1,14 @@
 //! Errors, warnings and notices for the user.
 
-use pgrx::pg_sys::panic::ErrorReport;
+pub use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::error::Error;
 pub use simhash::error::shorten;
 
 use super::server_text::{encoding, readable};
+
+/// A result whose error is reported to the user.
+pub type Result<T, E = ErrorReport> = std::result::Result<T, E>;
 
 /// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
 #[track_caller]

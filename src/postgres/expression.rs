@@ -5,11 +5,11 @@
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::{AnyArray, FromDatum, IntoDatum};
 
 use super::catalog::relation::Relation;
+use super::error::Result;
 use super::json::RawJsonb;
 use super::list::nodes;
 use super::text::{RawText, from_server};
@@ -357,7 +357,7 @@ impl Expression {
     }
 
     /// The expression as SQL, in which the columns of its table are qualified with an alias.
-    pub fn to_sql(self, table: &Relation, alias: &CStr) -> Result<String, ErrorReport> {
+    pub fn to_sql(self, table: &Relation, alias: &CStr) -> Result<String> {
         // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
         unsafe {
             let context = pg_sys::deparse_context_for(alias.as_ptr(), table.oid());

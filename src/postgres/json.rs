@@ -2,11 +2,11 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, direct_function_call_as_datum};
 use serde_json::Value;
 
+use super::error::Result;
 use super::server_text::readable;
 use super::text::{from_bytes, to_server};
 
@@ -87,7 +87,7 @@ pub fn is_jsonb(json: &str) -> bool {
 
 /// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
 /// encoding lacks a character.
-pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
+pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>> {
     let json = to_server(json)?;
     // SAFETY: jsonb_in reads a NUL-terminated text, and returns a `jsonb`.
     Ok(unsafe {
@@ -100,7 +100,7 @@ pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
 ///
 /// # Safety
 /// `value` is the content of a valid `jsonb` datum.
-pub unsafe fn to_json_text(value: RawJsonb<'_>) -> Result<String, ErrorReport> {
+pub unsafe fn to_json_text(value: RawJsonb<'_>) -> Result<String> {
     // SAFETY: the caller passes the content of a valid jsonb datum.
     from_bytes(&unsafe { to_json(value) })
 }

@@ -2,11 +2,10 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_sys};
 
-use super::error::user_error;
+use super::error::{Result, user_error};
 
 /// A new memory context for little memory.
 ///
@@ -31,7 +30,7 @@ pub unsafe fn small_context(parent: pg_sys::MemoryContext, name: &'static CStr) 
 ///
 /// # Safety
 /// `fcinfo` is that of the running call.
-pub unsafe fn of_aggregate(fcinfo: pg_sys::FunctionCallInfo, aggregate: &str) -> Result<PgMemoryContexts, ErrorReport> {
+pub unsafe fn of_aggregate(fcinfo: pg_sys::FunctionCallInfo, aggregate: &str) -> Result<PgMemoryContexts> {
     let mut context = std::ptr::null_mut();
     // SAFETY: the caller passes the running call's `fcinfo`.
     if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {

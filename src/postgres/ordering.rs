@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 use std::ffi::c_int;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use super::catalog::column::type_name;
-use super::error::user_error;
+use super::error::{Result, user_error};
 use super::ffi::{comparators, guarded};
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
@@ -35,7 +34,7 @@ enum Keys {
 impl TypeOrder {
     /// The order of a type under a collation, which is the invalid OID if the type has none; an error if the type has
     /// no order. The error calls the values `what`.
-    pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self, ErrorReport> {
+    pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self> {
         // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. The state is zeroed
         // and has its collation and context, which is what PrepareSortSupportFromOrderingOp requires; the operator is
         // that of a btree operator class.

@@ -7,11 +7,10 @@
 use std::ffi::{CString, c_int};
 
 use pgrx::pg_guard;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use super::error::user_error;
+use super::error::{ErrorReport, Result, user_error};
 use super::expression::Expression;
 use super::list::nodes;
 
@@ -23,7 +22,7 @@ pub struct Query {
 
 impl Query {
     /// Parses a statement in the server's encoding; an error unless it is one SELECT.
-    pub fn parse(text: CString) -> Result<Self, ErrorReport> {
+    pub fn parse(text: CString) -> Result<Self> {
         // SAFETY: the text is NUL-terminated and lives as long as the trees, which are in the current memory context.
         unsafe {
             let statements = pg_sys::pg_parse_query(text.as_ptr());
@@ -40,7 +39,7 @@ impl Query {
         }
     }
 
-    fn plan(&self) -> Result<*mut pg_sys::PlannedStmt, ErrorReport> {
+    fn plan(&self) -> Result<*mut pg_sys::PlannedStmt> {
         // SAFETY: the query is valid; the rewriter returns a list of queries, or null.
         unsafe {
             let rewritten = pg_sys::pg_rewrite_query(self.tree);
@@ -81,7 +80,7 @@ impl Query {
 
     /// Plans and runs the query with the rights of the current user, and calls `take` with each value of its first
     /// column that is not NULL. A value that is passed by reference is valid only during this call.
-    pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<(), ErrorReport> {
+    pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<()> {
         let mut receiver = Receiver {
             base: pg_sys::DestReceiver {
                 receiveSlot: Some(receive),

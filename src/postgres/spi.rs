@@ -3,20 +3,19 @@
 //!
 //! Every name and literal in a statement must be quoted. Names are [`super::server_text`].
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::error::user_error;
+use super::error::{Result, user_error};
 use super::text::{from_server, to_server};
 
 /// Runs a statement, and returns the number of rows it processed.
-pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
+pub fn execute(statement: &str) -> Result<u64> {
     connected(|| run(statement, false))
 }
 
 /// The first column of a query's result, without NULLs. The query sees everything that is committed now, including
 /// commits while this statement waited for a lock.
-pub fn query_strings(query: &str) -> Result<Vec<String>, ErrorReport> {
+pub fn query_strings(query: &str) -> Result<Vec<String>> {
     connected(|| {
         // SAFETY: a transaction is running. After a successful query, its table has `numvals` rows, and lives until
         // SPI_finish.
@@ -33,7 +32,7 @@ pub fn query_strings(query: &str) -> Result<Vec<String>, ErrorReport> {
     })
 }
 
-fn connected<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
+fn connected<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     // SAFETY: each connection is finished here or, if `f` fails, by PostgreSQL at the end of the transaction.
     unsafe {
         check(pg_sys::SPI_connect())?;
@@ -43,7 +42,7 @@ fn connected<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorRe
     }
 }
 
-fn run(statement: &str, read_only: bool) -> Result<u64, ErrorReport> {
+fn run(statement: &str, read_only: bool) -> Result<u64> {
     let statement = to_server(statement)?;
     // SAFETY: SPI is connected, and the statement is NUL-terminated.
     unsafe {
@@ -52,7 +51,7 @@ fn run(statement: &str, read_only: bool) -> Result<u64, ErrorReport> {
     }
 }
 
-fn check(code: i32) -> Result<(), ErrorReport> {
+fn check(code: i32) -> Result<()> {
     if code < 0 {
         let message = format!("statement failed in the server programming interface ({code})");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));

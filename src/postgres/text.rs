@@ -5,7 +5,6 @@ use std::slice;
 use std::str;
 
 use pgrx::callconv::{Arg, ArgAbi};
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
@@ -14,7 +13,7 @@ use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byt
 use pgrx::{AnyElement, FromDatum};
 use simhash::error::Error;
 
-use super::error::{algorithm_error, user_error};
+use super::error::{ErrorReport, Result, algorithm_error, user_error};
 use super::server_text::{TextPart, each_part, encoding, from_raw};
 
 /// The bytes of a text, in the server's encoding, detoasted.
@@ -180,7 +179,7 @@ impl<'a> Decoded<'a> {
 /// other code has stored would cause undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read
 /// as UTF-8.
 #[inline]
-pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>, ErrorReport> {
+pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
     if is_utf8_server() || text.is_ascii() {
         return check(text).map(Decoded);
     }
@@ -205,7 +204,7 @@ fn is_utf8_server() -> bool {
 const MAX_ASCII_TEST_BYTES: usize = 256;
 
 #[inline]
-fn check(text: &[u8]) -> Result<&str, ErrorReport> {
+fn check(text: &[u8]) -> Result<&str> {
     if text.len() < MAX_ASCII_TEST_BYTES && text.is_ascii() {
         // SAFETY: ASCII is UTF-8.
         return Ok(unsafe { str::from_utf8_unchecked(text) });
@@ -218,7 +217,7 @@ fn check(text: &[u8]) -> Result<&str, ErrorReport> {
 
 /// The standard library takes longer, but reports where a text is invalid.
 #[cold]
-fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
+fn check_slowly(text: &[u8]) -> Result<&str> {
     str::from_utf8(text).map_err(|error| {
         let wrong = &text[error.valid_up_to()..];
         let wrong: Vec<String> = wrong.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
@@ -229,7 +228,7 @@ fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
 }
 
 /// Decodes a text to UTF-8 and copies it. The text may be large, so running out of memory is an error.
-fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
+fn decode_copy(text: RawText<'_>) -> Result<String> {
     let decoded = decode(text)?.as_str();
     let mut copy = String::new();
     copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;
@@ -258,13 +257,13 @@ pub fn to_datum(text: &str) -> Option<AnyElement> {
 /// # Safety
 ///
 /// `text` is NUL-terminated.
-pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
+pub unsafe fn from_server(text: *const c_char) -> Result<String> {
     // SAFETY: the caller passes a NUL-terminated text.
     from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
 /// As [`from_bytes`], for bytes that a user passes as a `bytea`; an error if they are no text in the server's encoding.
-pub fn from_unchecked(text: &[u8]) -> Result<String, ErrorReport> {
+pub fn from_unchecked(text: &[u8]) -> Result<String> {
     // SAFETY: the pointer is to as many readable bytes. A `bytea` is shorter than 1 GB.
     if !unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as i32, true) } {
         let message = "bytes are not valid in the server's encoding";
@@ -274,13 +273,13 @@ pub fn from_unchecked(text: &[u8]) -> Result<String, ErrorReport> {
 }
 
 /// As [`from_server`], for bytes that are not NUL-terminated.
-pub fn from_bytes(text: RawText<'_>) -> Result<String, ErrorReport> {
+pub fn from_bytes(text: RawText<'_>) -> Result<String> {
     if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(from_raw(text)) }
 }
 
 /// A text in the server's encoding: private-use characters become the server's bytes again, and all other characters
 /// are converted. An error if the text contains a NUL or is too long.
-pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
+pub fn to_server(text: &str) -> Result<CString> {
     let mut bytes = Vec::with_capacity(text.len());
     each_part(text, |part| {
         match part {
@@ -293,7 +292,7 @@ pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
 }
 
 /// The text as a `text` value; never None.
-pub fn to_text(text: &str) -> Result<Option<AnyElement>, ErrorReport> {
+pub fn to_text(text: &str) -> Result<Option<AnyElement>> {
     let text = to_server(text)?;
     // SAFETY: the string is NUL-terminated, and its copy is a `text`.
     Ok(unsafe {
@@ -307,7 +306,7 @@ fn contains_nul(_: NulError) -> ErrorReport {
 }
 
 /// Encodes UTF-8 in the server's encoding; an error if it contains a NUL or is too long.
-fn encode(text: &str) -> Result<CString, ErrorReport> {
+fn encode(text: &str) -> Result<CString> {
     let utf8 = CString::new(text).map_err(contains_nul)?;
     let Ok(length) = i32::try_from(text.len()) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));

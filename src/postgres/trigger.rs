@@ -2,12 +2,11 @@
 
 use std::ffi::{CStr, c_char};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::call::Call;
 use super::catalog::relation::Relation;
-use super::error::user_error;
+use super::error::{ErrorReport, Result, user_error};
 use super::heap::row::Row;
 use super::text::from_server;
 
@@ -19,7 +18,7 @@ pub struct RowEvent<'a> {
 impl<'a> RowEvent<'a> {
     /// Reads a trigger function's call; an error unless it is before an INSERT or UPDATE of each row. The error's hint
     /// is `usage`, which says how to create the trigger.
-    pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self, ErrorReport> {
+    pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
             return Err(wrong("was not called as a trigger"));
@@ -94,7 +93,7 @@ impl<'a> RowEvent<'a> {
         }
     }
 
-    pub fn trigger_name(&self) -> Result<String, ErrorReport> {
+    pub fn trigger_name(&self) -> Result<String> {
         // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
         unsafe { from_server((*self.data.tg_trigger).tgname) }
     }

@@ -4,12 +4,11 @@ use std::ffi::c_int;
 use std::{ptr, slice};
 
 use pgrx::pg_sys::NodeTag;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum, PgMemoryContexts};
 
 use super::call::Call;
-use super::error::user_error;
+use super::error::{ErrorReport, Result, user_error};
 use super::ffi::guarded;
 #[cfg(feature = "pg19")]
 use super::ffi::windowapi::WinCheckAndInitializeNullTreatment;
@@ -46,11 +45,7 @@ impl<'a> Window<'a> {
     ///
     /// This runs for every row, so it crosses the guarded boundary only once: crossing it costs more than the
     /// functions.
-    pub fn from_call(
-        call: Call<'a>,
-        max_rows: usize,
-        too_many: impl FnOnce(usize) -> ErrorReport,
-    ) -> Result<Self, ErrorReport> {
+    pub fn from_call(call: Call<'a>, max_rows: usize, too_many: impl FnOnce(usize) -> ErrorReport) -> Result<Self> {
         let Some(object) = call.context(NodeTag::T_WindowObjectData) else {
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "window function called without a window"));

@@ -2,14 +2,13 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 use postgres::call::Call;
 use postgres::catalog::cache::read_cached;
 use postgres::catalog::names::{lock_object_names, lock_schema_name};
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
@@ -63,7 +62,7 @@ impl ExtensionSchema {
     }
 
     /// The schema of the running function.
-    pub fn running(call: Call<'_>) -> Result<Self, ErrorReport> {
+    pub fn running(call: Call<'_>) -> Result<Self> {
         Self::from_function(call.function()).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
         })
@@ -91,7 +90,7 @@ impl ExtensionSchema {
 
     /// The function's qualified, quoted name, which means this function until the transaction ends. A call must pass
     /// exactly these argument types, so that no other function of the name fits better.
-    pub fn locked_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
+    pub fn locked_name(self, name: &CStr, arguments: &[Oid]) -> Result<String> {
         let function = self.function(name, arguments);
         if let Some(function) = function {
             lock_object_names(pg_sys::ProcedureRelationId, function)?;

@@ -1,15 +1,14 @@
 //! Radii of blocks as SQL passes them: an `integer[]` with one radius for each block of a layout.
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::arrays::{detoast, integers, null_element};
-use postgres::error::user_error;
+use postgres::error::{ErrorReport, Result, user_error};
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
 /// When two fingerprints are near, by a distance and the radii in an `integer[]`; an error if the radii fit no layout.
-pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, ErrorReport> {
+pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness> {
     let array = detoast(radii, "radii")?;
     // SAFETY: `detoast` returns a valid array, which lives as long as the argument.
     let radii = unsafe { integers(array) }.map_err(|index| null_element("radii", index))?;

@@ -7,13 +7,12 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
 use pgrx::prelude::*;
 
 use super::column::Column;
 use super::relation::{Relation, relation_name};
-use crate::error::user_error;
+use crate::error::{Result, user_error};
 use crate::text::to_server;
 
 /// How Citus stores the rows of a table.
@@ -30,7 +29,7 @@ pub enum Distribution {
 }
 
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
-pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
+pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
     let read = |row: CatalogRow| {
         // SAFETY: Citus declares these columns with these types.
         unsafe {
@@ -63,7 +62,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
 }
 
 /// The table of a shard; None if `shard` is not a shard.
-pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>, ErrorReport> {
+pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
     let name = shard.name()?;
     let Some((stem, number)) = split(&name) else { return Ok(None) };
     let Some(table) = table_with_shard(number) else { return Ok(None) };
@@ -98,7 +97,7 @@ fn table_with_shard(number: i64) -> Option<Oid> {
 }
 
 /// Refuses a table that Citus manages: its rows are in its shards.
-pub fn check_has_rows(table: &Relation) -> Result<(), ErrorReport> {
+pub fn check_has_rows(table: &Relation) -> Result<()> {
     if distribution(table.oid())?.is_none() {
         return Ok(());
     }

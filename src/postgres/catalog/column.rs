@@ -2,13 +2,12 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use super::cache::read_cached;
 use super::relation::Relation;
-use crate::error::user_error;
+use crate::error::{ErrorReport, Result, user_error};
 use crate::expression::Expression;
 use crate::ffi::attribute;
 use crate::text::{from_server, to_server};
@@ -57,7 +56,7 @@ impl Column {
     }
 
     /// The column with this name; None if it does not exist or is a system column.
-    pub fn find(table: &Relation, name: &str) -> Result<Option<Self>, ErrorReport> {
+    pub fn find(table: &Relation, name: &str) -> Result<Option<Self>> {
         Ok(Self::find_raw(table, &to_server(name)?))
     }
 
@@ -71,14 +70,14 @@ impl Column {
     }
 
     /// The column with this name; an error if it does not exist.
-    pub fn named(table: &Relation, name: &str) -> Result<Self, ErrorReport> {
+    pub fn named(table: &Relation, name: &str) -> Result<Self> {
         match Self::find(table, name)? {
             Some(column) => Ok(column),
             None => Err(no_such_column(table, name)?),
         }
     }
 
-    pub fn name(&self) -> Result<String, ErrorReport> {
+    pub fn name(&self) -> Result<String> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
     }
@@ -110,7 +109,7 @@ impl Column {
 }
 
 /// The error for a column that does not exist.
-pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, ErrorReport> {
+pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport> {
     let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
@@ -140,7 +139,7 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
 }
 
 /// The name of a type in SQL.
-pub fn type_name(data_type: Oid) -> Result<String, ErrorReport> {
+pub fn type_name(data_type: Oid) -> Result<String> {
     // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
     unsafe { from_server(pg_sys::format_type_be(data_type)) }
 }

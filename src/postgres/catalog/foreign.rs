@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 
 use super::relation::relation_kind;
+use crate::error::Result;
 use crate::text::from_server;
 
 pub fn is_foreign(relation: Oid) -> bool {
@@ -12,7 +12,7 @@ pub fn is_foreign(relation: Oid) -> bool {
 }
 
 /// The name of the server of a foreign table, which the caller has locked.
-pub fn server_name(table: Oid) -> Result<String, ErrorReport> {
+pub fn server_name(table: Oid) -> Result<String> {
     // SAFETY: a foreign table has a server, which cannot be dropped while the table exists; its name is NUL-terminated.
     unsafe { from_server((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
 }

@@ -1,16 +1,16 @@
 //! Generation expressions of columns as SQL text.
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 
 use super::column::Column;
 use super::names::{lock_object_names, lock_schema_name};
 use super::target::Target;
+use crate::error::Result;
 use crate::spi::query_strings;
 
 /// The generation expression as SQL; None if the column is not generated. Under the search path of
 /// [`as_owner`](crate::owner::as_owner), every name outside pg_catalog is schema-qualified.
-pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>, ErrorReport> {
+pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>> {
     let query = format!(
         "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
          WHERE adrelid = {} AND adnum = {}",
@@ -21,7 +21,7 @@ pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>,
 }
 
 /// The column's type and generation clause, as in CREATE TABLE.
-pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport> {
+pub fn definition(table: &Target, column: &Column) -> Result<String> {
     let type_name = column.type_name();
     let Some(expression) = generation_sql(table, column)? else { return Ok(type_name) };
     let kind = if column.is_stored { "STORED" } else { "VIRTUAL" };
@@ -30,7 +30,7 @@ pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport
 
 /// Locks the names of all objects that the generation expression and the type refer to, so that the expression's text
 /// means the same when it is parsed again.
-pub fn lock_generation_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
+pub fn lock_generation_names(table: &Target, column: &Column) -> Result<()> {
     // In pg_depend, the type belongs to the column, and the expression to the column's entry in pg_attrdef.
     let query = format!(
         "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \

@@ -2,10 +2,10 @@
 
 use std::ffi::CString;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
+use crate::error::Result;
 use crate::expression::{Expression, expressions};
 use crate::text::from_server;
 
@@ -99,7 +99,7 @@ impl Index {
         }
     }
 
-    pub fn name(&self) -> Result<String, ErrorReport> {
+    pub fn name(&self) -> Result<String> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
     }

@@ -17,7 +17,6 @@
 //! The locks do not conflict with the transaction itself, in which a command may run functions of other users. So
 //! statements use the current names ([`Target::sql`](super::target::Target::sql)).
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
@@ -25,11 +24,11 @@ use pgrx::spi::quote_qualified_identifier;
 use super::cache::read_cached;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
-use crate::error::user_error;
+use crate::error::{ErrorReport, Result, user_error};
 use crate::text::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
-pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {
+pub fn lock_schema_name(schema: Oid) -> Result<String> {
     let Some(row) = lock_catalog_row(pg_sys::NamespaceRelationId, schema)? else {
         return Err(no_such_schema(schema));
     };
@@ -41,7 +40,7 @@ pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {
 }
 
 /// The schema's current name, which is not locked; an error if the schema does not exist.
-pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
+pub fn schema_name(schema: pg_sys::Oid) -> Result<String> {
     // SAFETY: get_namespace_name returns a NUL-terminated name, or null if the schema does not exist.
     unsafe {
         let name = pg_sys::get_namespace_name(schema);
@@ -53,7 +52,7 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
 }
 
 /// The current qualified, quoted name of a relation, which is not locked; None if the relation does not exist.
-pub fn relation_sql(relation: Oid) -> Result<Option<String>, ErrorReport> {
+pub fn relation_sql(relation: Oid) -> Result<Option<String>> {
     let Some(name) = relation_name(relation)? else { return Ok(None) };
     // SAFETY: a look-up in a system cache.
     let schema = schema_name(unsafe { pg_sys::get_rel_namespace(relation) })?;
@@ -62,7 +61,7 @@ pub fn relation_sql(relation: Oid) -> Result<Option<String>, ErrorReport> {
 
 /// The current name of a role, which is not locked. The role must exist, as the current user and the owner of a locked
 /// table do.
-pub fn role_name(role: Oid) -> Result<String, ErrorReport> {
+pub fn role_name(role: Oid) -> Result<String> {
     // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
     unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
 }
@@ -74,7 +73,7 @@ fn no_such_schema(schema: Oid) -> ErrorReport {
 
 /// Locks the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
 /// nothing if the object does not exist.
-pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
+pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
     let Some(row) = lock_catalog_row(catalog, object)? else { return Ok(()) };
     // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
     let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
@@ -123,7 +122,7 @@ fn is_trusted(role: Oid) -> bool {
 ///
 /// A read-only transaction cannot lock rows, and cannot run the commands that need locked names. It gets the row
 /// without a lock.
-fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>> {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
     // that is locked, so that it is not removed meanwhile.

@@ -1,13 +1,12 @@
 //! Partitions and inheritance among tables.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::names::{relation_sql, role_name};
 use super::relation::Relation;
-use crate::error::{sendable, user_error};
+use crate::error::{Result, sendable, user_error};
 use crate::expression::{Expression, expressions};
 use crate::ffi;
 use crate::list::oids;
@@ -33,14 +32,14 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
 ///
 /// When PostgreSQL plans a statement on one table of a family, or writes to it, it evaluates keys, constraints, indexes
 /// and triggers of the others. A command that runs as one owner would lend that owner's rights to the other owners.
-pub fn check_owner(table: Oid, members: &[Oid]) -> Result<(), ErrorReport> {
+pub fn check_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let above = ancestors(&Relation::open(table));
     let top = Relation::open(above.last().copied().unwrap_or(table));
     above.iter().chain(members).try_for_each(|&member| check_same_owner(&top, &Relation::open(member)))
 }
 
 /// Refuses an inheritor or a partition of a table, `member`, that does not belong to the table's owner.
-pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<(), ErrorReport> {
+pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<()> {
     let (owner, other) = (table.owner(), member.owner());
     if owner == other {
         return Ok(());

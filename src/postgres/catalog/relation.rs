@@ -3,11 +3,10 @@
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::user_error;
+use crate::error::{ErrorReport, Result, user_error};
 use crate::list::oids;
 use crate::text::from_server;
 
@@ -80,7 +79,7 @@ impl Relation {
         unsafe { &*self.rd_rel }
     }
 
-    pub fn name(&self) -> Result<String, ErrorReport> {
+    pub fn name(&self) -> Result<String> {
         // SAFETY: `relname` is NUL-terminated.
         unsafe { from_server(self.class().relname.data.as_ptr()) }
     }
@@ -165,7 +164,7 @@ impl Relation {
 }
 
 /// The name of a relation that need not be open; None if it does not exist.
-pub fn relation_name(relation: Oid) -> Result<Option<String>, ErrorReport> {
+pub fn relation_name(relation: Oid) -> Result<Option<String>> {
     // SAFETY: a look-up in a system cache, which returns a NUL-terminated name or null.
     unsafe {
         let name = pg_sys::get_rel_name(relation);

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
@@ -10,7 +9,7 @@ use super::citus::{distribution, is_coordinator};
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation, relation_kind};
-use crate::error::user_error;
+use crate::error::{ErrorReport, Result, user_error};
 use crate::owner::is_owner;
 
 /// A lock mode of PostgreSQL.
@@ -32,7 +31,7 @@ impl Target {
     /// Locks an ordinary or partitioned table that the current user owns; an error if it does not exist, is of another
     /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
     /// [`Target::family`] locks the names of its members.
-    pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
+    pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
@@ -54,7 +53,7 @@ impl Target {
     }
 
     /// Describes a relation that is already locked.
-    fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self, ErrorReport> {
+    fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self> {
         let relation = Relation::open(oid);
         let schema = relation.schema();
         if has_locked_names {
@@ -72,7 +71,7 @@ impl Target {
 
     /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
     /// owns one of them.
-    pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
+    pub fn family(&self, lock: Lock) -> Result<Vec<Self>> {
         let members = with_inheritors(self.oid, lock);
         check_owner(self.oid, &members)?;
         members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
@@ -91,7 +90,7 @@ impl Target {
     }
 
     /// The current qualified, quoted name of an index of the table.
-    pub fn index_sql(&self, index: &str) -> Result<String, ErrorReport> {
+    pub fn index_sql(&self, index: &str) -> Result<String> {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
 
@@ -114,7 +113,7 @@ impl Target {
         self.kind == pg_sys::RELKIND_FOREIGN_TABLE
     }
 
-    fn check_kind(&self) -> Result<(), ErrorReport> {
+    fn check_kind(&self) -> Result<()> {
         // SAFETY: the relation is open until the call returns.
         if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
             return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
@@ -128,7 +127,7 @@ impl Target {
 
     /// Refuses a table that Citus manages, except on the coordinator. On another server, some commands would fail after
     /// others have changed the table on all servers.
-    fn check_is_changed_here(&self) -> Result<(), ErrorReport> {
+    fn check_is_changed_here(&self) -> Result<()> {
         if distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());
         }
@@ -139,7 +138,7 @@ impl Target {
     }
 
     /// Refuses partitions, which have the columns of their table.
-    pub fn check_is_no_partition(&self) -> Result<(), ErrorReport> {
+    pub fn check_is_no_partition(&self) -> Result<()> {
         if !self.open().is_partition() {
             return Ok(());
         }
@@ -148,7 +147,7 @@ impl Target {
     }
 }
 
-fn check_is_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
+fn check_is_owner(oid: pg_sys::Oid) -> Result<()> {
     // SAFETY: the functions look up system caches; aclcheck_error only raises an error.
     unsafe {
         let name = pg_sys::get_rel_name(oid);

@@ -1,13 +1,12 @@
 //! The generated columns that `simhash_attach` adds to a table: the fingerprint, the size of the text and the blocks.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::generation::definition;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::{notice, sendable, user_error};
+use postgres::error::{Result, notice, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::spi::execute;
 
@@ -44,7 +43,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds the missing columns in one command, so that the table is rewritten once. Returns whether one was missing.
-    pub fn add(&self, table: &Target, family: &[Target]) -> Result<bool, ErrorReport> {
+    pub fn add(&self, table: &Target, family: &[Target]) -> Result<bool> {
         // Check inheritors too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
         for member in family {
             self.columns.iter().try_for_each(|(name, meaning)| self.check(member, name, *meaning))?;
@@ -70,7 +69,7 @@ impl<'a> Columns<'a> {
         let addition = |&&(ref name, meaning): &&(String, Meaning)| {
             Ok(format!("ADD COLUMN {} {}", quote_identifier(name), self.definition(meaning)?))
         };
-        let additions = missing.iter().map(addition).collect::<Result<Vec<_>, ErrorReport>>()?;
+        let additions = missing.iter().map(addition).collect::<Result<Vec<_>>>()?;
         execute(&format!("ALTER TABLE {} {}", table.sql(), additions.join(", ")))?;
         for (name, meaning) in missing {
             let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(name));
@@ -86,7 +85,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Refuses an existing column of that name with another definition.
-    fn check(&self, table: &Target, name: &str, meaning: Meaning) -> Result<(), ErrorReport> {
+    fn check(&self, table: &Target, name: &str, meaning: Meaning) -> Result<()> {
         let relation = table.open();
         let Some(found) = Column::find(&relation, name)? else { return Ok(()) };
         let (data_type, _) = meaning.data_type();
@@ -106,7 +105,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Whether an expression computes `meaning`.
-    fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
+    fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match (meaning, BlockCall::read(expression)) {
             (Meaning::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
@@ -118,12 +117,12 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn definition(&self, meaning: Meaning) -> Result<String, ErrorReport> {
+    fn definition(&self, meaning: Meaning) -> Result<String> {
         let (_, type_name) = meaning.data_type();
         Ok(format!("{type_name} GENERATED ALWAYS AS ({}) STORED", self.expression(meaning)?))
     }
 
-    fn expression(&self, meaning: Meaning) -> Result<String, ErrorReport> {
+    fn expression(&self, meaning: Meaning) -> Result<String> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match meaning {
             Meaning::Fingerprint => source.fingerprint_sql(schema),

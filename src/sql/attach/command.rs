@@ -3,10 +3,10 @@
 use std::ffi::CStr;
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use postgres::call::Call;
 use postgres::catalog::citus::distribution;
 use postgres::catalog::target::{Lock, Target};
+use postgres::error::Result;
 use postgres::owner::as_owner;
 use postgres::settings::{read_setting, set_locally};
 
@@ -32,8 +32,8 @@ pub fn run<T>(
     target: pg_sys::Oid,
     prefix: Option<&CStr>,
     lock: Lock,
-    f: impl FnOnce(Command) -> Result<T, ErrorReport>,
-) -> Result<T, ErrorReport> {
+    f: impl FnOnce(Command) -> Result<T>,
+) -> Result<T> {
     let prefix = Prefix::read(prefix)?;
     let schema = ExtensionSchema::running(call)?;
     let table = Target::lock(target, lock)?;

@@ -5,7 +5,6 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
@@ -13,7 +12,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::{Index, KeyKind};
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{notice, sendable, user_error};
+use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
 use postgres::trigger::triggers;
 
@@ -55,7 +54,7 @@ struct Attached {
 }
 
 impl Attached {
-    fn find(prefix: &Prefix, table: &Target, family: &[Target]) -> Result<Self, ErrorReport> {
+    fn find(prefix: &Prefix, table: &Target, family: &[Target]) -> Result<Self> {
         let mut found = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
         for column in Column::all(&table.open()).filter(|column| loses_column(table, table, column)) {
             if prefix.maker_of(table.oid, column.attnum)? == Maker::Attach {
@@ -75,7 +74,7 @@ impl Attached {
         Ok(found)
     }
 
-    fn remove(&self, table: &Target) -> Result<(), ErrorReport> {
+    fn remove(&self, table: &Target) -> Result<()> {
         for index in &self.indexes {
             // As DROP INDEX does, so that the index cannot be renamed before that command. Its schema is its table's,
             // whose name is locked. SAFETY: any OID may be locked.
@@ -98,7 +97,7 @@ impl Attached {
     }
 
     /// Refuses to drop columns if that would silently drop objects of others.
-    fn check_dependents(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
+    fn check_dependents(&self, table: &Target, family: &[Target]) -> Result<()> {
         let mut columns = Vec::new();
         for member in family {
             let relation = member.open();
@@ -162,7 +161,7 @@ fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool
 }
 
 /// Refuses tables with a guard, whose trigger executes this function: without indexes, it would refuse all rows.
-fn check_has_no_guard(function: Option<pg_sys::Oid>, family: &[Target]) -> Result<(), ErrorReport> {
+fn check_has_no_guard(function: Option<pg_sys::Oid>, family: &[Target]) -> Result<()> {
     let is_guarded = |table: &&Target| triggers(&table.open()).iter().any(|trigger| Some(trigger.tgfoid) == function);
     let Some(table) = family.iter().find(is_guarded) else { return Ok(()) };
     let message = format!("cannot detach table \"{}\", which is guarded", table.name);
@@ -171,7 +170,7 @@ fn check_has_no_guard(function: Option<pg_sys::Oid>, family: &[Target]) -> Resul
         .set_hint("Call simhash_unguard first. In one transaction, simhash_guard can make the guard again."))
 }
 
-fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport, ErrorReport> {
+fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport> {
     let name = prefix.fingerprint();
     let message = format!("nothing is attached to table \"{}\" with prefix \"{name}\"", table.name);
     let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);

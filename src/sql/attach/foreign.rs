@@ -1,12 +1,11 @@
 //! Foreign tables in an attached family. ADD COLUMN only declares a column of a foreign table: the table on the other
 //! server must already have the column, with the same values.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::foreign::server_name;
 use postgres::catalog::target::Target;
-use postgres::error::{sendable, user_error};
+use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::spi::execute;
 
 /// A fingerprint column that is generated here.
@@ -20,11 +19,7 @@ pub struct GeneratedFingerprint<'a> {
 
 /// Reads a row of each foreign table with the attached columns. PostgreSQL raises an error if one of them does not
 /// exist on its server. An error if this server computes another fingerprint.
-pub fn check_columns(
-    family: &[Target],
-    columns: &[&str],
-    fingerprint: &GeneratedFingerprint<'_>,
-) -> Result<(), ErrorReport> {
+pub fn check_columns(family: &[Target], columns: &[&str], fingerprint: &GeneratedFingerprint<'_>) -> Result<()> {
     for table in family.iter().filter(|member| member.is_foreign()) {
         let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
         execute(&format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql()))?;
@@ -44,7 +39,7 @@ pub fn check_columns(
 }
 
 /// The error for a table with a row for which this server computes another fingerprint.
-fn other_fingerprints(table: &Target) -> Result<ErrorReport, ErrorReport> {
+fn other_fingerprints(table: &Target) -> Result<ErrorReport> {
     let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("A row has another fingerprint there than the same text has here, or none.")

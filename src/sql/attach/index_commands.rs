@@ -3,12 +3,11 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::call::Call;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::notice;
+use postgres::error::{ErrorReport, Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::query_strings;
 use postgres::text::to_text;
@@ -73,7 +72,7 @@ struct Built {
 }
 
 impl IndexCommands<'_> {
-    fn list(&mut self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
+    fn list(&mut self, table: &Target, family: &[Target]) -> Result<()> {
         family.iter().try_for_each(|member| self.wanted.check_scope(&member.open()))?;
         self.wanted.source.check_sql(self.wanted.schema, table)?;
         for block in 0..self.wanted.blocks {
@@ -98,7 +97,7 @@ impl IndexCommands<'_> {
     /// The index of a table on a block. If there is none, adds the commands that create it. A failed CREATE INDEX
     /// CONCURRENTLY leaves an index that is not valid, which is dropped first. An index on a partitioned table is not
     /// valid until all partitions have it.
-    fn build(&mut self, table: &Target, block: i32, create: &str, only: &str) -> Result<Built, ErrorReport> {
+    fn build(&mut self, table: &Target, block: i32, create: &str, only: &str) -> Result<Built> {
         for index in self.wanted.of_block(table, block)? {
             let name = table.index_sql(&index.name()?)?;
             if index.is_valid || table.is_partitioned() {
@@ -114,7 +113,7 @@ impl IndexCommands<'_> {
     }
 
     /// Attaches the indexes of its partitions to the index of a partitioned table.
-    fn attach_parts(&mut self, table: &Target, index: &Built, parts: &[Built]) -> Result<(), ErrorReport> {
+    fn attach_parts(&mut self, table: &Target, index: &Built, parts: &[Built]) -> Result<()> {
         for part in parts {
             let is_attached =
                 part.oid.map(parent_of).transpose()?.flatten().is_some_and(|parent| Some(parent) == index.oid);
@@ -127,7 +126,7 @@ impl IndexCommands<'_> {
 }
 
 /// The parent of a partition or of a partition's index.
-fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
+fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
     let parent = query_strings(&query)?.pop().and_then(|oid| oid.parse().ok());

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::target::Target;
+use postgres::error::Result;
 use postgres::text::{from_server, to_server};
 
 /// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
@@ -16,7 +16,7 @@ pub struct IndexNames {
 
 impl IndexNames {
     /// A name for an index of a table, made of the table's name and `part`, and shortened if it is too long.
-    pub fn choose(&mut self, table: &Target, part: &str) -> Result<String, ErrorReport> {
+    pub fn choose(&mut self, table: &Target, part: &str) -> Result<String> {
         let (table_name, part) = (to_server(&table.name)?, to_server(part)?);
         for number in 0u32.. {
             let label = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;

@@ -9,11 +9,11 @@
 //! CREATE INDEX ON docs (simhash_block(simhash(body), 0, 4), simhash_size(body), simhash(body));
 //! ```
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
+use postgres::error::Result;
 
 use super::index_names::IndexNames;
 use super::label::Maker;
@@ -39,7 +39,7 @@ pub struct BlockIndexes<'a> {
 impl BlockIndexes<'_> {
     /// The indexes of a table that serve searches by a block within the scope. Indexes under another prefix do not
     /// count, because they go with that prefix. Indexes that are not valid are listed too.
-    pub fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>, ErrorReport> {
+    pub fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -61,7 +61,7 @@ impl BlockIndexes<'_> {
     }
 
     /// Whether the key after the block is the size of the source, if that has one.
-    fn has_wanted_size(&self, table: &Relation, index: &Index, key: &BlockKey) -> Result<bool, ErrorReport> {
+    fn has_wanted_size(&self, table: &Relation, index: &Index, key: &BlockKey) -> Result<bool> {
         let is_size = |expression| self.source.is_size(self.schema, table, expression);
         Ok(!self.source.has_size() || size_key(table, index, key).map_or(Ok(false), is_size)?)
     }
@@ -75,7 +75,7 @@ impl BlockIndexes<'_> {
         table: &Target,
         only: &str,
         block: i32,
-    ) -> Result<(String, [String; 2]), ErrorReport> {
+    ) -> Result<(String, [String; 2])> {
         let part = [&[self.prefix.block(block)], self.scope.names()].concat().join("_");
         let name = names.choose(table, &part)?;
         let keys = if self.has_columns {
@@ -94,7 +94,7 @@ impl BlockIndexes<'_> {
     }
 
     /// Refuses a scope with a column that is the source, the fingerprint or a block of it.
-    pub fn check_scope(&self, table: &Relation) -> Result<(), ErrorReport> {
+    pub fn check_scope(&self, table: &Relation) -> Result<()> {
         self.scope.check(table, |column| self.source.use_of(self.schema, table, column)).map(drop)
     }
 }

@@ -1,9 +1,9 @@
 //! The comments that label what attach made: users see them in `\d+`, dumps include them, and detach relies on them.
 //! The label begins a line of the comment, so that other tools can add lines of their own.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
+use postgres::error::Result;
 use postgres::text::from_server;
 
 use super::prefix::Prefix;
@@ -32,7 +32,7 @@ impl Prefix {
     }
 
     /// Who made a relation, or a column of it if `column` is not 0, by its comment.
-    pub fn maker_of(&self, relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Maker, ErrorReport> {
+    pub fn maker_of(&self, relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Maker> {
         // SAFETY: reads the catalog; any OID may be asked for. The comment is null or NUL-terminated.
         let comment = unsafe {
             let comment = pg_sys::GetComment(relation, pg_sys::RelationRelationId, column.into());

@@ -3,9 +3,8 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 use postgres::text::to_server;
 
 use crate::sql::arguments::name;
@@ -17,7 +16,7 @@ const MAX_NAME_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1;
 pub struct Prefix(String);
 
 impl Prefix {
-    pub fn read(prefix: Option<&CStr>) -> Result<Self, ErrorReport> {
+    pub fn read(prefix: Option<&CStr>) -> Result<Self> {
         let prefix = name(prefix, "prefix")?;
         let longest = MAX_NAME_BYTES - LONGEST_ADDITION;
         if prefix.is_empty() {

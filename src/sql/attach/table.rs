@@ -5,12 +5,11 @@
 use std::ffi::CStr;
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::notice;
+use postgres::error::{ErrorReport, Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
@@ -54,13 +53,13 @@ fn simhash_attach(
 }
 
 /// Checks the number of blocks. An error if there is no such layout.
-pub fn required_blocks(blocks: Option<i32>) -> Result<i32, ErrorReport> {
+pub fn required_blocks(blocks: Option<i32>) -> Result<i32> {
     let blocks = required(blocks, "blocks")?;
     check_layout(blocks)?;
     Ok(blocks)
 }
 
-fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
+fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<()> {
     family.iter().try_for_each(|member| wanted.check_scope(&member.open()))?;
     wanted.source.check_sql(wanted.schema, table)?;
     let columns = Columns::new(wanted);
@@ -91,7 +90,7 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
 }
 
 /// Builds the missing btrees, and returns how many.
-fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<usize, ErrorReport> {
+fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<usize> {
     let mut missing = Vec::new();
     for member in one_by_one(table, family) {
         for block in 0..wanted.blocks {

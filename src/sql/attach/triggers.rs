@@ -2,11 +2,10 @@
 //! are NULL. PostgreSQL refuses a WHEN condition that reads them, in a whole row too, but only when the trigger is
 //! created: a table that gains such a column keeps its trigger, and its dump cannot be restored.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use postgres::catalog::target::Target;
-use postgres::error::{sendable, user_error, warn};
+use postgres::error::{Result, sendable, user_error, warn};
 use postgres::spi::query_strings;
 use postgres::text::from_server;
 use postgres::trigger::{reads_whole_row, triggers};
@@ -18,7 +17,7 @@ const COMPARISON: &str = r#"\m(new|old)(\.\*)?\s*\)?\s*(=|<>|!=|is\s+(not\s+)?di
 
 /// Refuses tables with a trigger whose condition reads a whole row, and warns of trigger functions that compare whole
 /// rows.
-pub fn check(family: &[Target]) -> Result<(), ErrorReport> {
+pub fn check(family: &[Target]) -> Result<()> {
     for table in family {
         let relation = table.open();
         if let Some(trigger) = triggers(&relation).iter().find(|trigger| reads_whole_row(trigger)) {

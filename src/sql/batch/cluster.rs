@@ -4,10 +4,9 @@ use std::ffi::c_int;
 
 use pgrx::AnyElement;
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::error::algorithm_error;
+use postgres::error::{ErrorReport, algorithm_error};
 use simhash::pairs::{Confirmed, clusters};
 use simhash::search::nearness::Nearness;
 

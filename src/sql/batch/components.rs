@@ -2,11 +2,10 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
-use postgres::error::{algorithm_error, tick, user_error};
+use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
 use postgres::ordering::TypeOrder;
 use simhash::pairs::{Compare, Components, Rows};
 use simhash::ticking::ticking;

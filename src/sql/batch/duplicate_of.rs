@@ -2,9 +2,9 @@
 
 use pgrx::AnyElement;
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::call::Call;
+use postgres::error::ErrorReport;
 use simhash::pairs::Kept;
 
 use super::partition::{Alone, key_of_current_row};

@@ -1,9 +1,9 @@
 //! The ids of rows: an array of any type.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::{AnyArray, AnyElement, FromDatum};
 use postgres::arrays::{deconstruct, null_element};
+use postgres::error::Result;
 
 /// The elements of an array, none of them NULL. Valid as long as the arguments of the call.
 pub struct Ids {
@@ -13,7 +13,7 @@ pub struct Ids {
 
 impl Ids {
     /// Reads an array; an error, with `what` as its name, if it has a NULL or several dimensions.
-    pub fn read(array: &AnyArray, what: &str) -> Result<Self, ErrorReport> {
+    pub fn read(array: &AnyArray, what: &str) -> Result<Self> {
         // SAFETY: a function that returns rows runs in memory that lives until it has returned them all, and so does
         // what is made of its arguments.
         let (element_type, elements, nulls) = unsafe { deconstruct(array, what)? };

@@ -2,11 +2,10 @@
 
 use std::iter;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::arrays::bigints;
-use postgres::error::{algorithm_error, raise, tick, user_error};
+use postgres::error::{ErrorReport, algorithm_error, raise, tick, user_error};
 use simhash::pairs::{Pairs, Rows};
 use simhash::search::nearness::Nearness;
 use simhash::ticking::ticking;

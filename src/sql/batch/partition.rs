@@ -2,11 +2,10 @@
 
 use std::ffi::c_int;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::window::Window;
 use simhash::Error;
 use simhash::pairs::{Phase, Progress, Rows};
@@ -46,8 +45,8 @@ pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,
     alone: Alone,
-    compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>, ErrorReport>,
-) -> Result<Option<AnyElement>, ErrorReport> {
+    compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>>,
+) -> Result<Option<AnyElement>> {
     let too_many = |rows| {
         let message = format!("cannot find {result_name} among {rows} rows");
         user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
@@ -70,7 +69,7 @@ pub fn key_of_current_row(
 }
 
 /// Keeps the keys of the rows that represent others. The numbers of rows with a fingerprint are [`OWN_KEY`].
-fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> Result<(), ErrorReport> {
+fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> Result<()> {
     let numbers = window.numbers();
     let represented = || (0..).zip(representatives).filter(|(row, representative)| row != *representative);
     for (_, &representative) in ticking(represented(), tick) {
@@ -97,7 +96,7 @@ fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> 
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.
-pub fn read_fingerprints(window: &mut Window<'_>, reporter: &Reporter) -> Result<Rows, ErrorReport> {
+pub fn read_fingerprints(window: &mut Window<'_>, reporter: &Reporter) -> Result<Rows> {
     // The fingerprint may be computed here, as in simhash_cluster(id, simhash(body)), so memory is freed after each
     // fetch: the texts of all rows would take too much.
     let mut context = PgMemoryContexts::new("simhash rows");
@@ -116,8 +115,8 @@ pub fn read_fingerprints(window: &mut Window<'_>, reporter: &Reporter) -> Result
 pub fn read_rows<const N: usize>(
     window: &mut Window<'_>,
     reporter: &Reporter,
-    mut read: impl FnMut(&Window<'_>, usize, &mut [Option<i64>; N]) -> Result<(), ErrorReport>,
-) -> Result<Rows, ErrorReport> {
+    mut read: impl FnMut(&Window<'_>, usize, &mut [Option<i64>; N]) -> Result<()>,
+) -> Result<Rows> {
     let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
     let mut fingerprints = [None; N];
     while rows.len() < window.rows {

@@ -5,8 +5,7 @@ use std::ffi::c_int;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::{Result, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::decode;
 use postgres::window::Window;
@@ -41,7 +40,7 @@ pub struct TextArguments {
 
 impl TextArguments {
     /// Reads the arguments; None if the criterion is NULL.
-    pub fn read(window: &Window<'_>) -> Result<Option<Self>, ErrorReport> {
+    pub fn read(window: &Window<'_>) -> Result<Option<Self>> {
         let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
         let document = read_criterion_of_table(document)?;
         let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
@@ -51,7 +50,7 @@ impl TextArguments {
 
     /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
     /// duplicates.
-    pub fn compare<C: Component>(&self, window: &mut Window<'_>, name: &'static str) -> Result<Vec<u32>, ErrorReport> {
+    pub fn compare<C: Component>(&self, window: &mut Window<'_>, name: &'static str) -> Result<Vec<u32>> {
         let reporter = Reporter::new(name, window.rows, self.progress);
         let mut context = PgMemoryContexts::new("simhash text");
         let rows = read_rows(window, &reporter, |window, position, fingerprint: &mut [_; 1]| {
@@ -82,7 +81,7 @@ impl TextArguments {
 
     /// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
     /// rows at equal intervals.
-    fn compared_options(&self, window: &Window<'_>, context: &mut PgMemoryContexts) -> Result<Options, ErrorReport> {
+    fn compared_options(&self, window: &Window<'_>, context: &mut PgMemoryContexts) -> Result<Options> {
         if !self.weights_of_table {
             return Ok(self.options.clone());
         }
@@ -100,7 +99,7 @@ fn with_text<T: 'static>(
     row: usize,
     context: &mut PgMemoryContexts,
     f: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
-) -> Result<Option<T>, ErrorReport> {
+) -> Result<Option<T>> {
     let read = |text: &[u8]| {
         let text = decode(text)?.as_str();
         with_fingerprinter(|fingerprinter| f(fingerprinter, text)).map_err(algorithm_error)

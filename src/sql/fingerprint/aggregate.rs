@@ -5,10 +5,9 @@
 use std::ptr;
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
-use postgres::error::{algorithm_error, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
 use postgres::memory;
 use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
@@ -73,10 +72,7 @@ fn get(state: &Internal) -> Option<&Tally> {
 }
 
 /// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
-fn get_or_create<'a>(
-    mut state: Internal,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(Internal, &'a mut Tally), ErrorReport> {
+fn get_or_create<'a>(mut state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Result<(Internal, &'a mut Tally)> {
     if !state.initialized() {
         // SAFETY: `fcinfo` is the running call's.
         state = store(Tally::default(), unsafe { memory::of_aggregate(fcinfo, "simhash_agg") }?);

@@ -5,10 +5,9 @@
 //! a constant layout that does not exist is an error at planning time, and one from data or parameters gives NULL.
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
-use postgres::error::{algorithm_error, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
 use postgres::expression::Expression;
 use postgres::planner::support::{Answer, Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
@@ -81,7 +80,7 @@ fn constants_after_fingerprint(call: Expression) -> Option<Vec<i32>> {
 }
 
 /// Returns an error if no layout has this number of blocks.
-pub fn check_layout(blocks: i32) -> Result<(), ErrorReport> {
+pub fn check_layout(blocks: i32) -> Result<()> {
     if BLOCK_COUNTS.contains(&blocks) {
         return Ok(());
     }
@@ -93,7 +92,7 @@ pub fn check_layout(blocks: i32) -> Result<(), ErrorReport> {
     )))
 }
 
-fn cut(block: i32, blocks: i32) -> Result<Block, ErrorReport> {
+fn cut(block: i32, blocks: i32) -> Result<Block> {
     check_layout(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {
         let message = format!("block number {block} is out of range");
@@ -102,7 +101,7 @@ fn cut(block: i32, blocks: i32) -> Result<Block, ErrorReport> {
     })
 }
 
-fn cut_to_probe(block: i32, blocks: i32, max_distance: i32) -> Result<(Block, Option<u32>), ErrorReport> {
+fn cut_to_probe(block: i32, blocks: i32, max_distance: i32) -> Result<(Block, Option<u32>)> {
     let cut = cut(block, blocks)?;
     let radius = radius(block, blocks, max_distance);
     let count = cut.probe_count(radius);

@@ -2,9 +2,8 @@
 //! text's features that the other has.
 
 use pgrx::AnyElement;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::{ErrorReport, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode, to_datum};
 use simhash::fingerprint::difference::{containment, difference};

@@ -1,9 +1,8 @@
 //! `simhash_features`: the features that a text's fingerprint is made from.
 
 use pgrx::AnyElement;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::{ErrorReport, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode, to_datum};
 

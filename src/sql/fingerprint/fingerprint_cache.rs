@@ -9,8 +9,7 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::panic::ErrorReport;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::{Result, algorithm_error, tick};
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::Error;
 use simhash::fingerprint::Fingerprinter;
@@ -51,7 +50,7 @@ thread_local! {
 }
 
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
-pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>, ErrorReport> {
+pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>> {
     cached(
         content,
         options,
@@ -73,7 +72,7 @@ pub fn options_of_last(fingerprint: u64) -> Option<Options> {
 }
 
 /// The size of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
-pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>, ErrorReport> {
+pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>> {
     cached(
         content,
         options,
@@ -85,7 +84,7 @@ pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>,
 
 /// The bits of a text's fingerprint, from the one on which the vote was closest; None if it has no feature. Costs a
 /// microsecond if the fingerprint of the text is the last one.
-pub fn closest_votes(content: TextArgument<'_>, options: &Options) -> Result<Option<BitOrder>, ErrorReport> {
+pub fn closest_votes(content: TextArgument<'_>, options: &Options) -> Result<Option<BitOrder>> {
     cached(
         content,
         options,
@@ -106,7 +105,7 @@ fn cached<T: Copy>(
     known: impl FnOnce(&mut LastText) -> Option<T>,
     compute: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
     keep: impl FnOnce(&mut LastText, T, &Fingerprinter),
-) -> Result<T, ErrorReport> {
+) -> Result<T> {
     CACHE.with_borrow_mut(|cache| {
         let identity = content.identity();
         let FingerprintCache { text, last, .. } = cache;

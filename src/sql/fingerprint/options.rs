@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, out_of_memory, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, out_of_memory, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode, to_server};
 use simhash::criterion::{self, CriterionDocument};
@@ -42,32 +41,32 @@ const MEMORY_OF_BYTE: usize = 40;
 const MAX_CACHED_DOCUMENTS: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
-pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorReport> {
+pub fn read_options(document: OptionsDocument<'_>) -> Result<Options> {
     OPTIONS.with(|cache| cache.read(document, Options::from_json))
 }
 
 /// The criterion in a document; an error if it is invalid, if the document is too long, or if it asks for the weights
 /// of a table.
-pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
+pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument> {
     without_table(read_criterion_of_table(document)?)
 }
 
 /// The criterion in a document that is not `jsonb`, as [`read_criterion`].
-pub fn read_criterion_text(document: &str) -> Result<CriterionDocument, ErrorReport> {
+pub fn read_criterion_text(document: &str) -> Result<CriterionDocument> {
     without_table(read_criterion_of_table_text(document)?)
 }
 
 /// The criterion in a document, which may ask for the weights of a table.
-pub fn read_criterion_of_table(document: RawJsonb<'_>) -> Result<CriterionDocument, ErrorReport> {
+pub fn read_criterion_of_table(document: RawJsonb<'_>) -> Result<CriterionDocument> {
     read_criterion_document(OptionsDocument::Jsonb(document))
 }
 
 /// The criterion in a document that is not `jsonb`, as [`read_criterion_of_table`].
-pub fn read_criterion_of_table_text(document: &str) -> Result<CriterionDocument, ErrorReport> {
+pub fn read_criterion_of_table_text(document: &str) -> Result<CriterionDocument> {
     read_criterion_document(OptionsDocument::Text(to_server(document)?.to_bytes()))
 }
 
-fn without_table(document: CriterionDocument) -> Result<CriterionDocument, ErrorReport> {
+fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
     if !document.weights_of_table {
         return Ok(document);
     }
@@ -78,28 +77,24 @@ fn without_table(document: CriterionDocument) -> Result<CriterionDocument, Error
 }
 
 /// Options with weights that were learnt from a table, as JSON.
-pub fn with_weights(options: &Options, weights: &str) -> Result<Options, ErrorReport> {
+pub fn with_weights(options: &Options, weights: &str) -> Result<Options> {
     options
         .with_weights(weights)
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
-fn read_criterion_document(document: OptionsDocument<'_>) -> Result<CriterionDocument, ErrorReport> {
+fn read_criterion_document(document: OptionsDocument<'_>) -> Result<CriterionDocument> {
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
 /// A criterion laid over others; an error if one of them cannot be read.
-pub fn laid_over(document: &str, others: &str) -> Result<String, ErrorReport> {
+pub fn laid_over(document: &str, others: &str) -> Result<String> {
     criterion::laid_over(document, others)
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
 impl<T: Clone> DocumentCache<T> {
-    fn read(
-        &self,
-        document: OptionsDocument<'_>,
-        from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
-    ) -> Result<T, ErrorReport> {
+    fn read(&self, document: OptionsDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
         let (OptionsDocument::Text(bytes) | OptionsDocument::Jsonb(bytes)) = document;
         if bytes.len() > MAX_OPTIONS_BYTES {
             let message = format!("simhash options are {} bytes long", bytes.len());
@@ -144,7 +139,7 @@ fn parse<T>(
     json: RawText<'_>,
     unreadable: PgSqlErrorCode,
     from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
-) -> Result<T, ErrorReport> {
+) -> Result<T> {
     let json = decode(json)?.as_str();
     from_json(json).map_err(|invalid| {
         let is_unreadable = matches!(invalid, InvalidOptions::Unreadable(_));

@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, out_of_memory, tick, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, out_of_memory, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
@@ -57,7 +56,7 @@ fn simhash_coverage(
 }
 
 impl LastClue {
-    fn runs(&mut self, content: TextArgument<'_>, options: Options) -> Result<Vec<i64>, ErrorReport> {
+    fn runs(&mut self, content: TextArgument<'_>, options: Options) -> Result<Vec<i64>> {
         let identity = content.identity();
         let known = self.clue.take().filter(|(of, _)| *of == options && self.text.is(identity));
         let is_known = known.is_some();
@@ -86,7 +85,7 @@ impl LastClue {
 
 /// Whether a clue is found in all texts that have it. Sends a notice if it is not, and raises an error if it is found
 /// in no longer text.
-fn check(clue: &Clue, noticed: bool) -> Result<bool, ErrorReport> {
+fn check(clue: &Clue, noticed: bool) -> Result<bool> {
     let tokens = match clue.tokens {
         0 => return Ok(true), // It is in no text.
         1 => "1 word".to_owned(),

@@ -7,9 +7,8 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::{ErrorReport, Result, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::criterion::Criterion;
@@ -64,11 +63,7 @@ fn simhash_resemblance(
 }
 
 /// Whether two texts are near-duplicates, by the votes of the second one; None if one of them has no feature.
-pub fn are_near(
-    texts: [TextArgument<'_>; 2],
-    criterion: Criterion,
-    options: &Options,
-) -> Result<Option<bool>, ErrorReport> {
+pub fn are_near(texts: [TextArgument<'_>; 2], criterion: Criterion, options: &Options) -> Result<Option<bool>> {
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare(texts, options, |known, [text, other], is_second| {
             let fingerprints = (known.fingerprint(text)?, fingerprint_cache::fingerprint(other, options)?);
@@ -94,8 +89,8 @@ impl LastTexts {
         &mut self,
         texts: [TextArgument<'_>; 2],
         options: &Options,
-        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2], bool) -> Result<T, ErrorReport>,
-    ) -> Result<T, ErrorReport> {
+        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2], bool) -> Result<T>,
+    ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
         let which = |known: &CachedText| identities.iter().position(|identity| known.is(*identity));
         // An error after this leaves the cache empty.
@@ -119,7 +114,7 @@ impl LastTexts {
 }
 
 impl KnownText {
-    fn fingerprint(&mut self, text: TextArgument<'_>) -> Result<Option<u64>, ErrorReport> {
+    fn fingerprint(&mut self, text: TextArgument<'_>) -> Result<Option<u64>> {
         if let Some(known) = self.fingerprint {
             return Ok(known);
         }
@@ -128,7 +123,7 @@ impl KnownText {
         Ok(fingerprint)
     }
 
-    fn closest_votes(&mut self, text: TextArgument<'_>) -> Result<Option<BitOrder>, ErrorReport> {
+    fn closest_votes(&mut self, text: TextArgument<'_>) -> Result<Option<BitOrder>> {
         if let Some(known) = self.closest_votes {
             return Ok(known);
         }
@@ -138,12 +133,7 @@ impl KnownText {
     }
 
     /// The resemblance of the text and another one; None if it is less than `least`, or if one has no feature.
-    fn resemblance(
-        &mut self,
-        text: TextArgument<'_>,
-        other: TextArgument<'_>,
-        least: f64,
-    ) -> Result<Option<f64>, ErrorReport> {
+    fn resemblance(&mut self, text: TextArgument<'_>, other: TextArgument<'_>, least: f64) -> Result<Option<f64>> {
         let features = match &mut self.features {
             Some(features) => features,
             unknown => {

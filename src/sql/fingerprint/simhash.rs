@@ -1,10 +1,9 @@
 //! `simhash` of texts and of feature arrays, `simhash_size`, and `simhash_format`.
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::arrays::elements;
-use postgres::error::{algorithm_error, raise, tick, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, raise, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use simhash::FORMAT;
@@ -23,7 +22,7 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
 }
 
 /// The fingerprint of a `text` argument.
-fn fingerprint_of(content: TextArgument<'_>, options: &Options) -> Result<Option<i64>, ErrorReport> {
+fn fingerprint_of(content: TextArgument<'_>, options: &Options) -> Result<Option<i64>> {
     Ok(fingerprint_cache::fingerprint(content, options)?.map(to_bigint))
 }
 
@@ -82,12 +81,12 @@ fn simhash_format() -> i32 {
 }
 
 /// The hash of a feature that the caller passes.
-pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
+pub fn hash_of(feature: RawText<'_>) -> Result<u64> {
     Ok(hash(decode(feature)?.as_str().as_bytes()))
 }
 
 /// A weight that the caller passes, in the units of a tally; an error if it is out of range.
-pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
+pub fn weight_of(weight: f64) -> Result<u64> {
     from_float(weight).ok_or_else(|| {
         let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };
         let message = format!("feature weight {} is out of range", shown.replace("inf", "Infinity"));

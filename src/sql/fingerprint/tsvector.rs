@@ -2,9 +2,8 @@
 
 use formats::tsvector::Lexemes;
 use pgrx::pg_extern;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, tick, user_error};
+use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
 use simhash::fingerprint::tally::Tally;
 use simhash::ticking::ticking;
 

@@ -4,10 +4,9 @@
 //! time. Since few texts are needed, a query that reads a part of a large table (TABLESAMPLE) saves more.
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, pg_extern};
-use postgres::error::{algorithm_error, tick, user_error};
+use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::memory;
 use postgres::text::{RawText, decode};

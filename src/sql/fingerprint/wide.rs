@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::arrays::{bigints, null_element};
-use postgres::error::{algorithm_error, tick, user_error};
+use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode};
 use simhash::distance;

@@ -1,9 +1,8 @@
 //! The definition of a guard as a document, for `simhash_guards`, which lists the guards of a database.
 
 use pgrx::AnyElement;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::user_error;
+use postgres::error::{ErrorReport, Result, user_error};
 use postgres::json::{array, is_jsonb, object, string, to_jsonb};
 use postgres::text::from_unchecked;
 
@@ -18,7 +17,7 @@ fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>, Erro
     to_jsonb(&document)
 }
 
-fn definition(arguments: &[u8]) -> Result<String, ErrorReport> {
+fn definition(arguments: &[u8]) -> Result<String> {
     let texts = arguments
         .split_inclusive(|&byte| byte == 0)
         .map(|text| from_unchecked(text.strip_suffix(b"\0").unwrap_or(text)));

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use postgres::arrays::names;
@@ -13,7 +12,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
 use postgres::catalog::relation::{Relation, relation_name};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{notice, sendable, user_error, warn};
+use postgres::error::{ErrorReport, Result, notice, sendable, user_error, warn};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
@@ -112,7 +111,7 @@ struct AskedGuard {
 }
 
 impl AskedGuard {
-    fn install(&self, table: &Target) -> Result<(), ErrorReport> {
+    fn install(&self, table: &Target) -> Result<()> {
         let relation = table.open();
         let (criterion, searched) = self.check(table, &relation)?;
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
@@ -197,7 +196,7 @@ impl AskedGuard {
 
     /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
     /// near-duplicates, and the tables to search.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<(GuardCriterion, Vec<SearchedTable>), ErrorReport> {
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(GuardCriterion, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let members = Members::read(table.oid, None)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope);
@@ -214,7 +213,7 @@ impl AskedGuard {
         Ok((criterion, searched))
     }
 
-    fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<(), ErrorReport> {
+    fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<()> {
         let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
@@ -230,7 +229,7 @@ impl AskedGuard {
 
     /// Warns if the guard skips rows and each row shares its primary key with a row of another table: that other row
     /// would be left without its counterpart.
-    fn warn_of_shared_key(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
+    fn warn_of_shared_key(&self, table: &Target, relation: &Relation) -> Result<()> {
         if self.action != Action::Skip {
             return Ok(());
         }
@@ -261,7 +260,7 @@ struct ExistingGuard {
 }
 
 /// The guard of a table; None if it has none. An error if another trigger has its name.
-fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>, ErrorReport> {
+fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
     let is_named = |trigger: &&pg_sys::Trigger| {
         // SAFETY: a trigger has a NUL-terminated name.

@@ -1,11 +1,10 @@
 //! The fingerprint that the name of a column means: the column itself, or the indexed expression that is made from it.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
-use postgres::error::{sendable, user_error};
+use postgres::error::{Result, sendable, user_error};
 use postgres::expression::Expression;
 
 use super::bits::Bits;
@@ -18,7 +17,7 @@ const NO_FINGERPRINT_HINT: &str =
 
 /// The column that an argument `fingerprint` means. If a table without a column of the default name has indexes on
 /// expressions alone, it is the column from which their fingerprint is made; an error if there are several.
-pub fn meant_column(table: &Relation, name: &str) -> Result<String, ErrorReport> {
+pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
     if name != DEFAULT_NAME || Column::find(table, name)?.is_some() {
         return Ok(name.to_owned());
     }
@@ -46,7 +45,7 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String, ErrorReport>
 
 /// The fingerprint that a column's name means; an error if the column does not exist, or neither holds fingerprints nor
 /// is the source of indexed ones.
-pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprint, ErrorReport> {
+pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprint> {
     let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
     if let Some(found) = fingerprint_of(table, &column)? {
         return Ok(found);
@@ -59,7 +58,7 @@ pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprin
 }
 
 /// The fingerprint in a column, or the indexed one that is made from it; None if there is none.
-pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableFingerprint>, ErrorReport> {
+pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableFingerprint>> {
     // SAFETY: getBaseType looks up a system cache; the column's type exists.
     if unsafe { pg_sys::getBaseType(column.data_type) } == pg_sys::INT8OID {
         check_is_stored(table, column)?;
@@ -107,7 +106,7 @@ pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
 
 /// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL supports from
 /// version 18 on. It cannot be indexed, and it is NULL in a row that is not read by a query.
-pub fn check_is_stored(table: &Relation, column: &Column) -> Result<(), ErrorReport> {
+pub fn check_is_stored(table: &Relation, column: &Column) -> Result<()> {
     if !column.is_generated || column.is_stored {
         return Ok(());
     }

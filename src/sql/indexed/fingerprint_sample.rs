@@ -1,7 +1,6 @@
 //! A sample of the fingerprints of a table, read by a query that runs as the current user, with that user's rights and
 //! row-level security.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 use postgres::catalog::citus::distribution;
@@ -10,7 +9,7 @@ use postgres::catalog::foreign::is_foreign;
 use postgres::catalog::names::schema_name;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{Relation, no_such_relation, relation_name};
-use postgres::error::{algorithm_error, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
 use postgres::spi::query_strings;
@@ -42,7 +41,7 @@ pub struct SampledTable {
 
 impl SampledTable {
     /// Finds a table and its columns, and locks the table as a SELECT does.
-    pub fn lock(oid: pg_sys::Oid, column: &str, scope: &Scope) -> Result<Self, ErrorReport> {
+    pub fn lock(oid: pg_sys::Oid, column: &str, scope: &Scope) -> Result<Self> {
         let Some(table) = Relation::open_for_planning(oid) else {
             return Err(no_such_relation(oid));
         };
@@ -81,7 +80,7 @@ impl SampledTable {
     /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. The same table gives the
     /// same sample: a sample scan always starts at the first page. (A sequential scan may start at the position of
     /// another one.)
-    pub fn sample(&self) -> Result<(FingerprintSample, f64), ErrorReport> {
+    pub fn sample(&self) -> Result<(FingerprintSample, f64)> {
         let mut sample = FingerprintSample::new().map_err(algorithm_error)?;
         let share = (MAX_SAMPLED_PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
@@ -104,7 +103,7 @@ impl SampledTable {
     }
 
     /// The SQL that restricts a sample to the largest group of rows with the same scope values.
-    fn largest_group(&self, from: &str) -> Result<String, ErrorReport> {
+    fn largest_group(&self, from: &str) -> Result<String> {
         if self.quoted_scope.is_empty() {
             return Ok(String::new());
         }
@@ -132,7 +131,7 @@ impl SampledTable {
 
     /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which
     /// has no pages itself, Citus returns the size.
-    fn pages(&self) -> Result<f64, ErrorReport> {
+    fn pages(&self) -> Result<f64> {
         let members = with_inheritors(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         if distribution(self.oid)?.is_some() {
             let members: Vec<_> = members.iter().map(|member| member.to_u32().to_string()).collect();
@@ -150,7 +149,7 @@ impl SampledTable {
 }
 
 /// Refuses a table with foreign partitions or inheritors: PostgreSQL does not sample them, but fetches all their rows.
-fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
+fn check_is_here(table: pg_sys::Oid) -> Result<()> {
     let family = with_inheritors(table, pg_sys::NoLock as pg_sys::LOCKMODE);
     let Some(foreign) = family.into_iter().find(|&member| is_foreign(member)) else { return Ok(()) };
     let name = relation_name(foreign)?.unwrap_or_default();

@@ -5,9 +5,8 @@
 use std::ffi::CStr;
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::{ErrorReport, Result, algorithm_error, tick};
 use postgres::text::from_server;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
@@ -74,7 +73,7 @@ struct LayoutRow {
 }
 
 /// The searches within a distance, with all layouts.
-fn within(max_distance: i32) -> Result<Vec<LayoutSearch>, ErrorReport> {
+fn within(max_distance: i32) -> Result<Vec<LayoutSearch>> {
     let near = Nearness::within(check_distance(max_distance)?);
     Ok(BLOCK_COUNTS.map(|blocks| (blocks, near)).collect())
 }
@@ -84,7 +83,7 @@ fn layout_rows(
     fingerprint: &CStr,
     searches: Vec<LayoutSearch>,
     scope: &Scope,
-) -> Result<impl Iterator<Item = LayoutRow> + 'static, ErrorReport> {
+) -> Result<impl Iterator<Item = LayoutRow> + 'static> {
     // SAFETY: a `name` argument is NUL-terminated.
     let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
     let (sample, rows) = table.sample()?;

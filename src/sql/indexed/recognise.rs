@@ -4,8 +4,8 @@
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
 use pgrx::FromDatum;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::text::{RawText, from_bytes};
@@ -101,7 +101,7 @@ impl FingerprintCall {
 }
 
 /// The document in a constant as JSON; an empty one if there is none.
-pub fn document_json(constant: Option<Expression>) -> Result<String, ErrorReport> {
+pub fn document_json(constant: Option<Expression>) -> Result<String> {
     match constant.and_then(constant_document) {
         // SAFETY: a constant of type jsonb.
         Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },

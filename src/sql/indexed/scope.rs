@@ -1,13 +1,12 @@
 //! The scope of block indexes: the columns before the block.
 
 use pgrx::AnyArray;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::arrays::names;
 use postgres::catalog::column::{Column, btree_family};
 use postgres::catalog::relation::Relation;
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
@@ -21,7 +20,7 @@ pub struct Scope(Vec<String>);
 
 impl Scope {
     /// Reads an argument of a function.
-    pub fn read(scope: Option<AnyArray>) -> Result<Self, ErrorReport> {
+    pub fn read(scope: Option<AnyArray>) -> Result<Self> {
         let names = names(&required(scope, "scope")?, "scope")?;
         if names.len() > MAX_SCOPE_COLUMNS {
             let message = format!("scope has {} columns", names.len());
@@ -45,11 +44,7 @@ impl Scope {
 
     /// The attnums of the columns in a table. An error unless each column can come before a block in an index. `taken`
     /// returns the role of a column that cannot be in the scope, such as the source of the fingerprint.
-    pub fn check(
-        &self,
-        table: &Relation,
-        taken: impl Fn(&Column) -> Result<Option<&'static str>, ErrorReport>,
-    ) -> Result<Vec<i16>, ErrorReport> {
+    pub fn check(&self, table: &Relation, taken: impl Fn(&Column) -> Result<Option<&'static str>>) -> Result<Vec<i16>> {
         let check = |name: &String| {
             let column = Column::named(table, name)
                 .map_err(|error| error.set_hint("A scope names columns of the table, such as a tenant's number."))?;
@@ -74,7 +69,7 @@ impl Scope {
     }
 
     /// The attnums of the columns in a table; None if one does not exist.
-    pub fn attnums(&self, table: &Relation) -> Result<Option<Vec<i16>>, ErrorReport> {
+    pub fn attnums(&self, table: &Relation) -> Result<Option<Vec<i16>>> {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 

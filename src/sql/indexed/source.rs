@@ -1,13 +1,12 @@
 //! The column from which a table's fingerprints are made, or that stores them.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::generation::{generation_sql, lock_generation_names};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::{sendable, user_error};
+use postgres::error::{Result, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
@@ -101,12 +100,7 @@ pub struct Source {
 impl Source {
     /// Finds the column. An error if it cannot be fingerprinted. `in_columns` says whether generated columns are made
     /// of it, unless it holds fingerprints.
-    pub fn read(
-        table: &Target,
-        column: String,
-        options: Option<RawJsonb<'_>>,
-        in_columns: bool,
-    ) -> Result<Self, ErrorReport> {
+    pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>, in_columns: bool) -> Result<Self> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
         let mut kind = SourceKind::of(&found).ok_or_else(|| {
@@ -146,7 +140,7 @@ impl Source {
     }
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
-    pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
+    pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String> {
         if self.kind == SourceKind::Fingerprints {
             return Ok(self.argument.clone());
         }
@@ -164,7 +158,7 @@ impl Source {
     }
 
     /// A condition that the indexes of a layout serve, for users. `column` stores the fingerprint, if a column does.
-    pub fn condition(&self, column: Option<&str>, blocks: i32) -> Result<String, ErrorReport> {
+    pub fn condition(&self, column: Option<&str>, blocks: i32) -> Result<String> {
         let source = quote_identifier(&self.column);
         let fingerprint = match self.kind {
             SourceKind::Text => {
@@ -187,7 +181,7 @@ impl Source {
     }
 
     /// The SQL expression of a block of the fingerprint.
-    pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String, ErrorReport> {
+    pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String> {
         let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
         // Omit the layout if it is the default of `simhash_block`.
         let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
@@ -200,7 +194,7 @@ impl Source {
     }
 
     /// The SQL expression of the size of the text.
-    pub fn size_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
+    pub fn size_sql(&self, schema: ExtensionSchema) -> Result<String> {
         let function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
         Ok(format!("{function}({}{})", self.argument, self.options_sql()))
     }
@@ -215,7 +209,7 @@ impl Source {
 
     /// Refuses a fingerprint that PostgreSQL would parse differently: the expression of a generated source may call
     /// functions that PostgreSQL prints by a name that several functions have.
-    pub fn check_sql(&self, schema: ExtensionSchema, table: &Target) -> Result<(), ErrorReport> {
+    pub fn check_sql(&self, schema: ExtensionSchema, table: &Target) -> Result<()> {
         let expression = self.fingerprint_sql(schema)?;
         let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
         if query.table() == Some(table.oid)
@@ -236,7 +230,7 @@ impl Source {
         schema: ExtensionSchema,
         relation: &Relation,
         column: &Column,
-    ) -> Result<Option<&'static str>, ErrorReport> {
+    ) -> Result<Option<&'static str>> {
         if column.name()? == self.column {
             return Ok(Some("the source of the fingerprint"));
         }
@@ -250,19 +244,14 @@ impl Source {
     }
 
     /// Whether an expression computes the size of the source column in `relation`, which may be an inheritor.
-    pub fn is_size(
-        &self,
-        schema: ExtensionSchema,
-        relation: &Relation,
-        expression: Expression,
-    ) -> Result<bool, ErrorReport> {
+    pub fn is_size(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
         let Some(size) = TextSource::of_size(expression, schema) else { return Ok(false) };
         Ok(self.sources(relation)?.any(|text| size.has_sizes_of(text, &self.options)))
     }
 
     /// The source column in `relation`, as an argument of the function. A generated column may be named, or its
     /// expression repeated.
-    fn sources(&self, relation: &Relation) -> Result<impl Iterator<Item = Expression>, ErrorReport> {
+    fn sources(&self, relation: &Relation) -> Result<impl Iterator<Item = Expression>> {
         let column = Column::find(relation, &self.column)?;
         let sources =
             column.into_iter().flat_map(|column| column.generation(relation).into_iter().chain(column.as_variable()));
@@ -272,12 +261,7 @@ impl Source {
 
     /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor; or
     /// is a generated column that does.
-    pub fn is_fingerprint(
-        &self,
-        schema: ExtensionSchema,
-        relation: &Relation,
-        expression: Expression,
-    ) -> Result<bool, ErrorReport> {
+    pub fn is_fingerprint(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
         let of_source = |argument: Expression| {
             let is = |expression: Expression| {
                 let bits = match self.kind {
@@ -301,7 +285,7 @@ impl Source {
 
 /// The column as an SQL expression of the function's argument type. If `is_repeated`, a generated column is replaced by
 /// its own expression.
-fn as_argument(table: &Target, column: &Column, kind: SourceKind, is_repeated: bool) -> Result<String, ErrorReport> {
+fn as_argument(table: &Target, column: &Column, kind: SourceKind, is_repeated: bool) -> Result<String> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);
     if is_repeated {

@@ -1,9 +1,9 @@
 //! The text that fingerprints are made from.
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
+use postgres::error::Result;
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
@@ -32,7 +32,7 @@ impl TextSource {
     }
 
     /// The options as JSON.
-    pub fn options_json(&self) -> Result<String, ErrorReport> {
+    pub fn options_json(&self) -> Result<String> {
         document_json(self.document)
     }
 

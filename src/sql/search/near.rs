@@ -2,9 +2,9 @@
 
 use pgrx::AnyArray;
 use pgrx::datum::Internal;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
+use postgres::error::ErrorReport;
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::planner::planner_info::Planner;

@@ -4,11 +4,10 @@
 use std::cell::Cell;
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::error::{sendable, user_error, warn};
+use postgres::error::{ErrorReport, sendable, user_error, warn};
 use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
 use simhash::fingerprint::options::Options;

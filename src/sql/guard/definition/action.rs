@@ -1,8 +1,7 @@
 //! The actions of a guard.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::{shorten, user_error};
+use postgres::error::{Result, shorten, user_error};
 
 /// What a guard does with a near-duplicate: reject it with an error, skip it silently, or store it with a mark, which
 /// is the key of the near row.
@@ -14,7 +13,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub fn named(name: &str) -> Result<Self, ErrorReport> {
+    pub fn named(name: &str) -> Result<Self> {
         match name {
             "reject" => Ok(Self::Reject),
             "skip" => Ok(Self::Skip),

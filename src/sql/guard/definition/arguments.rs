@@ -5,7 +5,7 @@
 //!
 //! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
-use pgrx::pg_sys::panic::ErrorReport;
+use postgres::error::Result;
 use postgres::trigger::protocol_violated;
 
 use super::action::Action;
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn parse(arguments: &[String]) -> Result<Self, ErrorReport> {
+    pub fn parse(arguments: &[String]) -> Result<Self> {
         let [action, criterion, fingerprint, columns @ ..] = arguments else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", arguments.len())));
@@ -54,7 +54,7 @@ impl Arguments {
     }
 
     /// The arguments as texts, for CREATE TRIGGER.
-    pub fn to_texts(&self) -> Result<Vec<String>, ErrorReport> {
+    pub fn to_texts(&self) -> Result<Vec<String>> {
         let mut texts = vec![self.action.name().to_owned(), self.criterion.to_json()?, self.fingerprint.clone()];
         let has_condition = self.among.is_some() || self.unless.is_some();
         if self.mark_column.is_some() || !self.scope.is_empty() || has_condition {
@@ -78,7 +78,7 @@ impl Arguments {
 }
 
 /// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`.
-fn split(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>), ErrorReport> {
+fn split(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>)> {
     let sections: Vec<_> = arguments.split(String::is_empty).collect();
     match sections[..] {
         [scope] => Ok((scope, None, None)),

@@ -7,9 +7,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use postgres::error::Result;
 
 use super::guard::{Guard, Identity};
 
@@ -39,8 +39,8 @@ pub fn cached(
     trigger: Oid,
     is_its: impl FnOnce(&Guard) -> bool,
     identify: impl FnOnce() -> Identity,
-    make: impl FnOnce(&Identity) -> Result<Guard, ErrorReport>,
-) -> Result<Rc<Guard>, ErrorReport> {
+    make: impl FnOnce(&Identity) -> Result<Guard>,
+) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
         unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };

@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::condition::{parse, to_sql};
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 use postgres::expression::Expression;
 use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 use postgres::text::{RawText, from_bytes};
@@ -77,7 +76,7 @@ pub struct AskedCondition {
 }
 
 impl AskedCondition {
-    pub fn new(argument: ConditionArgument, condition: RawText<'_>) -> Result<Self, ErrorReport> {
+    pub fn new(argument: ConditionArgument, condition: RawText<'_>) -> Result<Self> {
         // SAFETY: the setting is NUL-terminated, and copied at once.
         let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
         Ok(Self { argument, condition: from_bytes(condition)?, search_path })
@@ -90,7 +89,7 @@ impl AskedCondition {
 
     /// The condition as SQL, with the schemas of the names that are not PostgreSQL's own. An error if it is not a
     /// condition on a row of the table, or if it reads the mark column.
-    pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
+    pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String> {
         let condition = with_settings(|| {
             set_locally(c"search_path", &self.search_path);
             parse(table, &self.condition, self.argument.name(), self.argument.context())
@@ -123,13 +122,13 @@ impl GuardCondition {
     ///
     /// Each statement parses the condition again: parsing checks who owns the functions that it calls, and an owner can
     /// change.
-    pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
+    pub fn parse(&self, table: Oid) -> Result<Expression> {
         with_fixed_settings(|| parse(&Relation::open(table), &self.sql, self.argument.name(), self.argument.context()))
     }
 
     /// The columns of a table that the condition reads. They change only with the definition of the table, so they are
     /// cached: an UPDATE of other columns does not parse the condition.
-    pub fn columns(&self, table: Oid) -> Result<Rc<[i16]>, ErrorReport> {
+    pub fn columns(&self, table: Oid) -> Result<Rc<[i16]>> {
         if let Some(known) = self.columns.borrow().get(&table) {
             return Ok(known.clone());
         }

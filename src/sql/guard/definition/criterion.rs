@@ -1,8 +1,7 @@
 //! The criterion of near-duplicates: as a user asks for it, and complete, as an argument of a guard's trigger.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 use postgres::json::{RawJsonb, to_json_text};
 use simhash::criterion::{Criterion, CriterionDocument};
 use simhash::fingerprint::options::Options;
@@ -30,7 +29,7 @@ pub struct GuardCriterion {
 
 impl GuardCriterion {
     /// Reads the argument of a trigger.
-    pub fn parse(argument: &str) -> Result<Self, ErrorReport> {
+    pub fn parse(argument: &str) -> Result<Self> {
         let document = read_criterion_text(argument)?;
         Ok(Self::new(document.of_texts(), &document, argument))
     }
@@ -42,14 +41,14 @@ impl GuardCriterion {
     }
 
     /// The criterion with the weights of the table, as JSON.
-    pub fn with_weights(&self, weights: &str) -> Result<Self, ErrorReport> {
+    pub fn with_weights(&self, weights: &str) -> Result<Self> {
         let document = laid_over(&format!(r#"{{"weights": {weights}}}"#), &self.document)?;
         let options = with_weights(&self.options, weights)?;
         Ok(Self { options, document, weights_of_table: false, ..self.clone() })
     }
 
     /// The criterion as JSON. Only options are left to a default, and these are those of `simhash(text)`.
-    pub fn to_json(&self) -> Result<String, ErrorReport> {
+    pub fn to_json(&self) -> Result<String> {
         let Self { near, resemblance, .. } = *self;
         laid_over(&Criterion { near, resemblance }.to_json(), &self.document)
     }
@@ -66,14 +65,14 @@ pub struct AskedCriterion(pub String);
 
 impl AskedCriterion {
     /// Reads the argument of an SQL function.
-    pub fn read(document: RawJsonb<'_>) -> Result<Self, ErrorReport> {
+    pub fn read(document: RawJsonb<'_>) -> Result<Self> {
         read_criterion_of_table(document)?;
         // SAFETY: an argument or a constant of type jsonb.
         Ok(Self(unsafe { to_json_text(document) }?))
     }
 
     /// The criteria for rows whose fingerprints are made from this text, if they are made from one.
-    pub fn of_rows(&self, source: Option<&TextSource>) -> Result<Criteria, ErrorReport> {
+    pub fn of_rows(&self, source: Option<&TextSource>) -> Result<Criteria> {
         let of_source = source.map_or(Ok("{}".to_owned()), TextSource::options_json)?;
         let json = laid_over(&self.0, &of_source)?;
         let document = read_criterion_of_table_text(&json)?;

@@ -1,14 +1,13 @@
 //! Guards of tables whose rows Citus stores in shards, where the trigger sees one shard.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
 use postgres::catalog::relation::{Relation, relation_name};
-use postgres::error::{sendable, user_error};
+use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
-pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<(), ErrorReport> {
+pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<()> {
     let Some(found) = distribution(table.oid())? else { return Ok(()) };
     let name = table.name()?;
     check_scope(&name, &found, scope)?;
@@ -16,7 +15,7 @@ pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<(), ErrorRe
 }
 
 /// Refuses to create or drop a trigger while Citus does not allow it.
-pub fn check_allows_triggers(table: &Relation) -> Result<(), ErrorReport> {
+pub fn check_allows_triggers(table: &Relation) -> Result<()> {
     let is_local = distribution(table.oid())?.is_none_or(|found| found == Distribution::Local);
     if is_local || read_setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on") {
         return Ok(());
@@ -29,14 +28,14 @@ pub fn check_allows_triggers(table: &Relation) -> Result<(), ErrorReport> {
 
 /// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every
 /// shard, also if the table is distributed after it was guarded.
-pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<(), ErrorReport> {
+pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<()> {
     check_has_rows(table)?;
     let Some(table) = table_of_shard(table)? else { return Ok(()) };
     let (Some(found), Some(name)) = (distribution(table)?, relation_name(table)?) else { return Ok(()) };
     check_scope(&name, &found, scope)
 }
 
-fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<(), ErrorReport> {
+fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<()> {
     let column = match distribution {
         Distribution::Column(column) => column,
         Distribution::OneShard | Distribution::Local => return Ok(()),
@@ -60,13 +59,13 @@ fn not_supported(message: String) -> ErrorReport {
 }
 
 /// The user's names of a table and of a trigger on it: without the number of a shard.
-pub fn user_names_of(table: &Relation, trigger: String) -> Result<(String, String), ErrorReport> {
+pub fn user_names_of(table: &Relation, trigger: String) -> Result<(String, String)> {
     let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger).to_owned() } else { trigger };
     Ok((user_name_of(table)?, trigger))
 }
 
 /// The user's name of a table: without the number of a shard.
-pub fn user_name_of(table: &Relation) -> Result<String, ErrorReport> {
+pub fn user_name_of(table: &Relation) -> Result<String> {
     match table_of_shard(table)?.map(relation_name).transpose()?.flatten() {
         Some(name) => Ok(name),
         None => table.name(),

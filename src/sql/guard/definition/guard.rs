@@ -6,12 +6,11 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 use postgres::text::from_server;
 use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::{KeyBlocks, Secret};
@@ -70,17 +69,17 @@ pub struct TriggerGuard {
 impl TriggerGuard {
     /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
     /// so that neither they nor their indexes are dropped. `function` is the trigger function.
-    pub fn of_trigger(function: Oid, event: &RowEvent) -> Result<Self, ErrorReport> {
+    pub fn of_trigger(function: Oid, event: &RowEvent) -> Result<Self> {
         Self::new(Guard::of_trigger(function, event, None)?, event)
     }
 
     /// The guard of the same trigger, if its definition has changed since.
-    pub fn changed(&self, function: Oid, event: &RowEvent) -> Result<Option<Self>, ErrorReport> {
+    pub fn changed(&self, function: Oid, event: &RowEvent) -> Result<Option<Self>> {
         let guard = Guard::of_trigger(function, event, Some(&self.guard))?;
         if Rc::ptr_eq(&guard, &self.guard) { Ok(None) } else { Self::new(guard, event).map(Some) }
     }
 
-    fn new(guard: Rc<Guard>, event: &RowEvent) -> Result<Self, ErrorReport> {
+    fn new(guard: Rc<Guard>, event: &RowEvent) -> Result<Self> {
         let table = event.table();
         match guard.positions.get(&table.oid()).copied() {
             Some(position) => Ok(Self { guard, position }),
@@ -110,7 +109,7 @@ impl Deref for TriggerGuard {
 impl Guard {
     /// The guard of the trigger that `event` fires, with its tables locked. `known` is a guard that this statement has
     /// obtained before, whose tables are locked already.
-    fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
+    fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
         // SAFETY: the trigger manager passes the trigger with each call.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };
         let get = || {
@@ -139,7 +138,7 @@ impl Guard {
         }
     }
 
-    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self, ErrorReport> {
+    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         // SAFETY: a CString is NUL-terminated.
         let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
         let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
@@ -201,7 +200,7 @@ impl Identity {
 }
 
 /// An error that names the guard if its table lacks a column.
-fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a String>) -> Result<(), ErrorReport> {
+fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a String>) -> Result<()> {
     let table = event.table();
     let missing = names.find_map(|name| match Column::find(&table, name) {
         Ok(found) => found.is_none().then_some(Ok(name)),

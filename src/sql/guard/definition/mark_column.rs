@@ -3,14 +3,13 @@
 //! The near-duplicate has the marked row's scope values. So if all columns of the primary key but one are in the scope,
 //! the value of that column identifies the near-duplicate. A column of type jsonb can store any key, as an object.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::cache::read_cached;
 use postgres::catalog::column::{Column, type_name};
 use postgres::catalog::relation::Relation;
-use postgres::error::{sendable, user_error};
+use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::heap::primary_key::KeyValue;
 use postgres::json::to_jsonb;
 
@@ -34,7 +33,7 @@ enum MarkContent {
 
 impl MarkColumn {
     /// The mark column of a searched table. An error if it cannot store the keys of all searched tables.
-    pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self, ErrorReport> {
+    pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self> {
         let table = Relation::open(own.oid);
         let column = check(&table, name, Some(own), searched)?;
         // All partitions have the column with the same type, so marks store the same part of a key in each partition.
@@ -45,7 +44,7 @@ impl MarkColumn {
     }
 
     /// The mark for a key of this table, which is `searched`.
-    pub fn value(&self, searched: &SearchedTable, key: &KeyValue) -> Result<Option<Datum>, ErrorReport> {
+    pub fn value(&self, searched: &SearchedTable, key: &KeyValue) -> Result<Option<Datum>> {
         match self.content {
             MarkContent::Value(position) => Ok(key.value(position)),
             MarkContent::Object => {
@@ -86,12 +85,7 @@ fn identifying_column(searched: &SearchedTable) -> Option<usize> {
 
 /// The mark column of a table. An error if it cannot store the keys of all searched tables. `own` is the table as it is
 /// searched; None if it has no rows of its own.
-pub fn check(
-    table: &Relation,
-    name: &str,
-    own: Option<&SearchedTable>,
-    searched: &[SearchedTable],
-) -> Result<Column, ErrorReport> {
+pub fn check(table: &Relation, name: &str, own: Option<&SearchedTable>, searched: &[SearchedTable]) -> Result<Column> {
     let column = Column::named(table, name)?;
     let unfit = || unfit(table, &column);
     if column.is_generated {
@@ -125,12 +119,12 @@ pub fn check(
 }
 
 /// The message of an error about a mark column.
-fn unfit(table: &Relation, column: &Column) -> Result<String, ErrorReport> {
+fn unfit(table: &Relation, column: &Column) -> Result<String> {
     Ok(format!("column \"{}\" of table \"{}\" cannot take the key of a row", column.name()?, table.name()?))
 }
 
 /// The error for a mark column whose type does not fit the primary key of a table.
-fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport, ErrorReport> {
+fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport> {
     let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit(table, mark)?);
     let key: Vec<_> = searched.primary_key.columns().collect();
     let named = Relation::open(searched.oid).name()?;

@@ -1,6 +1,5 @@
 //! A guarded table and its partitions: which tables they are, and whether a guard can search them.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
@@ -9,7 +8,7 @@ use postgres::catalog::foreign::{is_foreign, server_name};
 use postgres::catalog::partition::{check_owner, with_inheritors};
 use postgres::catalog::relation::{Relation, relation_kind};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{sendable, user_error};
+use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::text::from_server;
 use simhash::search::growth::ExpectedWork;
 
@@ -31,7 +30,7 @@ pub struct Members {
 impl Members {
     /// Lists the tables, and `detached`, a partition of the root that is being detached. An error if one of them cannot
     /// be searched, or belongs to another role.
-    pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
+    pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
         let all = all_of(root, detached);
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
@@ -59,7 +58,7 @@ impl Members {
         scope: &[String],
         criterion: &GuardCriterion,
         schema: Option<ExtensionSchema>,
-    ) -> Result<Vec<SearchedTable>, ErrorReport> {
+    ) -> Result<Vec<SearchedTable>> {
         let has_blocks = |schema: &ExtensionSchema| schema.function(c"simhash_block", SIMHASH_BLOCK).is_some();
         let schema = schema.filter(has_blocks).ok_or_else(|| {
             let message = "pg_simhash lacks functions here that its library needs";
@@ -90,7 +89,7 @@ impl Members {
         scope: &[String],
         criteria: Criteria,
         schema: ExtensionSchema,
-    ) -> Result<(GuardCriterion, Vec<SearchedTable>), ErrorReport> {
+    ) -> Result<(GuardCriterion, Vec<SearchedTable>)> {
         let search = |criterion: GuardCriterion| {
             let searched = self.searched(fingerprint, scope, &criterion, Some(schema))?;
             Ok((criterion, searched))
@@ -105,7 +104,7 @@ impl Members {
 }
 
 /// Refuses a table from which other tables inherit.
-pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
+pub fn check_is_whole(table: &Target) -> Result<()> {
     if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
         return Ok(());
     }
@@ -127,7 +126,7 @@ fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
 
 /// Refuses a table whose access method is not PostgreSQL's heap: the search depends on the heap's row versions and row
 /// locks.
-fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
+fn check_is_heap(table: &Relation) -> Result<()> {
     if table.is_heap() {
         return Ok(());
     }
@@ -153,9 +152,9 @@ fn no_usable_index(
     fingerprint: TableFingerprint,
     scope: &[String],
     max_distance: i32,
-) -> Result<ErrorReport, ErrorReport> {
+) -> Result<ErrorReport> {
     let found = indexed_blocks(table, table.open_indexes(), fingerprint);
-    let names = |found: &ScopedBlock| -> Result<Vec<String>, ErrorReport> {
+    let names = |found: &ScopedBlock| -> Result<Vec<String>> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };
     let scopes = found.iter().map(names).collect::<Result<Vec<_>, _>>()?;
@@ -173,7 +172,7 @@ fn no_usable_index(
 }
 
 /// The error for a table whose indexes are there, but serve searches by the criterion only with too much work.
-fn too_much_work(table: &Relation, criterion: &GuardCriterion, work: ExpectedWork) -> Result<ErrorReport, ErrorReport> {
+fn too_much_work(table: &Relation, criterion: &GuardCriterion, work: ExpectedWork) -> Result<ErrorReport> {
     let (share, name) = (work.entries / NOMINAL_ROWS, table.name()?);
     let (does, blocks) = if share > MAX_SHARE_OF_ROWS {
         (format!("read the index entries of {:.0} % of the rows", 100.0 * share.min(1.0)), "fewer")

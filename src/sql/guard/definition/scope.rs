@@ -3,12 +3,11 @@
 use std::marker::PhantomData;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 use postgres::ffi::datum_copy;
 use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
@@ -30,7 +29,7 @@ pub struct GuardScopeValues<'a>(Vec<Option<Datum>>, PhantomData<&'a ()>);
 
 impl GuardScope {
     /// Reads the columns. An error if one does not exist, is generated, or has a type without equality.
-    pub fn new(table: &Relation, names: &[String]) -> Result<Self, ErrorReport> {
+    pub fn new(table: &Relation, names: &[String]) -> Result<Self> {
         names.iter().map(|name| ScopeColumn::new(table, name)).collect::<Result<_, _>>().map(Self)
     }
 
@@ -132,7 +131,7 @@ impl GuardScope {
 }
 
 impl ScopeColumn {
-    fn new(table: &Relation, name: &str) -> Result<Self, ErrorReport> {
+    fn new(table: &Relation, name: &str) -> Result<Self> {
         let column = Column::named(table, name)?;
         if column.is_generated {
             let message = format!("scope column \"{name}\" of table \"{}\" is generated", table.name()?);

@@ -3,18 +3,17 @@
 use std::ffi::CString;
 use std::slice;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
-use postgres::error::user_error;
+use postgres::error::{Result, user_error};
 use simhash::search::lock_keys::Secret;
 
 /// The secret of a guard: SHA-256 of its table, its arguments, and a random number of the database cluster. Only users
 /// with access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
 /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and two
 /// guards of one table do not wait for each other's rows.
-pub fn secret(table: Oid, arguments: &[CString]) -> Result<Secret, ErrorReport> {
+pub fn secret(table: Oid, arguments: &[CString]) -> Result<Secret> {
     // SAFETY: the number has this length, and stays in shared memory as long as the server runs. MyDatabaseId is a
     // plain number, set when the session started.
     let (nonce, database) = unsafe {

@@ -1,10 +1,9 @@
 //! What the texts of a table have in common: the weights that a criterion asks for and, without weights, a report if
 //! texts consist mostly of it.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::target::Target;
-use postgres::error::{algorithm_error, notice, tick};
+use postgres::error::{Result, algorithm_error, notice, tick};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
 
@@ -19,7 +18,7 @@ const MIN_REPORTED_TEXTS: usize = 20;
 impl Preview {
     /// Gives the criterion the weights of the table if it asks for them. If it has no weights, reports if texts consist
     /// mostly of words that many rows have.
-    pub fn weigh(&mut self, table: &Target, family: &[Target], fingerprint: &str) -> Result<(), ErrorReport> {
+    pub fn weigh(&mut self, table: &Target, family: &[Target], fingerprint: &str) -> Result<()> {
         let is_asked = self.criterion.weights_of_table;
         if self.criterion.resemblance.is_none()
             || !is_asked && (self.criterion.options.weights.is_some() || !can_be_read(table)?)
@@ -37,7 +36,7 @@ impl Preview {
         Ok(())
     }
 
-    fn texts_of_sample(&self, family: &[Target], fingerprint: &str) -> Result<TextSample, ErrorReport> {
+    fn texts_of_sample(&self, family: &[Target], fingerprint: &str) -> Result<TextSample> {
         let mut sample = TextSample::new(TABLE_SAMPLE);
         self.each_sampled_row(family, fingerprint, TABLE_SAMPLE as i32, |own, row| {
             self.texts.with_stored_text(own, row, |text| sample.add(text).map_err(algorithm_error))?;
@@ -47,7 +46,7 @@ impl Preview {
     }
 }
 
-fn report(options: &Options, sample: &TextSample, table: &Target) -> Result<(), ErrorReport> {
+fn report(options: &Options, sample: &TextSample, table: &Target) -> Result<()> {
     let share = sample.mostly_common(options, &tick).map_err(algorithm_error)?;
     if sample.len() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
         notice(format!(

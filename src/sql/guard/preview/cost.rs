@@ -1,10 +1,9 @@
 //! Reports if a guard is expensive for each new row, and how to make it cheaper.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::citus::distribution;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
-use postgres::error::notice;
+use postgres::error::{Result, notice};
 
 use super::sample::Preview;
 use crate::sql::guard::definition::searched_table::SearchedTable;
@@ -45,13 +44,13 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
 
 /// Whether the rows can be read. If a policy hides rows from the owner, they cannot. The rows of a table that Citus
 /// manages are in other tables.
-pub fn can_be_read(table: &Target) -> Result<bool, ErrorReport> {
+pub fn can_be_read(table: &Target) -> Result<bool> {
     let is_elsewhere = table.open().is_temporary_elsewhere() || distribution(table.oid)?.is_some();
     Ok(!is_elsewhere && !hides_rows(table.oid, Some(table.owner)))
 }
 
 /// Looks up some rows as a guard looks up new rows, and reports if it compares many texts that do not resemble them.
-pub fn report_cost(preview: Preview, table: &Target, family: &[Target], fingerprint: &str) -> Result<(), ErrorReport> {
+pub fn report_cost(preview: Preview, table: &Target, family: &[Target], fingerprint: &str) -> Result<()> {
     if preview.criterion.resemblance.is_none() || !can_be_read(table)? {
         return Ok(());
     }

@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use pgrx::pg_sys::panic::ErrorReport;
-use postgres::error::algorithm_error;
+use postgres::error::{Result, algorithm_error};
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Moment;
 use postgres::heap::primary_key::KeyValue;
@@ -51,7 +50,7 @@ impl SampledRow<'_> {
 impl Preview {
     /// The earlier row that decides about a row: the nearest confirmed row or, if there is none, the row with the
     /// greatest resemblance.
-    pub fn earlier(&self, own: &SearchedTable, row: Row<'_>) -> Result<Option<EarlierRow>, ErrorReport> {
+    pub fn earlier(&self, own: &SearchedTable, row: Row<'_>) -> Result<Option<EarlierRow>> {
         let Some(fingerprint) = own.fingerprint_of(row) else { return Ok(None) };
         let (since, scope) = (Moment::now(), own.scope.of_row(row));
         let text = NewText::new(&self.texts, row, own, self.criterion.resemblance.unwrap_or(0.0));
@@ -114,7 +113,7 @@ impl Preview {
         searched: &SearchedTable,
         candidate: &Candidate,
         has_best: bool,
-    ) -> Result<Option<EarlierRow>, ErrorReport> {
+    ) -> Result<Option<EarlierRow>> {
         let row = candidate.version.row();
         let key = searched.primary_key.of_row(row);
         let is_compared = || self.compares_all || sampled.comes_after(searched, row, &key);
@@ -137,12 +136,7 @@ impl Preview {
     }
 
     /// A row's primary key or, without one, its tid; and the beginning of its text, on one line.
-    pub fn describe(
-        &self,
-        searched: &SearchedTable,
-        key: &KeyValue,
-        row: Row<'_>,
-    ) -> Result<(String, Option<String>), ErrorReport> {
+    pub fn describe(&self, searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<(String, Option<String>)> {
         let (block, offset) = tid_numbers(row.tid());
         let key = searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"));
         if !self.has_text {

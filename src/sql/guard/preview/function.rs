@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::arrays::names;
@@ -10,7 +9,7 @@ use postgres::call::Call;
 use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{raise, user_error};
+use postgres::error::{ErrorReport, raise, user_error};
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
 use postgres::text::{RawText, to_datum, to_text};

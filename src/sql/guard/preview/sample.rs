@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
 use postgres::catalog::target::Target;
+use postgres::error::Result;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::query::Query;
 use postgres::text::to_server;
@@ -58,7 +58,7 @@ impl Preview {
         fingerprint: &str,
         scope: &[String],
         [among, unless]: [Option<&AskedCondition>; 2],
-    ) -> Result<Self, ErrorReport> {
+    ) -> Result<Self> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
         let column = named_fingerprint(&relation, fingerprint)?;
@@ -106,7 +106,7 @@ impl Preview {
         fingerprint: &str,
         sample: i32,
         max_dismissed: usize,
-    ) -> Result<PreviewGroups, ErrorReport> {
+    ) -> Result<PreviewGroups> {
         let mut groups = PreviewGroups::new();
         self.each_sampled_row(family, fingerprint, sample, |own, row| {
             self.add(&mut groups, own, row)?;
@@ -122,8 +122,8 @@ impl Preview {
         family: &[Target],
         fingerprint: &str,
         sample: i32,
-        mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<bool, ErrorReport>,
-    ) -> Result<(), ErrorReport> {
+        mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<bool>,
+    ) -> Result<()> {
         let members = family.iter().filter(|member| member.is_ordinary());
         let rows: f64 = members.clone().map(|member| member.open().estimated_rows().max(0.0)).sum();
         let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
@@ -151,7 +151,7 @@ impl Preview {
     }
 
     /// Adds a sampled row to its group.
-    fn add(&self, groups: &mut PreviewGroups, own: &SearchedTable, row: Row<'_>) -> Result<(), ErrorReport> {
+    fn add(&self, groups: &mut PreviewGroups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
         let unchecked = |unless: &Condition| unless.holds(own.oid, row);
         let earlier = match self.unless.as_ref().map(unchecked).transpose()? {
             Some(true) => None,
@@ -182,12 +182,7 @@ impl Preview {
 
 /// The tids of sampled rows of a table that have a fingerprint. Whole pages are sampled, always the same pages. The
 /// limit matters if the planner's estimate of the rows is wrong.
-fn sampled_tids(
-    table: &Target,
-    fingerprint: &str,
-    percent: f32,
-    limit: i64,
-) -> Result<Vec<ItemPointerData>, ErrorReport> {
+fn sampled_tids(table: &Target, fingerprint: &str, percent: f32, limit: i64) -> Result<Vec<ItemPointerData>> {
     let query = Query::parse(to_server(&format!(
         "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) \
          WHERE t.{} IS NOT NULL LIMIT {limit}",
