@@ -11,7 +11,7 @@ use crate::catalog::cache::read_cached;
 use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
-use crate::error::{ErrorReport, Result, push, sendable, user_error};
+use crate::error::{ErrorReport, Result, push, raise, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg};
 use crate::text::{from_server, to_server};
 
@@ -57,24 +57,15 @@ fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression> 
     .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no condition was parsed"))
 }
 
-/// A condition on the columns of a table as SQL. Names are qualified unless the current search path finds them.
-pub fn to_sql(table: &Relation, condition: Expression) -> Result<String> {
-    // SAFETY: the table is open, and the condition one of its columns. The result is NUL-terminated.
-    unsafe {
-        let context = pg_sys::deparse_context_for((*table.rd_rel).relname.data.as_ptr(), table.oid());
-        from_server(pg_sys::deparse_expression(condition.as_ptr(), context, false, false))
-    }
-}
-
 fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     if condition.is_volatile() {
         let message = format!("functions in {name} must not be volatile");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)
             .set_hint("now() is the same throughout a transaction; clock_timestamp() and random() are not."));
     }
-    for code in code_of(condition) {
-        code.check(table, name)?;
-    }
+    let mut checked = Checked { table, name };
+    // SAFETY: the condition is valid, and the walker's argument is this.
+    unsafe { check_node(condition.as_ptr(), (&raw mut checked).cast()) };
     for attnum in condition.own_columns() {
         let Some(column) = Column::at(table, attnum) else {
             let message = format!("{name} must not use system columns or whole rows");
@@ -91,51 +82,40 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Code that an expression runs. A user may have written it.
-enum Code {
-    Function(Oid),
-    /// The input or output function of a type, in a cast.
-    Conversion(Oid),
-    /// `current_user` and the like.
-    CurrentRole,
-    /// A type. If it is a domain or contains one, its constraints run; its casts may run too.
-    Type(Oid),
+/// A condition whose code is checked: its functions, the types of its values, and whether it asks for the role.
+///
+/// A type's domains have constraints, which run, and its casts may run too.
+struct Checked<'a> {
+    table: &'a Relation,
+    name: &'a str,
 }
 
-impl Code {
-    /// An error unless the code belongs to the table's owner or to a superuser, and answers all roles alike.
-    fn check(&self, table: &Relation, name: &str) -> Result<()> {
-        match *self {
-            Self::Function(function) => {
-                let what = function_name(function)?;
-                let row = pg_sys::SysCacheIdentifier::PROCOID as i32;
-                // SAFETY: a look-up in a system cache, whose rows are of this form.
-                let read = unsafe {
-                    let row = pg_sys::SearchSysCache1(row, function.into());
-                    read_cached(row, |found: &pg_sys::FormData_pg_proc| {
-                        (takes_type_by_name(found), asks_session(found))
-                    })
-                };
-                match read {
-                    Some((true, _)) => {
-                        return Err(cannot_use(&what, name).set_detail(
-                            "It could call the input function of a type that the condition does not show.",
-                        ));
-                    }
-                    Some((_, true)) => return Err(answers_by_session(&what, name)),
-                    _ => {}
-                }
-                check_owner(table, pg_sys::ProcedureRelationId, function, &what, name)
-            }
-            Self::Conversion(function) => {
-                check_owner(table, pg_sys::ProcedureRelationId, function, &function_name(function)?, name)
-            }
-            Self::CurrentRole => Err(answers_by_session("current_user or current_schema", name)),
-            Self::Type(of_type) => types_within(of_type).into_iter().try_for_each(|of_type| {
-                let what = format!("type {}", type_name(of_type)?);
-                check_owner(table, pg_sys::TypeRelationId, of_type, &what, name)
-            }),
+impl Checked<'_> {
+    fn check_function(&self, function: Oid) -> Result<()> {
+        let what = function_name(function)?;
+        // SAFETY: a look-up in a system cache, whose rows are of this form.
+        let (takes_type, asks_session) = unsafe {
+            let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
+            read_cached(row, |found: &pg_sys::FormData_pg_proc| (takes_type_by_name(found), asks_session(found)))
         }
+        .unwrap_or_default();
+        if takes_type {
+            let detail = "It could call the input function of a type that the condition does not show.";
+            return Err(cannot_use(&what, self.name).set_detail(detail));
+        }
+        if asks_session { Err(answers_by_session(&what, self.name)) } else { self.check_conversion(function) }
+    }
+
+    /// Checks a function that may be the input or output function of a type, in a cast.
+    fn check_conversion(&self, function: Oid) -> Result<()> {
+        check_owner(self.table, pg_sys::ProcedureRelationId, function, &function_name(function)?, self.name)
+    }
+
+    fn check_type(&self, of_type: Oid) -> Result<()> {
+        types_within(of_type).into_iter().try_for_each(|of_type| {
+            let what = format!("type {}", type_name(of_type)?);
+            check_owner(self.table, pg_sys::TypeRelationId, of_type, &what, self.name)
+        })
     }
 }
 
@@ -250,56 +230,49 @@ fn takes_type_by_name(function: &pg_sys::FormData_pg_proc) -> bool {
         || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&function_name)
 }
 
-/// The functions and types of an expression.
-fn code_of(expression: Expression) -> Vec<Code> {
-    let mut code: Vec<Code> = Vec::new();
-    // SAFETY: the expression is valid, and the walker's argument is the vector.
-    unsafe { collect_code(expression.as_ptr(), (&raw mut code).cast()) };
-    code
-}
-
+/// Raises an error if a node, or one within it, runs code that it must not.
 #[pg_guard]
-unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_void) -> bool {
+unsafe extern "C-unwind" fn check_node(node: *mut pg_sys::Node, checked: *mut c_void) -> bool {
+    use pg_sys::SQLValueFunctionOp::{
+        SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER,
+    };
+    const OF_ROLE: [u32; 5] =
+        [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA];
     if node.is_null() {
         return false;
     }
-    // SAFETY: PostgreSQL passes a valid node, of the type that its tag says, and the argument of `code_of`.
+    // SAFETY: PostgreSQL passes a valid node, of the type that its tag says, and the argument of `check`.
     unsafe {
-        let collect =
-            if (*node).type_ == pg_sys::NodeTag::T_CoerceViaIO { collect_conversion } else { collect_function };
-        pg_sys::check_functions_in_node(node, Some(collect), code);
-        if (*node).type_ == pg_sys::NodeTag::T_SQLValueFunction {
-            use pg_sys::SQLValueFunctionOp::{
-                SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER,
-            };
-            let op = (*node.cast::<pg_sys::SQLValueFunction>()).op;
-            let who = [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA];
-            if who.contains(&op) {
-                push(&mut *code.cast::<Vec<Code>>(), Code::CurrentRole);
-            }
+        let (tag, condition) = ((*node).type_, &*checked.cast::<Checked>());
+        let function = if tag == pg_sys::NodeTag::T_CoerceViaIO { check_conversion } else { check_function };
+        pg_sys::check_functions_in_node(node, Some(function), checked);
+        if tag == pg_sys::NodeTag::T_SQLValueFunction
+            && OF_ROLE.contains(&(*node.cast::<pg_sys::SQLValueFunction>()).op)
+        {
+            raise(answers_by_session("current_user or current_schema", condition.name));
         }
-        if !matches!((*node).type_, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
+        if !matches!(tag, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
             let of_type = pg_sys::exprType(node);
             // ERROR ON ERROR, in JSON_VALUE, has no value.
             if of_type != Oid::INVALID {
-                push(&mut *code.cast::<Vec<Code>>(), Code::Type(of_type));
+                condition.check_type(of_type).unwrap_or_else(|error| raise(error));
             }
         }
-        pg_sys::expression_tree_walker(node, Some(collect_code), code)
+        pg_sys::expression_tree_walker(node, Some(check_node), checked)
     }
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn collect_function(function: Oid, code: *mut c_void) -> bool {
-    // SAFETY: the argument of `code_of`.
-    push(unsafe { &mut *code.cast::<Vec<Code>>() }, Code::Function(function));
+unsafe extern "C-unwind" fn check_function(function: Oid, checked: *mut c_void) -> bool {
+    // SAFETY: the argument of `check`.
+    unsafe { &*checked.cast::<Checked>() }.check_function(function).unwrap_or_else(|error| raise(error));
     false
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn collect_conversion(function: Oid, code: *mut c_void) -> bool {
-    // SAFETY: the argument of `code_of`.
-    push(unsafe { &mut *code.cast::<Vec<Code>>() }, Code::Conversion(function));
+unsafe extern "C-unwind" fn check_conversion(function: Oid, checked: *mut c_void) -> bool {
+    // SAFETY: the argument of `check`.
+    unsafe { &*checked.cast::<Checked>() }.check_conversion(function).unwrap_or_else(|error| raise(error));
     false
 }
 

@@ -11,7 +11,7 @@ use pgrx::{AnyArray, FromDatum, IntoDatum};
 use super::catalog::relation::Relation;
 use super::error::Result;
 use super::json::RawJsonb;
-use super::list::nodes;
+use super::list::{members, nodes};
 use super::text::{RawText, from_server};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
@@ -20,13 +20,31 @@ use super::text::{RawText, from_server};
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A column reference: the column `attnum` of the relation with index `varno` in the range table of the query
-/// `levels_up` levels out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
-    pub varno: i32,
-    pub attnum: i16,
-    pub levels_up: u32,
+/// A type of expression nodes.
+pub(crate) trait ExpressionNode {
+    const TAG: NodeTag;
+}
+
+macro_rules! expression_nodes {
+    ($($node:ident: $tag:ident,)*) => {
+        $(impl ExpressionNode for pg_sys::$node {
+            const TAG: NodeTag = NodeTag::$tag;
+        })*
+    };
+}
+
+expression_nodes! {
+    BoolExpr: T_BoolExpr,
+    BooleanTest: T_BooleanTest,
+    CaseExpr: T_CaseExpr,
+    CoalesceExpr: T_CoalesceExpr,
+    CoerceViaIO: T_CoerceViaIO,
+    Const: T_Const,
+    FuncExpr: T_FuncExpr,
+    NamedArgExpr: T_NamedArgExpr,
+    OpExpr: T_OpExpr,
+    RelabelType: T_RelabelType,
+    Var: T_Var,
 }
 
 impl Expression {
@@ -43,43 +61,38 @@ impl Expression {
         self.0.as_ptr()
     }
 
-    /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
-    pub(super) fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
-        // SAFETY: every node starts with the tag of its type.
-        (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
+    /// The node, if it is a `T`.
+    pub(crate) fn node<'a, T: ExpressionNode>(self) -> Option<&'a T> {
+        // SAFETY: every node begins with the tag of its type, and an expression outlives all its uses.
+        unsafe { (self.0.as_ref().type_ == T::TAG).then(|| self.0.cast().as_ref()) }
     }
 
     /// The function and the arguments of a function call, in declared order even if they are named. Omitted arguments
     /// at the end are missing until the planner has simplified the expression.
     pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
-        let call = self.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
-        // SAFETY: the node is a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has an
-        // argument.
-        unsafe {
-            let given = expressions(call.as_ref().args);
-            let mut arguments = given.clone();
-            for argument in given {
-                if let Some(named) = argument.as_node::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
-                    let slot = arguments.get_mut(named.as_ref().argnumber as usize)?;
-                    *slot = Self::new(named.as_ref().arg)?;
-                }
-            }
-            Some((call.as_ref().funcid, arguments))
+        let call = self.node::<pg_sys::FuncExpr>()?;
+        // SAFETY: a call has a list of expressions, or null.
+        let given = unsafe { expressions(call.args) };
+        let mut arguments = given.clone();
+        for named in given.into_iter().filter_map(Self::node::<pg_sys::NamedArgExpr>) {
+            // SAFETY: a named argument has an expression.
+            *arguments.get_mut(named.argnumber as usize)? = unsafe { Self::new(named.arg)? };
         }
+        Some((call.funcid, arguments))
     }
 
     /// The expressions one of whose values is the value of this one: the arguments of COALESCE, the results of CASE,
     /// and the expression itself if it is neither.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
-        // SAFETY: the nodes are valid: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an
-        // expression, which each have a result.
+        // SAFETY: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an expression, which each
+        // have a result.
         let several = unsafe {
-            if let Some(coalesce) = inner.as_node::<pg_sys::CoalesceExpr>(NodeTag::T_CoalesceExpr) {
-                expressions(coalesce.as_ref().args)
-            } else if let Some(case) = inner.as_node::<pg_sys::CaseExpr>(NodeTag::T_CaseExpr) {
-                let cases = nodes::<pg_sys::CaseWhen>(case.as_ref().args).into_iter().map(|when| (*when).result);
-                cases.chain([case.as_ref().defresult]).filter_map(|result| Self::new(result)).collect()
+            if let Some(coalesce) = inner.node::<pg_sys::CoalesceExpr>() {
+                expressions(coalesce.args)
+            } else if let Some(case) = inner.node::<pg_sys::CaseExpr>() {
+                let results = nodes::<pg_sys::CaseWhen>(case.args).into_iter().map(|when| (*when).result);
+                results.chain([case.defresult]).filter_map(|result| Self::new(result)).collect()
             } else {
                 return vec![inner];
             }
@@ -89,19 +102,10 @@ impl Expression {
 
     /// The operator, its function and the operands of a binary operator.
     pub fn operation(self) -> Option<(Oid, Oid, [Expression; 2])> {
-        let operation = self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr)?;
-        // SAFETY: the node is a valid OpExpr, whose arguments are a list of expressions. get_opcode looks up a system
-        // cache.
-        unsafe {
-            let operation = operation.as_ref();
-            let operands = <[Expression; 2]>::try_from(expressions(operation.args)).ok()?;
-            let function = if operation.opfuncid == Oid::INVALID {
-                pg_sys::get_opcode(operation.opno)
-            } else {
-                operation.opfuncid
-            };
-            Some((operation.opno, function, operands))
-        }
+        let operation = self.node::<pg_sys::OpExpr>()?;
+        // SAFETY: an operator has a list of expressions. get_opcode looks up a system cache.
+        let (operands, function) = unsafe { (expressions(operation.args), pg_sys::get_opcode(operation.opno)) };
+        Some((operation.opno, function, operands.try_into().ok()?))
     }
 
     /// The function and the arguments of a function call, or of an operator.
@@ -111,104 +115,91 @@ impl Expression {
 
     /// The argument of a cast by the input and output functions of two types.
     pub fn cast_by_text(self) -> Option<Self> {
-        let cast = self.as_node::<pg_sys::CoerceViaIO>(NodeTag::T_CoerceViaIO)?;
-        // SAFETY: the node is a valid CoerceViaIO, which has an argument.
-        unsafe { Self::new(cast.as_ref().arg) }
+        // SAFETY: a cast has an argument.
+        unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
     }
 
     /// The collation that an operator or a function call uses, which is the invalid OID if it has none; None for any
     /// other node.
     pub fn input_collation(self) -> Option<Oid> {
-        if let Some(operation) = self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr) {
-            // SAFETY: the node is a valid OpExpr.
-            return Some(unsafe { operation.as_ref() }.inputcollid);
-        }
-        let call = self.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
-        // SAFETY: the node is a valid FuncExpr.
-        Some(unsafe { call.as_ref() }.inputcollid)
+        let of_operator = self.node::<pg_sys::OpExpr>().map(|operation| operation.inputcollid);
+        of_operator.or_else(|| Some(self.node::<pg_sys::FuncExpr>()?.inputcollid))
     }
 
-    /// The type of the expression's value.
     pub fn value_type(self) -> Oid {
         // SAFETY: the node is valid.
         unsafe { pg_sys::exprType(self.as_ptr()) }
     }
 
     /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
-    pub fn column(self) -> Option<Variable> {
+    pub fn column<'a>(self) -> Option<&'a pg_sys::Var> {
+        let column = self.node::<pg_sys::Var>()?;
         #[cfg(any(feature = "pg18", feature = "pg19"))]
-        {
-            let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
-            // SAFETY: the node is a valid Var.
-            if unsafe { var.as_ref() }.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
-                return None;
-            }
+        if column.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
+            return None;
         }
-        self.variable()
-    }
-
-    /// The column that this refers to, in any version of the row.
-    fn variable(self) -> Option<Variable> {
-        let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
-        // SAFETY: the node is a valid Var.
-        let var = unsafe { var.as_ref() };
-        Some(Variable { varno: var.varno, attnum: var.varattno, levels_up: var.varlevelsup })
+        Some(column)
     }
 
     /// The attnum, if the expression is a column, with or without casts between binary-compatible types. The caller
     /// knows that the column belongs to its table.
     pub fn as_own_column(self) -> Option<i16> {
-        self.without_relabelling().column().map(|column| column.attnum)
+        self.without_relabelling().column().map(|column| column.varattno)
     }
 
     /// The attnums of the columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
         const OWN_VARNO: pg_sys::Index = 1;
-        let (mut found, mut columns, mut member) = (std::ptr::null_mut(), Vec::new(), -1);
+        let mut found = std::ptr::null_mut();
         // SAFETY: the expression is valid; the set is made here, and is null or valid.
-        unsafe {
+        let found = unsafe {
             pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO, &mut found);
-            loop {
-                member = pg_sys::bms_next_member(found, member);
-                if member < 0 {
-                    return columns;
-                }
-                // The set counts from the lowest system column, whose attnum is negative.
-                columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
-            }
-        }
+            members(found)
+        };
+        // The set counts from the lowest system column, whose attnum is negative.
+        found.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
     }
 
-    /// The value of an integer constant that is not NULL.
-    pub fn integer(self) -> Option<i32> {
-        self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
+    /// The value of a constant of a type that is not NULL.
+    fn constant_of(self, wanted: Oid) -> Option<pg_sys::Datum> {
+        self.constant().filter(|(of_type, _)| *of_type == wanted).map(|(_, value)| value)
     }
 
-    /// The value of a constant of type `double precision` that is not NULL.
-    pub fn float(self) -> Option<f64> {
-        let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::FLOAT8OID)?;
-        Some(f64::from_bits(datum.value() as u64))
+    /// The value of a constant of the type `T` that is not NULL.
+    pub fn value<T: FromDatum + IntoDatum>(self) -> Option<T> {
+        // SAFETY: the constant is of this type.
+        unsafe { T::from_datum(self.constant_of(T::type_oid())?, false) }
     }
 
     /// The content of a constant of type `jsonb` that is not NULL.
     pub fn jsonb<'a>(self) -> Option<RawJsonb<'a>> {
-        let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::JSONBOID)?;
         // SAFETY: the constant is a jsonb, and lives as long as the expression.
-        unsafe { RawJsonb::from_datum(datum, false) }
-    }
-
-    /// Whether this is the constant `true`.
-    pub fn is_true(self) -> bool {
-        self.constant() == Some((pg_sys::BOOLOID, pg_sys::Datum::from(true)))
+        unsafe { RawJsonb::from_datum(self.constant_of(pg_sys::JSONBOID)?, false) }
     }
 
     /// Whether this is a constant of type `text` with these bytes.
     pub fn is_text(self, wanted: &str) -> bool {
-        self.constant().filter(|(of_type, _)| *of_type == pg_sys::TEXTOID).is_some_and(|(_, datum)| {
-            // SAFETY: the constant is a text, and is not NULL.
-            let text = unsafe { RawText::from_datum(datum, false) };
-            text == Some(wanted.as_bytes())
-        })
+        // SAFETY: the constant is a text.
+        let text = self.constant_of(pg_sys::TEXTOID).and_then(|text| unsafe { RawText::from_datum(text, false) });
+        text == Some(wanted.as_bytes())
+    }
+
+    /// The value of a constant `integer[]` that is not NULL.
+    pub fn array(self) -> Option<AnyArray> {
+        let of_type = pg_sys::INT4ARRAYOID;
+        // SAFETY: the constant is such an array.
+        unsafe { AnyArray::from_polymorphic_datum(self.constant_of(of_type)?, false, of_type) }
+    }
+
+    /// A constant of the type of a value.
+    pub fn of_value<T: IntoDatum>(value: T) -> Option<Self> {
+        let (of_type, mut length, mut by_value) = (T::type_oid(), 0, false);
+        let value = value.into_datum()?;
+        // SAFETY: the value is of this type.
+        unsafe {
+            pg_sys::get_typlenbyval(of_type, &mut length, &mut by_value);
+            Self::new(pg_sys::makeConst(of_type, -1, Oid::INVALID, length.into(), value, false, by_value))
+        }
     }
 
     /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is not
@@ -228,40 +219,6 @@ impl Expression {
         }
     }
 
-    /// The value of a constant `integer[]` that is not NULL.
-    pub fn array(self) -> Option<AnyArray> {
-        let (of_type, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4ARRAYOID)?;
-        // SAFETY: the constant is an array, and is not NULL.
-        unsafe { AnyArray::from_polymorphic_datum(datum, false, of_type) }
-    }
-
-    /// The values of a constant `bigint[]` that is not NULL and has no NULL.
-    pub fn bigints(self) -> Option<Vec<i64>> {
-        let (_, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT8ARRAYOID)?;
-        // SAFETY: the constant is such an array.
-        unsafe { Vec::from_datum(datum, false) }
-    }
-
-    /// A constant of type `integer`.
-    pub fn of_integer(value: i32) -> Option<Self> {
-        // SAFETY: an integer has 4 bytes, and is passed by value.
-        unsafe { Self::new(pg_sys::makeConst(pg_sys::INT4OID, -1, Oid::INVALID, 4, value.into(), false, true)) }
-    }
-
-    /// A constant of type `double precision`.
-    pub fn of_float(value: f64) -> Option<Self> {
-        let value = pg_sys::Datum::from(value.to_bits());
-        // SAFETY: a double has 8 bytes, and is passed by value on the machines that the extension supports.
-        unsafe { Self::new(pg_sys::makeConst(pg_sys::FLOAT8OID, -1, Oid::INVALID, 8, value, false, true)) }
-    }
-
-    /// A constant of type `integer[]`.
-    pub fn integers(values: &[i32]) -> Option<Self> {
-        let array = values.into_datum()?;
-        // SAFETY: the array is a varlena in the current memory context, and is passed by reference.
-        unsafe { Self::new(pg_sys::makeConst(pg_sys::INT4ARRAYOID, -1, Oid::INVALID, -1, array, false, false)) }
-    }
-
     /// A call of a function that takes no notice of collations.
     pub fn of_call(function: Oid, result: Oid, arguments: &[Self]) -> Option<Self> {
         // SAFETY: the list is made here, of valid expressions.
@@ -277,10 +234,9 @@ impl Expression {
     /// A copy of a function call with another first argument of the same type.
     pub fn with_first_argument(self, argument: Self) -> Option<Self> {
         let copy = self.copy();
-        let call = copy.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
-        // SAFETY: the copy is a valid FuncExpr, and nothing else refers to it.
+        // SAFETY: the call has an argument, and nothing else refers to the copy.
         unsafe {
-            let first = pg_sys::list_nth_cell((*call.as_ptr()).args, 0);
+            let first = pg_sys::list_nth_cell(copy.node::<pg_sys::FuncExpr>()?.args, 0);
             (*first).ptr_value = argument.as_ptr().cast();
         }
         Some(copy)
@@ -288,21 +244,16 @@ impl Expression {
 
     /// The type and the value of a constant that is not NULL.
     pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
-        let constant = self.as_node::<pg_sys::Const>(NodeTag::T_Const)?;
-        // SAFETY: the node is a valid Const.
-        let constant = unsafe { constant.as_ref() };
+        let constant = self.node::<pg_sys::Const>()?;
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
     }
 
     /// The expression without outer casts between binary-compatible types, such as a cast from a domain.
     pub fn without_relabelling(self) -> Self {
         let mut inner = self;
-        while let Some(relabel) = inner.as_node::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
-            // SAFETY: the node is a valid RelabelType, which has an argument.
-            match unsafe { Self::new(relabel.as_ref().arg) } {
-                Some(argument) => inner = argument,
-                None => break,
-            }
+        // SAFETY: a RelabelType has an argument.
+        while let Some(argument) = inner.node::<pg_sys::RelabelType>().and_then(|cast| unsafe { Self::new(cast.arg) }) {
+            inner = argument;
         }
         inner
     }
@@ -356,12 +307,13 @@ impl Expression {
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
     }
 
-    /// The expression as SQL, in which the columns of its table are qualified with an alias.
-    pub fn to_sql(self, table: &Relation, alias: &CStr) -> Result<String> {
+    /// The expression as SQL. The columns of its table are qualified with an alias, if one is given. Other names are
+    /// qualified unless the current search path finds them.
+    pub fn to_sql(self, table: &Relation, alias: Option<&CStr>) -> Result<String> {
         // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
         unsafe {
-            let context = pg_sys::deparse_context_for(alias.as_ptr(), table.oid());
-            from_server(pg_sys::deparse_expression(self.as_ptr(), context, true, false))
+            let context = pg_sys::deparse_context_for(alias.unwrap_or_default().as_ptr(), table.oid());
+            from_server(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
         }
     }
 
@@ -384,21 +336,14 @@ impl Expression {
     }
 }
 
-/// The btree strategy of an operator that compares integers, from `BTLessStrategyNumber` to `BTGreaterStrategyNumber`;
-/// None for any other operator.
-pub fn integer_strategy(operator: Oid) -> Option<u32> {
-    // SAFETY: a look-up in a system cache.
-    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID) };
-    (strategy > 0).then_some(strategy as u32)
-}
-
 /// The operator family `float_ops` of btrees, from PostgreSQL's `catalog/pg_opfamily.dat`, which pgrx leaves out.
-const FLOAT_BTREE_FAMILY: Oid = Oid::from_u32(1970);
+pub const FLOAT_BTREE_FAMILY: Oid = Oid::from_u32(1970);
 
-/// The btree strategy of an operator that compares two `double precision` values, as in [`integer_strategy`].
-pub fn float_strategy(operator: Oid) -> Option<u32> {
+/// The strategy of an operator in an operator family of btrees, from `BTLessStrategyNumber` to
+/// `BTGreaterStrategyNumber`; None if it is not in the family.
+pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
-    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, FLOAT_BTREE_FAMILY) };
+    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };
     (strategy > 0).then_some(strategy as u32)
 }
 

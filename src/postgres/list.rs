@@ -1,4 +1,4 @@
-//! The elements of PostgreSQL's lists.
+//! The elements of PostgreSQL's lists and sets.
 
 use pgrx::PgList;
 use pgrx::pg_sys::{self, Oid};
@@ -10,6 +10,19 @@ use pgrx::pg_sys::{self, Oid};
 pub unsafe fn nodes<T>(list: *mut pg_sys::List) -> Vec<*mut T> {
     // SAFETY: the caller passes a valid list or null.
     unsafe { PgList::from_pg(list) }.iter_ptr().collect()
+}
+
+/// The members of a set, in ascending order.
+///
+/// # Safety
+/// `set` is a valid set, or null.
+pub unsafe fn members(set: *const pg_sys::Bitmapset) -> impl Iterator<Item = i32> {
+    let mut last = -1;
+    std::iter::from_fn(move || {
+        // SAFETY: the caller passes a valid set, or null.
+        last = unsafe { pg_sys::bms_next_member(set, last) };
+        (last >= 0).then_some(last)
+    })
 }
 
 /// The elements of a list of OIDs.

@@ -4,8 +4,8 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
 use super::planner_info::Planner;
-use crate::expression::{Expression, Variable};
-use crate::list::nodes;
+use crate::expression::Expression;
+use crate::list::{members, nodes};
 
 /// A relation whose paths the planner is collecting, such as a table or a family of tables.
 #[derive(Clone, Copy)]
@@ -152,7 +152,8 @@ impl BaseRelation {
         let rows = |relation: i32| unsafe {
             (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
         };
-        outer.members().filter_map(rows).reduce(f64::min).unwrap_or(1.0)
+        // SAFETY: the set is valid, or null.
+        unsafe { members(outer.0) }.filter_map(rows).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
@@ -200,7 +201,7 @@ impl BaseRelation {
             }
             let is_own =
                 |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, self.rel().relids);
-            let members = members(class, self.rel().relids).into_iter().filter(is_own);
+            let members = members_of(class, self.rel().relids).into_iter().filter(is_own);
             members.filter_map(|member| Some(Order { key, expression: Expression::new((*member).em_expr)? })).collect()
         }
     }
@@ -416,12 +417,6 @@ impl Outer {
         // SAFETY: both sets are valid, or null; the result is a new set.
         Self(unsafe { pg_sys::bms_union(self.0, others.0) })
     }
-
-    fn members(self) -> impl Iterator<Item = i32> {
-        // SAFETY: the set is valid, or null.
-        let next = move |last| unsafe { pg_sys::bms_next_member(self.0, last) };
-        std::iter::successors(Some(next(-1)), move |&last| Some(next(last))).take_while(|&member| member >= 0)
-    }
 }
 
 impl PartialEq for Outer {
@@ -446,7 +441,7 @@ unsafe extern "C-unwind" fn is_member_column(
     unsafe {
         let (relid, column) = ((*relation).relid as i32, *column.cast::<i16>());
         let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
-        found == Some(Variable { varno: relid, attnum: column, levels_up: 0 })
+        found.is_some_and(|found| (found.varno, found.varattno, found.varlevelsup) == (relid, column, 0))
     }
 }
 
@@ -466,7 +461,10 @@ pub(super) unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
 ///
 /// # Safety
 /// The class and the set are valid.
-unsafe fn members(class: *mut pg_sys::EquivalenceClass, relids: pg_sys::Relids) -> Vec<*mut pg_sys::EquivalenceMember> {
+unsafe fn members_of(
+    class: *mut pg_sys::EquivalenceClass,
+    relids: pg_sys::Relids,
+) -> Vec<*mut pg_sys::EquivalenceMember> {
     // SAFETY: the caller passes a valid class and a valid set.
     #[cfg(not(any(feature = "pg18", feature = "pg19")))]
     unsafe {

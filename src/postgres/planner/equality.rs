@@ -1,6 +1,6 @@
 //! Conditions by which a column equals one value.
 
-use pgrx::pg_sys::{self, NodeTag, Oid};
+use pgrx::pg_sys::{self, Oid};
 
 use crate::expression::{Expression, expressions};
 
@@ -33,7 +33,7 @@ impl Comparison {
         }
         let (tested, value) = tested_boolean(condition);
         let is_boolean = tested.value_type() == pg_sys::BOOLOID && is_column(tested);
-        let value = is_boolean.then(|| boolean(value))??;
+        let value = is_boolean.then(|| Expression::of_value(value))??;
         Some(Self { operator: BOOLEAN_EQUAL, value, collation: Oid::INVALID })
     }
 }
@@ -43,27 +43,22 @@ const BOOLEAN_EQUAL: Oid = Oid::from_u32(91);
 
 /// The boolean expression that a condition tests, and the value that fulfils the condition.
 fn tested_boolean(condition: Expression) -> (Expression, bool) {
-    if let Some(not) = condition.as_node::<pg_sys::BoolExpr>(NodeTag::T_BoolExpr) {
-        // SAFETY: the node is a valid BoolExpr, whose arguments are a list of expressions.
-        let (kind, arguments) = unsafe { (not.as_ref().boolop, expressions(not.as_ref().args)) };
-        if let (pg_sys::BoolExprType::NOT_EXPR, &[argument]) = (kind, &arguments[..]) {
+    // SAFETY: a BoolExpr has a list of expressions, and a BooleanTest has an argument.
+    unsafe {
+        if let Some(not) = condition.node::<pg_sys::BoolExpr>()
+            && let (pg_sys::BoolExprType::NOT_EXPR, &[argument]) = (not.boolop, &expressions(not.args)[..])
+        {
             return (argument, false);
         }
-    }
-    if let Some(test) = condition.as_node::<pg_sys::BooleanTest>(NodeTag::T_BooleanTest) {
-        // SAFETY: the node is a valid BooleanTest, which has an argument.
-        let (kind, argument) = unsafe { (test.as_ref().booltesttype, Expression::new(test.as_ref().arg)) };
-        match (kind, argument) {
-            (pg_sys::BoolTestType::IS_TRUE, Some(argument)) => return (argument, true),
-            (pg_sys::BoolTestType::IS_FALSE, Some(argument)) => return (argument, false),
-            _ => {}
+        if let Some(test) = condition.node::<pg_sys::BooleanTest>()
+            && let Some(argument) = Expression::new(test.arg)
+        {
+            match test.booltesttype {
+                pg_sys::BoolTestType::IS_TRUE => return (argument, true),
+                pg_sys::BoolTestType::IS_FALSE => return (argument, false),
+                _ => {}
+            }
         }
     }
     (condition, true)
-}
-
-/// A boolean constant.
-fn boolean(value: bool) -> Option<Expression> {
-    // SAFETY: the new node is in the planner's memory.
-    unsafe { Expression::new(pg_sys::makeBoolConst(value, false)) }
 }

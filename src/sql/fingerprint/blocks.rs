@@ -76,7 +76,7 @@ fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
 /// The arguments of a call after the fingerprint; None unless all of them are constants.
 fn constants_after_fingerprint(call: Expression) -> Option<Vec<i32>> {
     let (_, arguments) = call.call()?;
-    arguments.iter().skip(1).map(|argument| argument.integer()).collect()
+    arguments.iter().skip(1).map(|argument| argument.value()).collect()
 }
 
 /// Returns an error if no layout has this number of blocks.

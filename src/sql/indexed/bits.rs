@@ -41,14 +41,14 @@ impl Bits {
     pub fn of_bit_string(expression: Expression) -> Option<Self> {
         if let Some((function, arguments)) = expression.applied() {
             match (function.to_u32(), &arguments[..]) {
-                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(FINGERPRINT_BITS) => {
+                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.value() == Some(FINGERPRINT_BITS) => {
                     return Some(Self::of_bigint(number));
                 }
                 (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, is_explicit])
-                    if length.integer() == Some(FINGERPRINT_BITS) =>
+                    if length.value() == Some(FINGERPRINT_BITS) =>
                 {
                     // An explicit cast pads or cuts the digits. An implicit one raises an error.
-                    if let Some(digits) = hex_digits(inner).filter(|_| is_explicit.is_true()) {
+                    if let Some(digits) = hex_digits(inner).filter(|_| is_explicit.value() == Some(true)) {
                         return Some(Self::Hex { digits, bigint: expression.coerced_to(pg_sys::INT8OID)? });
                     }
                     if inner.bit_length() == Some(FINGERPRINT_BITS) {

@@ -68,7 +68,7 @@ impl SampledTable {
             scope: attnums,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
             quoted_table: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
-            fingerprint_sql: fingerprint.to_sql(&table, c"t")?,
+            fingerprint_sql: fingerprint.to_sql(&table, Some(c"t"))?,
             fingerprint,
         })
     }

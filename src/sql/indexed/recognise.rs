@@ -31,11 +31,11 @@ impl BlockCall {
         let (function, arguments) = expression.call()?;
         let schema = ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
-            [fingerprint, block, blocks] => (fingerprint, block, blocks.integer()?),
+            [fingerprint, block, blocks] => (fingerprint, block, blocks.value()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
             _ => return None,
         };
-        Some(Self { schema, fingerprint, block: block.integer()?, blocks })
+        Some(Self { schema, fingerprint, block: block.value()?, blocks })
     }
 }
 

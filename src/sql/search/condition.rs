@@ -4,7 +4,7 @@
 
 use pgrx::pg_sys;
 use postgres::catalog::relation::Relation;
-use postgres::expression::{Expression, integer_strategy};
+use postgres::expression::{Expression, btree_strategy};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::flips::Flippable;
@@ -194,7 +194,7 @@ struct DistanceComparison {
 impl DistanceComparison {
     fn read(condition: Expression) -> Option<Self> {
         let (operator, _, [left, right]) = condition.operation()?;
-        let strategy = integer_strategy(operator)?;
+        let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
         if let Some(distance) = Distance::read(left) {
             return Some(Self { distance, expression: left, strategy, limit: right });
         }

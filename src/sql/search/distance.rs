@@ -38,13 +38,13 @@ impl Distance {
     fn of_difference(difference: Expression) -> Option<Self> {
         let (function, arguments) = difference.applied()?;
         match (function.to_u32(), &arguments[..]) {
-            (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(FINGERPRINT_BITS) => {
+            (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.value() == Some(FINGERPRINT_BITS) => {
                 let (function, operands) = number.applied()?;
                 let &[a, b] = &operands[..] else { return None };
                 let is_difference = function == pg_sys::F_INT8XOR.into();
                 is_difference.then(|| Self { fingerprints: [a, b].map(Bits::of_bigint) })
             }
-            (pg_sys::F_BIT_BIT_INT4_BOOL, &[bits, length, _]) if length.integer() == Some(FINGERPRINT_BITS) => {
+            (pg_sys::F_BIT_BIT_INT4_BOOL, &[bits, length, _]) if length.value() == Some(FINGERPRINT_BITS) => {
                 Self::of_difference(bits)
             }
             (pg_sys::F_BITXOR, &[a, b]) => {

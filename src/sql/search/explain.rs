@@ -60,7 +60,7 @@ pub unsafe fn explain(
             let sizes = match limit.constant() {
                 Some(SimilarSizes { range, .. }) => format!("{} to {}", range.start(), range.end()).into_bytes(),
                 None => {
-                    let least = match least.float() {
+                    let least = match least.value::<f64>() {
                         Some(least) => least.to_string().into_bytes(),
                         None => output.deparsed(least, plan, ancestors),
                     };
@@ -98,7 +98,7 @@ fn flips_of(radii_and_masks: &[Expression]) -> Option<Vec<u32>> {
     if let Some((_, arguments)) = masks.call() {
         return Some(read_criterion(arguments.get(1)?.jsonb()?).ok()?.of_texts().near.flips().collect());
     }
-    let masks = masks.bigints()?.into_iter().map(i64::cast_unsigned);
+    let masks = masks.value::<Vec<i64>>()?.into_iter().map(i64::cast_unsigned);
     Some(check_radii(0, &radii.array()?).ok()?.flipping(Flippable::from_masks(masks)).flips().collect())
 }
 

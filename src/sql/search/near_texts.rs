@@ -105,7 +105,7 @@ impl NearTexts {
     /// The sizes of the texts that resemble another text, if the texts are compared. `call` makes the fingerprints.
     fn sizes(&self, relation: BaseRelation, call: Expression, other: Expression) -> Option<SizeLimit> {
         let table = Relation::open_locked(relation.table());
-        let least = Expression::of_float(self.criterion.resemblance?)?;
+        let least = Expression::of_value(self.criterion.resemblance?)?;
         SizeLimit::new(relation, &table, &TextSource::of(Some(call), self.schema)?, self.schema, other, least)
     }
 
@@ -122,10 +122,10 @@ impl NearTexts {
             None => None,
         };
         let radii = match near.blocks() {
-            Some(_) => Some(Expression::integers(&near.radii().collect::<Vec<_>>())?),
+            Some(_) => Some(Expression::of_value(near.radii().collect::<Vec<_>>())?),
             None => None,
         };
-        let expression = Expression::of_integer(near.max_distance())?;
+        let expression = Expression::of_value(near.max_distance())?;
         Some(Limit { expression, radii, flips, sizes: None, is_strict: false })
     }
 }

@@ -336,7 +336,7 @@ impl<'a> IndexedTable<'a> {
 
     /// The share of the entries of near rows' blocks that a search reads, by their sizes.
     fn share_read(&self, limit: Limit) -> f64 {
-        share_read(&self.layouts, limit.sizes.map(|sizes| expected_share(sizes.least.float().unwrap_or(COPY))))
+        share_read(&self.layouts, limit.sizes.map(|sizes| expected_share(sizes.least.value().unwrap_or(COPY))))
     }
 
     /// The cost of finding everything near, in the planner's units; None if the layouts do not serve the search.

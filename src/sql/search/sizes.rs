@@ -8,7 +8,7 @@ use pgrx::pg_sys;
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
-use postgres::expression::{Expression, float_strategy};
+use postgres::expression::{Expression, FLOAT_BTREE_FAMILY, btree_strategy};
 use postgres::planner::base_relation::{BaseRelation, Outer};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::size::{SimilarSizes, is_exact};
@@ -46,7 +46,7 @@ impl ResemblanceCondition {
 
     fn read(condition: Expression) -> Option<Self> {
         let (operator, _, [left, right]) = condition.operation()?;
-        let (resemblance, least) = match float_strategy(operator)? {
+        let (resemblance, least) = match btree_strategy(operator, FLOAT_BTREE_FAMILY)? {
             pg_sys::BTGreaterEqualStrategyNumber | pg_sys::BTGreaterStrategyNumber => (left, right),
             pg_sys::BTLessEqualStrategyNumber | pg_sys::BTLessStrategyNumber => (right, left),
             _ => return None,
@@ -110,7 +110,7 @@ impl SizeLimit {
 
     /// The sizes, if they are known when the query is planned.
     pub fn constant(self) -> Option<SimilarSizes> {
-        Some(SimilarSizes::new(self.size.integer()?, self.least.float()?, self.is_exact))
+        Some(SimilarSizes::new(self.size.value()?, self.least.value()?, self.is_exact))
     }
 }
 

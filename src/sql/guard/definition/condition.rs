@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::condition::{parse, to_sql};
+use postgres::condition::parse;
 use postgres::error::{Result, user_error};
 use postgres::expression::Expression;
 use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
@@ -100,7 +100,7 @@ impl AskedCondition {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Rows with a mark do not count, whatever the condition."));
         }
-        with_fixed_settings(|| to_sql(table, condition))
+        with_fixed_settings(|| condition.to_sql(table, None))
     }
 }
 
