@@ -6,6 +6,7 @@
 use pgrx::prelude::*;
 
 use super::error::{Result, user_error};
+use super::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
 use super::text::{from_server, to_server};
 
 /// Runs a statement, and returns the number of rows it processed.
@@ -13,10 +14,11 @@ pub fn execute(statement: &str) -> Result<u64> {
     connected(|| run(statement, false))
 }
 
-/// The first column of a query's result, without NULLs. The query sees everything that is committed now, including
-/// commits while this statement waited for a lock.
+/// The first column of a query's result, without NULLs. Its operators are PostgreSQL's own, whatever the search path.
+/// The query sees everything that is committed now, including commits while this statement waited for a lock.
 pub fn query_strings(query: &str) -> Result<Vec<String>> {
-    connected(|| {
+    let query = || {
+        set_locally(c"search_path", SAFE_SEARCH_PATH);
         // SAFETY: a transaction is running. After a successful query, its table has `numvals` rows, and lives until
         // SPI_finish.
         unsafe {
@@ -29,7 +31,8 @@ pub fn query_strings(query: &str) -> Result<Vec<String>> {
             let row = |row: u64| pg_sys::SPI_getvalue(*table.vals.add(row as usize), table.tupdesc, 1);
             (0..table.numvals).map(row).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
         }
-    })
+    };
+    connected(|| with_settings(query))
 }
 
 fn connected<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {

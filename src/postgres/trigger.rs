@@ -8,6 +8,7 @@ use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::{ErrorReport, Result, user_error};
 use super::heap::row::Row;
+use super::spi::query_strings;
 use super::text::from_server;
 
 /// The call of a BEFORE trigger for a row that is to be inserted or updated.
@@ -146,37 +147,15 @@ pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
 
 /// The table of the trigger from which a partition's trigger was cloned, at the highest level; None if that trigger was
 /// dropped.
-pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
-    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: the catalog is opened and closed here; its rows are looked up by the index on their OIDs, and the values
-    // of a row are copied before the scan ends.
-    unsafe {
-        let catalog = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
-        let table = loop {
-            let mut key = pg_sys::ScanKeyData::default();
-            pg_sys::ScanKeyInit(
-                &mut key,
-                pg_sys::Anum_pg_trigger_oid as pg_sys::AttrNumber,
-                pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber,
-                pg_sys::F_OIDEQ.into(),
-                trigger.into(),
-            );
-            let index = pg_sys::TriggerOidIndexId.into();
-            let scan = pg_sys::systable_beginscan(catalog, index, true, std::ptr::null_mut(), 1, &mut key);
-            let row = pg_sys::systable_getnext(scan);
-            let found = (!row.is_null()).then(|| {
-                let row = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_trigger>();
-                (row.tgrelid, row.tgparentid)
-            });
-            pg_sys::systable_endscan(scan);
-            match found {
-                Some((_, parent)) if parent != pg_sys::InvalidOid => trigger = parent,
-                found => break found.map(|(table, _)| table),
-            }
-        };
-        pg_sys::table_close(catalog, LOCK);
-        table
-    }
+pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
+    let query = format!(
+        "WITH RECURSIVE original (relation, parent) AS (
+             SELECT tgrelid, tgparentid FROM pg_catalog.pg_trigger WHERE oid = {}
+             UNION SELECT tgrelid, tgparentid FROM pg_catalog.pg_trigger JOIN original ON oid = parent)
+         SELECT relation FROM original WHERE parent = 0",
+        trigger.to_u32()
+    );
+    Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
 }
 
 /// Whether a trigger, if enabled, fires before each row that is inserted or updated: it has no WHEN and no column list.

@@ -38,7 +38,7 @@ thread_local! {
 pub fn cached(
     trigger: Oid,
     is_its: impl FnOnce(&Guard) -> bool,
-    identify: impl FnOnce() -> Identity,
+    identify: impl FnOnce() -> Result<Identity>,
     make: impl FnOnce(&Identity) -> Result<Guard>,
 ) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
@@ -52,7 +52,7 @@ pub fn cached(
     {
         return Ok(known);
     }
-    let identity = identify();
+    let identity = identify()?;
     let known = CACHE.with_borrow_mut(|cache| {
         if cache.by_trigger.len() >= MAX_CACHED_TRIGGERS {
             *cache = Cache::default();

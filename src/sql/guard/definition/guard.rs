@@ -182,11 +182,11 @@ impl Guard {
 }
 
 impl Identity {
-    fn from_event(event: &RowEvent) -> Self {
-        let (root, own) = (root(event), event.table().oid());
+    fn from_event(event: &RowEvent) -> Result<Self> {
+        let (root, own) = (root(event)?, event.table().oid());
         let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
-        Self { root, arguments, detached: (!is_member).then_some(own) }
+        Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
     }
 
     /// The identity that a partition being detached shares with the other partitions.
@@ -218,9 +218,9 @@ fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a Strin
 ///
 /// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
 /// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
-fn root(event: &RowEvent) -> Oid {
+fn root(event: &RowEvent) -> Result<Oid> {
     // SAFETY: the trigger manager passes the trigger with each call.
     let trigger = unsafe { &*event.data.tg_trigger };
-    let original = if trigger.tgisclone { table_of_original(trigger.tgoid) } else { None };
-    original.unwrap_or_else(|| event.table().oid())
+    let original = if trigger.tgisclone { table_of_original(trigger.tgoid)? } else { None };
+    Ok(original.unwrap_or_else(|| event.table().oid()))
 }
