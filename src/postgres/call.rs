@@ -8,7 +8,6 @@ use pgrx::pg_sys::{self, Oid};
 use super::error::{ErrorReport, Result};
 use super::expression::Expression;
 
-/// A running call of a function.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     info: pg_sys::FunctionCallInfo,

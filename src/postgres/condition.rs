@@ -12,7 +12,8 @@ use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
 use crate::error::{ErrorReport, Result, push, raise, sendable, user_error};
-use crate::ffi::{attribute, errcontext_msg};
+use crate::ffi::{attribute, errcontext_msg, guarded};
+use crate::list::nodes;
 use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
@@ -65,7 +66,7 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     }
     let mut checked = Checked { table, name };
     // SAFETY: the condition is valid, and the walker's argument is this.
-    unsafe { check_node(condition.as_ptr(), (&raw mut checked).cast()) };
+    unsafe { guarded(|| check_node(condition.as_ptr(), (&raw mut checked).cast())) };
     for attnum in condition.own_columns() {
         let Some(column) = Column::at(table, attnum) else {
             let message = format!("{name} must not use system columns or whole rows");
@@ -124,7 +125,6 @@ fn function_name(function: Oid) -> Result<String> {
     Ok(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?))
 }
 
-/// Refuses an object that belongs neither to the table's owner nor to a superuser.
 fn check_owner(table: &Relation, catalog: Oid, object: Oid, what: &str, name: &str) -> Result<()> {
     // SAFETY: look-ups in system caches, whose rows are of these forms; superuser_arg accepts any OID.
     let (owner, is_superuser) = unsafe {
@@ -283,22 +283,15 @@ unsafe extern "C-unwind" fn check_conversion(function: Oid, checked: *mut c_void
 unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::Node> {
     // SAFETY: the caller passes what the parser has made. A SELECT has a list of ResTargets, or null.
     unsafe {
-        if statements.is_null() || (*statements).length != 1 {
-            return None;
-        }
-        let statement = (*pg_sys::list_nth(statements, 0).cast::<pg_sys::RawStmt>()).stmt;
+        let [statement] = nodes::<pg_sys::RawStmt>(statements)[..] else { return None };
+        let statement = (*statement).stmt;
         if (*statement).type_ != pg_sys::NodeTag::T_SelectStmt {
             return None;
         }
         let targets = (*statement.cast::<pg_sys::SelectStmt>()).targetList;
         let mut bare = pg_sys::SelectStmt { type_: (*statement).type_, targetList: targets, ..Default::default() };
-        if targets.is_null()
-            || (*targets).length != 1
-            || !pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>())
-        {
-            return None;
-        }
-        Some((*pg_sys::list_nth(targets, 0).cast::<pg_sys::ResTarget>()).val)
+        let [target] = nodes::<pg_sys::ResTarget>(targets)[..] else { return None };
+        pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)
     }
 }
 

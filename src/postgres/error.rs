@@ -22,7 +22,6 @@ pub fn raise(error: ErrorReport) -> ! {
     unreachable!("an error has been reported")
 }
 
-/// Raises the error of an allocation that has failed.
 pub fn out_of_memory() -> ! {
     raise(algorithm_error(Error::OutOfMemory))
 }
@@ -33,12 +32,10 @@ pub fn push<T>(vector: &mut Vec<T>, element: T) {
     vector.push(element);
 }
 
-/// Sends the user a notice.
 pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }
 
-/// Sends the user a warning.
 pub fn warn(warning: ErrorReport) {
     warning.report(PgLogLevel::WARNING);
 }

@@ -20,7 +20,6 @@ use super::text::{RawText, from_server};
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A type of expression nodes.
 pub(crate) trait ExpressionNode {
     const TAG: NodeTag;
 }
@@ -61,7 +60,6 @@ impl Expression {
         self.0.as_ptr()
     }
 
-    /// The node, if it is a `T`.
     pub(crate) fn node<'a, T: ExpressionNode>(self) -> Option<&'a T> {
         // SAFETY: every node begins with the tag of its type, and an expression outlives all its uses.
         unsafe { (self.0.as_ref().type_ == T::TAG).then(|| self.0.cast().as_ref()) }
@@ -108,7 +106,6 @@ impl Expression {
         Some((operation.opno, function, operands.try_into().ok()?))
     }
 
-    /// The function and the arguments of a function call, or of an operator.
     pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
         self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
     }
@@ -191,7 +188,6 @@ impl Expression {
         unsafe { AnyArray::from_polymorphic_datum(self.constant_of(of_type)?, false, of_type) }
     }
 
-    /// A constant of the type of a value.
     pub fn of_value<T: IntoDatum>(value: T) -> Option<Self> {
         let (of_type, mut length, mut by_value) = (T::type_oid(), 0, false);
         let value = value.into_datum()?;
@@ -242,7 +238,6 @@ impl Expression {
         Some(copy)
     }
 
-    /// The type and the value of a constant that is not NULL.
     pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
         let constant = self.node::<pg_sys::Const>()?;
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))

@@ -6,27 +6,14 @@
 use std::ffi::{c_char, c_int};
 
 pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum};
 
 mod unguarded {
     use super::*;
 
     unsafe extern "C-unwind" {
-        // catalog/pg_inherits.h, catalog/partition.h, utils/partcache.h
-        pub fn find_all_inheritors(
-            parent: Oid,
-            lock: pg_sys::LOCKMODE,
-            parents: *mut *mut pg_sys::List,
-        ) -> *mut pg_sys::List;
-        pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
+        // utils/partcache.h
         pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
-
-        // utils/datum.h
-        pub fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
-        pub fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
-
-        // storage/predicate.h
-        pub fn PredicateLockPage(table: pg_sys::Relation, page: pg_sys::BlockNumber, snapshot: pg_sys::Snapshot);
     }
 }
 
@@ -46,18 +33,6 @@ pub mod comparators {
     }
 }
 
-/// A table and all tables that inherit from it. The inheritors are locked. The list is palloc'd.
-pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
-    // SAFETY: find_all_inheritors accepts any OID; with a null pointer, no counts of parents are asked for.
-    unsafe { guarded(|| unguarded::find_all_inheritors(parent, lock, std::ptr::null_mut())) }
-}
-
-/// The tables above a partition, the nearest first. The list is palloc'd.
-pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
-    // SAFETY: get_partition_ancestors accepts any OID.
-    unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
-}
-
 /// The partition constraint, as a list of expressions.
 ///
 /// # Safety
@@ -73,7 +48,7 @@ pub unsafe fn partition_qual(table: pg_sys::Relation) -> *mut pg_sys::List {
 /// The value is of a type with that `typbyval` and `typlen`.
 pub unsafe fn datum_copy(value: Datum, by_value: bool, length: i16) -> Datum {
     // SAFETY: the caller passes a value of a type with this `typbyval` and `typlen`.
-    unsafe { guarded(|| unguarded::datumCopy(value, by_value, length.into())) }
+    unsafe { pg_sys::datumCopy(value, by_value, length.into()) }
 }
 
 /// Whether two values are equal byte for byte, once detoasted.
@@ -82,16 +57,7 @@ pub unsafe fn datum_copy(value: Datum, by_value: bool, length: i16) -> Datum {
 /// Both values are of one type with that `typbyval` and `typlen`.
 pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) -> bool {
     // SAFETY: the caller passes two values of one type with this `typbyval` and `typlen`.
-    unsafe { guarded(|| unguarded::datum_image_eq(a, b, by_value, length.into())) }
-}
-
-/// Registers for SERIALIZABLE that the transaction has read a page of a table, for a read that fetches no row.
-///
-/// # Safety
-/// The table is open, and the snapshot is valid.
-pub unsafe fn predicate_lock_page(table: pg_sys::Relation, page: pg_sys::BlockNumber, snapshot: pg_sys::Snapshot) {
-    // SAFETY: the caller passes an open table and a valid snapshot.
-    unsafe { guarded(|| unguarded::PredicateLockPage(table, page, snapshot)) }
+    unsafe { pg_sys::datum_image_eq(a, b, by_value, length.into()) }
 }
 
 /// The descriptor's entry for the column with this attnum; None if there is no such column.

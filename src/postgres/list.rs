@@ -33,12 +33,3 @@ pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
     // SAFETY: the caller passes a valid list or null.
     unsafe { PgList::<Oid>::from_pg(list) }.iter_oid().collect()
 }
-
-/// The elements of a list of integers.
-///
-/// # Safety
-/// `list` is a valid list of integers, or null.
-pub unsafe fn integers(list: *mut pg_sys::List) -> Vec<i32> {
-    // SAFETY: the caller passes a valid list or null.
-    unsafe { PgList::<i32>::from_pg(list) }.iter_int().collect()
-}

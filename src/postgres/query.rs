@@ -4,7 +4,7 @@
 //! another table when it is looked up. So the parser's result is checked, and exactly this result is planned and run.
 //! Nothing is evaluated before that.
 
-use std::ffi::{CString, c_int};
+use std::ffi::CString;
 
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -25,11 +25,8 @@ impl Query {
     pub fn parse(text: CString) -> Result<Self> {
         // SAFETY: the text is NUL-terminated and lives as long as the trees, which are in the current memory context.
         unsafe {
-            let statements = pg_sys::pg_parse_query(text.as_ptr());
-            if statements.is_null() || (*statements).length != 1 {
-                return Err(not_one_statement());
-            }
-            let statement = pg_sys::list_nth(statements, 0).cast::<pg_sys::RawStmt>();
+            let statements = nodes::<pg_sys::RawStmt>(pg_sys::pg_parse_query(text.as_ptr()));
+            let [statement] = statements[..] else { return Err(not_one_statement()) };
             let (types, environment) = (std::ptr::null_mut(), std::ptr::null_mut());
             let tree = pg_sys::parse_analyze_fixedparams(statement, text.as_ptr(), types, 0, environment);
             if (*tree).commandType != pg_sys::CmdType::CMD_SELECT {
@@ -42,11 +39,8 @@ impl Query {
     fn plan(&self) -> Result<*mut pg_sys::PlannedStmt> {
         // SAFETY: the query is valid; the rewriter returns a list of queries, or null.
         unsafe {
-            let rewritten = pg_sys::pg_rewrite_query(self.tree);
-            if rewritten.is_null() || (*rewritten).length != 1 {
-                return Err(not_one_statement());
-            }
-            let query = pg_sys::list_nth(rewritten, 0).cast::<pg_sys::Query>();
+            let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
+            let [query] = rewritten[..] else { return Err(not_one_statement()) };
             let (text, parameters) = (self.text.as_ptr(), std::ptr::null_mut());
             #[cfg(not(feature = "pg19"))]
             let statement = pg_sys::pg_plan_query(query, text, 0, parameters);
@@ -60,12 +54,8 @@ impl Query {
     pub fn table(&self) -> Option<Oid> {
         // SAFETY: the query is valid; its range table is a list of entries, or null.
         unsafe {
-            let entries = (*self.tree).rtable;
-            if entries.is_null() || (*entries).length != 1 {
-                return None;
-            }
-            let entry = &*pg_sys::list_nth(entries, 0).cast::<pg_sys::RangeTblEntry>();
-            (entry.rtekind == pg_sys::RTEKind::RTE_RELATION).then_some(entry.relid)
+            let [entry] = nodes::<pg_sys::RangeTblEntry>((*self.tree).rtable)[..] else { return None };
+            ((*entry).rtekind == pg_sys::RTEKind::RTE_RELATION).then_some((*entry).relid)
         }
     }
 
@@ -82,13 +72,8 @@ impl Query {
     /// column that is not NULL. A value that is passed by reference is valid only during this call.
     pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<()> {
         let mut receiver = Receiver {
-            base: pg_sys::DestReceiver {
-                receiveSlot: Some(receive),
-                rStartup: Some(start),
-                rShutdown: Some(end),
-                rDestroy: Some(end),
-                mydest: pg_sys::CommandDest::DestNone,
-            },
+            // SAFETY: PostgreSQL's receiver that does nothing.
+            base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
             take: &mut take,
         };
         let statement = self.plan()?;
@@ -123,7 +108,6 @@ fn not_one_statement() -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement")
 }
 
-/// Receives the rows of a running query.
 #[repr(C)]
 struct Receiver<'a> {
     /// Must be the first field: PostgreSQL knows only this part of the receiver.
@@ -143,9 +127,3 @@ unsafe extern "C-unwind" fn receive(slot: *mut pg_sys::TupleTableSlot, receiver:
     }
     true
 }
-
-#[pg_guard]
-unsafe extern "C-unwind" fn start(_receiver: *mut pg_sys::DestReceiver, _operation: c_int, _row: pg_sys::TupleDesc) {}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn end(_receiver: *mut pg_sys::DestReceiver) {}

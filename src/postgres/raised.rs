@@ -59,7 +59,6 @@ pub fn raise_without_values(error: CaughtError, message: String) -> ! {
     throw(pg_sys::ErrorData { sqlerrcode, message, detail_log, ..Default::default() })
 }
 
-/// Raises an error with these fields.
 fn throw(mut error: pg_sys::ErrorData) -> ! {
     error.elevel = PgLogLevel::ERROR as c_int;
     // SAFETY: all strings are null or NUL-terminated, and PostgreSQL copies them.

@@ -34,7 +34,6 @@ thread_local! {
     static LOADED_BY: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 
-/// Sets the hook. Called once, when the library is loaded.
 pub fn initialise() {
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
@@ -78,7 +77,6 @@ unsafe extern "C-unwind" fn run(
 /// Notes a statement that may move rows, until its executor's memory is freed.
 #[pg_guard]
 unsafe extern "C-unwind" fn note(query: *mut pg_sys::QueryDesc) {
-    /// Forgets the statement when dropped.
     struct Noted(*mut pg_sys::EState);
     impl Drop for Noted {
         fn drop(&mut self) {

@@ -18,7 +18,6 @@ use pgrx::pg_sys::pg_enc;
 /// The character that stands for byte 0. No server encoding but UTF-8 has such characters.
 const CHARACTER_OF_BYTE_0: u32 = 0xF_0000;
 
-/// A part of a text.
 pub enum TextPart<'a> {
     /// UTF-8.
     Plain(&'a str),
@@ -39,7 +38,6 @@ pub fn from_raw(text: &[u8]) -> String {
     text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
 }
 
-/// Calls `f` with the parts of a text, in order.
 pub fn each_part<E>(text: &str, mut f: impl FnMut(TextPart<'_>) -> Result<(), E>) -> Result<(), E> {
     // An ASCII character is itself, so no other character stands for a quote.
     let byte = |c: char| {

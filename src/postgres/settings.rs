@@ -18,7 +18,6 @@ pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The value of a setting; None if there is no such setting.
 pub fn read_setting(name: &CStr) -> Option<String> {
     // SAFETY: the name is NUL-terminated; the result is null, or NUL-terminated and copied at once.
     unsafe {

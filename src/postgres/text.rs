@@ -25,7 +25,6 @@ pub type RawText<'a> = &'a [u8];
 #[derive(Clone, Copy)]
 pub struct TextArgument<'a> {
     datum: pg_sys::Datum,
-    /// The bytes of the varlena as passed.
     varlena: &'a [u8],
 }
 
@@ -117,7 +116,6 @@ pub struct CachedText {
 const RETAINED_BYTES: usize = 64 << 10;
 
 impl CachedText {
-    /// Whether this is the text that is remembered.
     pub fn is(&self, text: Option<TextIdentity<'_>>) -> bool {
         let same = |text: TextIdentity<'_>| self.command == text.command && self.varlena == text.varlena;
         self.is_known && text.is_some_and(same)

@@ -11,7 +11,6 @@ use super::heap::row::Row;
 use super::spi::query_strings;
 use super::text::from_server;
 
-/// The call of a BEFORE trigger for a row that is to be inserted or updated.
 pub struct RowEvent<'a> {
     pub data: &'a pg_sys::TriggerData,
 }

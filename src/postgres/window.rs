@@ -22,7 +22,6 @@ use super::text::RawText;
 pub struct Window<'a> {
     call: Call<'a>,
     object: WindowObject,
-    /// The number of rows in the partition.
     pub rows: usize,
     /// The position of the current row in the partition, from 0. Rows before it cannot be read any more.
     pub current: usize,
@@ -35,7 +34,6 @@ pub struct Window<'a> {
 struct PartitionMemory {
     /// Values that are kept until the partition ends.
     kept: *mut pg_sys::NullableDatum,
-    /// Whether the numbers have been computed.
     is_computed: bool,
 }
 
@@ -74,7 +72,6 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Whether [`Self::set_computed`] was called in this partition.
     pub fn is_computed(&self) -> bool {
         // SAFETY: the memory was zeroed or set by `set_computed`.
         unsafe { (*self.memory).is_computed }
@@ -107,22 +104,18 @@ impl<'a> Window<'a> {
             pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
             for (place, &position) in positions.iter().enumerate() {
                 tick();
-                let (mut is_null, mut is_out) = (false, false);
                 let value = guarded(|| {
-                    let (null, out) = (&mut is_null, &mut is_out);
-                    let object = self.object;
                     let before = pg_sys::MemoryContextSwitchTo(scratch.value());
-                    let mut value =
-                        WinGetFuncArgInPartition(object, argument, position as c_int, FROM_HEAD, false, null, out);
-                    if !*null {
-                        pg_sys::MemoryContextSwitchTo(partition);
-                        value = pg_sys::datumCopy(value, by_value, length.into());
-                    }
+                    let value = self.at(argument, position as c_int);
+                    pg_sys::MemoryContextSwitchTo(partition);
+                    let value = value.map(|value| pg_sys::datumCopy(value, by_value, length.into()));
                     pg_sys::MemoryContextSwitchTo(before);
                     value
                 });
                 scratch.reset();
-                kept.add(place).write(pg_sys::NullableDatum { value, isnull: is_null });
+                let isnull = value.is_none();
+                kept.add(place)
+                    .write(pg_sys::NullableDatum { value: value.unwrap_or_else(pg_sys::Datum::null), isnull });
             }
             (*self.memory).kept = kept;
         }
@@ -144,7 +137,6 @@ impl<'a> Window<'a> {
         unsafe { AnyElement::from_polymorphic_datum(datum, is_null, self.call.argument_type(argument)) }
     }
 
-    /// An argument at the current row.
     pub fn argument<T: FromDatum>(&self, argument: c_int) -> Option<T> {
         let (datum, is_null) = self.datum(argument);
         // SAFETY: the argument is of the type that the SQL declaration says.
@@ -167,17 +159,7 @@ impl<'a> Window<'a> {
         unsafe {
             guarded(|| {
                 for (row, value) in (position as c_int..).zip(values) {
-                    let (mut is_null, mut is_out) = (false, false);
-                    let datum = WinGetFuncArgInPartition(
-                        self.object,
-                        argument,
-                        row,
-                        FROM_HEAD,
-                        false,
-                        &mut is_null,
-                        &mut is_out,
-                    );
-                    *value = (!is_null && !is_out).then(|| datum.value() as i64);
+                    *value = self.at(argument, row).map(|datum| datum.value() as i64);
                 }
             });
         }
@@ -186,15 +168,20 @@ impl<'a> Window<'a> {
     /// Calls `f` with a `text` argument at a row of the partition; None if it is NULL. The argument is evaluated and
     /// detoasted in the current memory context.
     pub fn with_text<T>(&self, argument: c_int, position: usize, f: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
-        let (mut is_null, mut is_out) = (false, false);
         // SAFETY: the window is the running call's, and the SQL declaration makes the argument a text. `f` uses the
         // bytes before anything frees them.
-        unsafe {
-            let (null, out) = (&mut is_null, &mut is_out);
-            let datum = guarded(|| {
-                WinGetFuncArgInPartition(self.object, argument, position as c_int, FROM_HEAD, false, null, out)
-            });
-            RawText::from_datum(datum, is_null || is_out).map(f)
-        }
+        unsafe { RawText::from_datum(guarded(|| self.at(argument, position as c_int))?, false).map(f) }
+    }
+
+    /// An argument at a row of the partition; None if it is NULL, or if there is no such row.
+    ///
+    /// # Safety
+    /// The call is guarded.
+    unsafe fn at(&self, argument: c_int, row: c_int) -> Option<pg_sys::Datum> {
+        let (mut is_null, mut is_out) = (false, false);
+        let (null, out) = (&mut is_null, &mut is_out);
+        // SAFETY: the window is the running call's.
+        let value = unsafe { WinGetFuncArgInPartition(self.object, argument, row, FROM_HEAD, false, null, out) };
+        (!is_null && !is_out).then_some(value)
     }
 }

@@ -4,20 +4,16 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use postgres::error::{Result, user_error};
-use postgres::text::from_server;
+use postgres::text::from_bytes;
 
-/// The value of an argument; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T> {
     value.ok_or_else(|| {
         user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))
     })
 }
 
-/// A name given as an argument; an error if it is NULL.
 pub fn name(name: Option<&CStr>, argument: &str) -> Result<String> {
-    let name = required(name, argument)?;
-    // SAFETY: a `CStr` is NUL-terminated.
-    unsafe { from_server(name.as_ptr()) }
+    from_bytes(required(name, argument)?.to_bytes())
 }
 
 /// A maximum distance; an error unless it is from 0 to 64.

@@ -15,7 +15,6 @@ pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness> {
     Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
 }
 
-/// The error for radii that fit no layout.
 pub fn wrong_radii(radii: &[i32]) -> ErrorReport {
     let (message, detail) = match radii.iter().find(|&&radius| radius < -1) {
         Some(radius) => (

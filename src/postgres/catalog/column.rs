@@ -10,7 +10,7 @@ use super::relation::Relation;
 use crate::error::{ErrorReport, Result, user_error};
 use crate::expression::Expression;
 use crate::ffi::attribute;
-use crate::text::{from_server, to_server};
+use crate::text::{from_bytes, from_server, to_server};
 
 pub struct Column {
     pub attnum: i16,
@@ -18,7 +18,6 @@ pub struct Column {
     pub data_type: Oid,
     pub type_modifier: i32,
     pub collation: Oid,
-    /// `attbyval`.
     pub by_value: bool,
     /// `attlen`.
     pub length: i16,
@@ -78,8 +77,7 @@ impl Column {
     }
 
     pub fn name(&self) -> Result<String> {
-        // SAFETY: a `CString` is NUL-terminated.
-        unsafe { from_server(self.name.as_ptr()) }
+        from_bytes(self.name.to_bytes())
     }
 
     /// The name in the server's encoding.
@@ -102,13 +100,11 @@ impl Column {
         }
     }
 
-    /// The generation expression of the column; None if it is not generated.
     pub fn generation(&self, table: &Relation) -> Option<Expression> {
         generation_of(table, self.attnum)
     }
 }
 
-/// The error for a column that does not exist.
 pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport> {
     let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
@@ -138,7 +134,6 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
-/// The name of a type in SQL.
 pub fn type_name(data_type: Oid) -> Result<String> {
     // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
     unsafe { from_server(pg_sys::format_type_be(data_type)) }

@@ -6,9 +6,7 @@ use super::relation::Relation;
 use crate::list::nodes;
 
 pub struct ForeignKey {
-    /// The attnums of its columns.
     pub columns: Vec<i16>,
-    /// The table that it refers to.
     pub referenced: Oid,
 }
 

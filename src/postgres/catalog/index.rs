@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use super::relation::Relation;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
-use crate::text::from_server;
+use crate::text::from_bytes;
 
 pub struct Index {
     pub oid: Oid,
@@ -15,7 +15,7 @@ pub struct Index {
     /// The keys in order, at least one.
     pub keys: Vec<IndexKey>,
     /// The columns in order, keys before included columns; 0 for an expression.
-    columns: Vec<i16>,
+    pub columns: Vec<i16>,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
     /// Whether queries may use the index: it is built and is not being dropped. On a partitioned table, all partitions
@@ -27,7 +27,6 @@ pub struct Index {
     pub is_unconstrained: bool,
 }
 
-/// A key of an index.
 #[derive(Clone, Copy)]
 pub struct IndexKey {
     pub kind: KeyKind,
@@ -47,7 +46,6 @@ pub enum KeyExpressions {
     Stored,
 }
 
-/// The column or the expression that an index key is.
 #[derive(Clone, Copy)]
 pub enum KeyKind {
     Column(i16),
@@ -100,13 +98,7 @@ impl Index {
     }
 
     pub fn name(&self) -> Result<String> {
-        // SAFETY: a `CString` is NUL-terminated.
-        unsafe { from_server(self.name.as_ptr()) }
-    }
-
-    /// The columns in order, keys before included columns; 0 for an expression.
-    pub fn columns(&self) -> &[i16] {
-        &self.columns
+        from_bytes(self.name.to_bytes())
     }
 }
 
@@ -163,7 +155,6 @@ fn stored_tree(index: &Relation, column: u32) -> *mut std::ffi::c_void {
     }
 }
 
-/// Whether a column of the index's row of pg_index is not NULL.
 fn has_in_pg_index(index: &Relation, column: u32) -> bool {
     // SAFETY: an open index has its row of pg_index. A catalog has no missing values, so that no descriptor is needed.
     unsafe { !pg_sys::heap_attisnull(index.rd_indextuple, column as i32, std::ptr::null_mut()) }

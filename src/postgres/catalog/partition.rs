@@ -14,8 +14,8 @@ use crate::list::oids;
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
 pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
-    // SAFETY: find_all_inheritors returns a valid list of OIDs.
-    unsafe { oids(ffi::find_all_inheritors(root, lock)) }
+    // SAFETY: find_all_inheritors accepts any OID, and returns a valid list of OIDs; no counts of parents are asked for.
+    unsafe { oids(pg_sys::find_all_inheritors(root, lock, std::ptr::null_mut())) }
 }
 
 /// The tables above a partition, from its parent upwards; empty if the table is not a partition.
@@ -23,8 +23,8 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     if !table.is_partition() {
         return Vec::new();
     }
-    // SAFETY: get_partition_ancestors returns a valid list of OIDs, or null.
-    unsafe { oids(ffi::get_partition_ancestors(table.oid())) }
+    // SAFETY: get_partition_ancestors accepts any OID, and returns a valid list of OIDs, or null.
+    unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
 /// Refuses a family whose tables belong to several roles: a locked table, the tables above it, and its inheritors

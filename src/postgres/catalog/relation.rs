@@ -1,8 +1,8 @@
 //! Open tables and indexes.
 
 use std::ops::Deref;
-use std::ptr::NonNull;
 
+use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
@@ -11,18 +11,7 @@ use crate::list::oids;
 use crate::text::from_server;
 
 /// An open relation. While it is open, its definition stays in memory and does not change.
-pub struct Relation {
-    relation: NonNull<pg_sys::RelationData>,
-    on_close: OnClose,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OnClose {
-    ReleaseLock(pg_sys::LOCKMODE),
-    KeepLock,
-    /// PostgreSQL has opened the relation and closes it.
-    Nothing,
-}
+pub struct Relation(PgRelation);
 
 const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
 
@@ -38,17 +27,18 @@ impl Relation {
 
     /// Opens a relation, locked in mode `lock` as long as it is open. PostgreSQL raises an error if it does not exist.
     pub fn open_in_mode(relation: Oid, lock: pg_sys::LOCKMODE) -> Self {
-        // SAFETY: any OID may be opened under a lock. relation_open does not return null.
-        let relation = unsafe { NonNull::new_unchecked(pg_sys::relation_open(relation, lock)) };
-        Self { relation, on_close: OnClose::ReleaseLock(lock) }
+        // SAFETY: any OID may be opened under a lock, or if it is locked already.
+        Self(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
     /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner does. None if the
     /// relation was dropped.
     pub fn open_for_planning(relation: Oid) -> Option<Self> {
-        // SAFETY: try_relation_open accepts any OID under a lock.
-        let relation = NonNull::new(unsafe { pg_sys::try_relation_open(relation, LOCK) })?;
-        Some(Self { relation, on_close: OnClose::KeepLock })
+        // SAFETY: try_relation_open accepts any OID under a lock. What it opens is closed here, and keeps the lock.
+        unsafe {
+            let relation = pg_sys::try_relation_open(relation, LOCK);
+            (!relation.is_null()).then(|| Self(PgRelation::from_pg_owned(relation)))
+        }
     }
 
     /// Opens a relation that is locked already, such as a table of a query that is being planned.
@@ -61,19 +51,10 @@ impl Relation {
     /// # Safety
     /// The relation is open, and stays open as long as the result is used.
     pub unsafe fn opened_by_server(relation: pg_sys::Relation) -> Self {
-        // SAFETY: the caller passes an open relation, which is not null.
-        Self { relation: unsafe { NonNull::new_unchecked(relation) }, on_close: OnClose::Nothing }
+        // SAFETY: the caller passes an open relation.
+        Self(unsafe { PgRelation::from_pg(relation) })
     }
 
-    pub fn as_ptr(&self) -> pg_sys::Relation {
-        self.relation.as_ptr()
-    }
-
-    pub fn oid(&self) -> Oid {
-        self.rd_id
-    }
-
-    /// The relation's row of pg_class.
     fn class(&self) -> &pg_sys::FormData_pg_class {
         // SAFETY: an open relation has its row of pg_class.
         unsafe { &*self.rd_rel }
@@ -153,7 +134,6 @@ impl Relation {
         rows
     }
 
-    /// The number of pages of the table's main fork.
     pub fn page_count(&self) -> u32 {
         if !self.has_files() {
             return 0;
@@ -178,6 +158,16 @@ pub fn relation_kind(relation: Oid) -> u8 {
     unsafe { pg_sys::get_rel_relkind(relation) as u8 }
 }
 
+pub fn is_foreign(relation: Oid) -> bool {
+    relation_kind(relation) == pg_sys::RELKIND_FOREIGN_TABLE
+}
+
+/// The name of the server of a foreign table, which the caller has locked.
+pub fn server_name(table: Oid) -> Result<String> {
+    // SAFETY: a foreign table has a server, which cannot be dropped while the table exists; its name is NUL-terminated.
+    unsafe { from_server((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
+}
+
 /// Whether row-level security may hide rows of a table from a role; None is the current user.
 pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     // SAFETY: a look-up in system caches.
@@ -185,29 +175,15 @@ pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
-/// The error for an OID that no relation has.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
 }
 
 impl Deref for Relation {
-    type Target = pg_sys::RelationData;
+    type Target = PgRelation;
 
-    fn deref(&self) -> &Self::Target {
-        // SAFETY: the relation is open as long as `self` lives.
-        unsafe { self.relation.as_ref() }
-    }
-}
-
-impl Drop for Relation {
-    fn drop(&mut self) {
-        let lock = match self.on_close {
-            OnClose::ReleaseLock(lock) => lock,
-            OnClose::KeepLock => pg_sys::NoLock as pg_sys::LOCKMODE,
-            OnClose::Nothing => return,
-        };
-        // SAFETY: this value opened the relation, and closes it only here.
-        unsafe { pg_sys::relation_close(self.as_ptr(), lock) };
+    fn deref(&self) -> &PgRelation {
+        &self.0
     }
 }

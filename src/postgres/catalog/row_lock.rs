@@ -5,7 +5,6 @@ use pgrx::pg_sys::{self, TransactionId};
 use super::relation::Relation;
 use crate::ffi::read_page;
 
-/// The outcome of an attempt to lock a row.
 pub enum RowLock {
     /// The row is locked until the (sub)transaction ends. No other transaction has changed it, or can change it.
     Held,
@@ -17,7 +16,6 @@ pub enum RowLock {
     Own,
 }
 
-/// The transactions that a lock must wait for.
 pub enum Blocker {
     /// This other transaction, which was in progress.
     Transaction(TransactionId),
@@ -126,7 +124,6 @@ pub unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> V
     }
 }
 
-/// Whether a transaction of another session is in progress.
 pub fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
     // SAFETY: any number may be passed as a transaction.
     unsafe {

@@ -12,7 +12,6 @@ use super::relation::{Relation, no_such_relation, relation_kind};
 use crate::error::{ErrorReport, Result, user_error};
 use crate::owner::is_owner;
 
-/// A lock mode of PostgreSQL.
 pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
@@ -89,12 +88,10 @@ impl Target {
         relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
     }
 
-    /// The current qualified, quoted name of an index of the table.
     pub fn index_sql(&self, index: &str) -> Result<String> {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
 
-    /// Whether a relation in the table's schema has this name.
     pub fn is_name_taken(&self, name: &CStr) -> bool {
         // SAFETY: a look-up in a system cache; the name is NUL-terminated.
         unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) != pg_sys::InvalidOid }

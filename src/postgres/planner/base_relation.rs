@@ -34,7 +34,6 @@ pub struct Order {
     pub expression: Expression,
 }
 
-/// An index that the planner may use in this query.
 #[derive(Clone, Copy)]
 pub struct UsableIndex {
     pub oid: Oid,
@@ -51,7 +50,6 @@ pub struct Equality {
     pub share: f64,
 }
 
-/// The cost of a path, in the planner's units.
 #[derive(Clone, Copy)]
 pub struct PathCost {
     pub startup: f64,
@@ -103,7 +101,6 @@ impl BaseRelation {
         self.rel().relid as i32
     }
 
-    /// The planner's estimate of the number of rows in the table.
     pub fn rows(&self) -> f64 {
         self.rel().tuples.max(1.0)
     }
@@ -185,11 +182,8 @@ impl BaseRelation {
     pub fn orders(&self) -> Vec<Order> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
-            let keys = (*self.root).query_pathkeys;
-            if keys.is_null() {
-                return Vec::new();
-            }
-            let key = pg_sys::list_nth(keys, 0).cast::<pg_sys::PathKey>();
+            let keys = nodes::<pg_sys::PathKey>((*self.root).query_pathkeys);
+            let Some(&key) = keys.first() else { return Vec::new() };
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let is_ascending = (*key).pk_strategy == pg_sys::BTLessStrategyNumber as i32;
             #[cfg(any(feature = "pg18", feature = "pg19"))]

@@ -20,7 +20,6 @@ pub use pg_sys::Instrumentation as NodeInstrumentation;
 #[cfg(feature = "pg19")]
 pub use pg_sys::NodeInstrumentation;
 
-/// The state of a scan node.
 pub trait CustomScan: Sized + 'static {
     /// The name of the node, as EXPLAIN shows it. It must be unique among all extensions.
     const NAME: &'static CStr;
@@ -53,7 +52,6 @@ pub trait CustomScan: Sized + 'static {
     unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState);
 }
 
-/// A node in the executor's memory.
 #[repr(C)]
 struct Node<T> {
     node: CustomScanState,

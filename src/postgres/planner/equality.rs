@@ -4,7 +4,6 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::expression::{Expression, expressions};
 
-/// An operator between a column and a value.
 #[derive(Clone, Copy)]
 pub struct Comparison {
     /// The operator, with the column on its left.

@@ -3,8 +3,8 @@
 use pgrx::pg_sys;
 
 use crate::expression::Expression;
+use crate::list::members;
 
-/// The planner of one query.
 #[derive(Clone, Copy)]
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
@@ -20,8 +20,11 @@ impl Planner {
 
     /// The number of rows of the largest relation whose columns the expressions refer to; 1 if none is known.
     pub fn most_rows(self, expressions: [Expression; 2]) -> f64 {
-        let relations = expressions.into_iter().flat_map(|expression| self.relations(expression));
-        relations.map(|relation| self.rows(relation)).fold(1.0, f64::max)
+        let rows = expressions.into_iter().flat_map(|expression| {
+            // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
+            unsafe { members(pg_sys::pull_varnos(self.0, expression.as_ptr())) }
+        });
+        rows.map(|relation| self.rows(relation)).fold(1.0, f64::max)
     }
 
     /// The share of rows for which an expression is not NULL, as the planner estimates it.
@@ -32,22 +35,7 @@ impl Planner {
         1.0 - unsafe { pg_sys::nulltestsel(self.0, is_null, expression.as_ptr(), 0, inner, no_join) }
     }
 
-    /// The relations whose columns an expression refers to, as indexes into this query's range table.
-    fn relations(self, expression: Expression) -> Vec<i32> {
-        // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
-        unsafe {
-            let set = pg_sys::pull_varnos(self.0, expression.as_ptr());
-            let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);
-            // From PostgreSQL 16 on, the set also has the outer joins that may make a column NULL.
-            let is_join = |relation: &i32| {
-                range_table_entry(&*(*self.0).parse, *relation)
-                    .is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
-            };
-            std::iter::successors(next(-1), |&last| next(last)).filter(|relation| !is_join(relation)).collect()
-        }
-    }
-
-    /// The number of rows of a relation; 0 if the planner does not know it yet.
+    /// The number of rows of a relation; 0 if the planner does not know it yet, or if it is a join.
     fn rows(self, relation: i32) -> f64 {
         // SAFETY: the array has `simple_rel_array_size` elements, each a valid relation or null.
         unsafe {
@@ -113,17 +101,5 @@ impl Planner {
             }
         }
         found
-    }
-}
-
-/// An entry of a query's range table.
-///
-/// # Safety
-/// The query is valid, and is not changed while the result is used.
-unsafe fn range_table_entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
-    // SAFETY: the caller passes a valid query, whose range table is a list of such entries.
-    unsafe {
-        let in_range = !query.rtable.is_null() && (1..=(*query.rtable).length).contains(&relation);
-        in_range.then(|| &*pg_sys::list_nth(query.rtable, relation - 1).cast::<pg_sys::RangeTblEntry>())
     }
 }

@@ -55,7 +55,6 @@ pub struct SemiJoin {
 }
 
 impl SemiJoin {
-    /// The conditions of the join.
     pub fn conditions(&self) -> Vec<Condition> {
         // SAFETY: the planner's list has RestrictInfo nodes.
         unsafe { conditions((*self.extra).restrictlist) }

@@ -4,9 +4,9 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::planner_info::Planner;
+use crate::error::Result;
 use crate::expression::{Expression, expressions};
 
-/// A request from the planner to a support function.
 pub enum Request<'a> {
     /// A request for an expression that is equivalent to the call, and may be cheaper.
     Simplify { call: Expression },
@@ -17,15 +17,9 @@ pub enum Request<'a> {
     Cost { call: Option<Expression>, start: &'a mut f64, each: &'a mut f64 },
 }
 
-/// An answer from a support function.
-pub enum Answer {
-    Nothing,
-    /// The answer was written into the request.
-    InRequest,
-}
-
-/// Answers a request by calling `f`. A request that [`Request`] does not list gets no answer.
-pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
+/// Answers a request by calling `f`, which writes the answer into the request, or returns None. A request that
+/// [`Request`] does not list gets no answer.
+pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, which is a node of the type that its tag says. Its pointers are
     // valid while the function runs.
@@ -57,13 +51,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
             _ => None,
         }
     };
-    let answered = match asked {
-        Some(asked) => f(asked)?,
-        None => Answer::Nothing,
-    };
+    let answered = asked.map_or(Ok(None), f)?;
     // A null pointer, returned as a value that is not NULL, means no answer.
-    Ok(Internal::from(Some(match answered {
-        Answer::Nothing => Datum::null(),
-        Answer::InRequest => datum,
-    })))
+    Ok(Internal::from(Some(answered.map_or(Datum::null(), |()| datum))))
 }

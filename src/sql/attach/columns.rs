@@ -16,7 +16,6 @@ use super::prefix::in_quotes;
 use super::triggers;
 use crate::sql::indexed::recognise::BlockCall;
 
-/// The value that an attached column computes.
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
@@ -75,12 +74,9 @@ impl<'a> Columns<'a> {
             let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(name));
             execute(&self.wanted.prefix.comment(&object, &self.describe(*meaning)))?;
         }
-        let fingerprint = foreign::GeneratedFingerprint {
-            column: self.wanted.prefix.fingerprint(),
-            expression: self.expression(Meaning::Fingerprint)?,
-            source: &self.wanted.source.column,
-        };
-        foreign::check_columns(family, &self.names(), &fingerprint)?;
+        let (fingerprint, source) = (self.wanted.prefix.fingerprint(), &self.wanted.source.column);
+        let expression = self.expression(Meaning::Fingerprint)?;
+        foreign::check_columns(family, &self.names(), [fingerprint, &expression, source])?;
         Ok(true)
     }
 
@@ -104,7 +100,6 @@ impl<'a> Columns<'a> {
             .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
-    /// Whether an expression computes `meaning`.
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match (meaning, BlockCall::read(expression)) {

@@ -18,7 +18,6 @@ pub struct Command<'a> {
     pub schema: ExtensionSchema,
     pub prefix: Prefix,
     pub table: &'a Target,
-    /// The table, and all tables that inherit from it.
     pub family: &'a [Target],
 }
 

@@ -17,17 +17,12 @@ use postgres::spi::{execute, query_strings};
 use postgres::trigger::triggers;
 
 use super::command::{self, Command};
-use super::label::Maker;
-use super::prefix::{Prefix, in_quotes};
+use super::prefix::{Maker, Prefix, in_quotes};
 use crate::sql::arguments::required;
 use crate::sql::indexed::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
-fn simhash_detach(
-    target: Option<pg_sys::Oid>,
-    prefix: Option<&CStr>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
+fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, fcinfo: pg_sys::FunctionCallInfo) -> Result<()> {
     let target = required(target, "target")?;
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };

@@ -3,31 +3,21 @@
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::foreign::server_name;
+use postgres::catalog::relation::server_name;
 use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::spi::execute;
 
-/// A fingerprint column that is generated here.
-pub struct GeneratedFingerprint<'a> {
-    pub column: &'a str,
-    /// Its generation expression.
-    pub expression: String,
-    /// The column that it is computed from.
-    pub source: &'a str,
-}
-
 /// Reads a row of each foreign table with the attached columns. PostgreSQL raises an error if one of them does not
-/// exist on its server. An error if this server computes another fingerprint.
-pub fn check_columns(family: &[Target], columns: &[&str], fingerprint: &GeneratedFingerprint<'_>) -> Result<()> {
+/// exist on its server. An error if the expression computes another fingerprint of the source here.
+pub fn check_columns(family: &[Target], columns: &[&str], [fingerprint, expression, source]: [&str; 3]) -> Result<()> {
     for table in family.iter().filter(|member| member.is_foreign()) {
         let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
         execute(&format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql()))?;
-        let GeneratedFingerprint { column, expression, source } = fingerprint;
         let query = format!(
             "SELECT FROM (SELECT {} IS DISTINCT FROM {expression} AS is_other FROM ONLY {} WHERE {} IS NOT NULL \
              LIMIT 1) AS found WHERE is_other",
-            quote_identifier(column),
+            quote_identifier(fingerprint),
             table.sql(),
             quote_identifier(source)
         );
@@ -38,7 +28,6 @@ pub fn check_columns(family: &[Target], columns: &[&str], fingerprint: &Generate
     Ok(())
 }
 
-/// The error for a table with a row for which this server computes another fingerprint.
 fn other_fingerprints(table: &Target) -> Result<ErrorReport> {
     let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)

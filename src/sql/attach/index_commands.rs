@@ -7,14 +7,13 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::call::Call;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, notice};
+use postgres::error::{Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::query_strings;
 use postgres::text::to_text;
 
 use super::command::{self, Command};
-use super::index_names::IndexNames;
-use super::indexes::{BlockIndexes, to_analyze};
+use super::indexes::{BlockIndexes, IndexNames, to_analyze};
 use super::table::required_blocks;
 use crate::sql::arguments::{name, required};
 use crate::sql::indexed::scope::Scope;
@@ -29,7 +28,7 @@ fn simhash_index_commands(
     scope: Option<AnyArray>,
     prefix: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
+) -> Result<SetOfIterator<'static, AnyElement>> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = required_blocks(blocks)?;
@@ -65,9 +64,7 @@ struct IndexCommands<'a> {
 /// An index that exists, or will exist once the commands so far have run.
 struct Built {
     table: pg_sys::Oid,
-    /// The qualified, quoted name.
     name: String,
-    /// The OID, if the index exists already.
     oid: Option<pg_sys::Oid>,
 }
 
@@ -112,7 +109,6 @@ impl IndexCommands<'_> {
         Ok(Built { table: table.oid, name: table.index_sql(&name)?, oid: None })
     }
 
-    /// Attaches the indexes of its partitions to the index of a partitioned table.
     fn attach_parts(&mut self, table: &Target, index: &Built, parts: &[Built]) -> Result<()> {
         for part in parts {
             let is_attached =

@@ -9,15 +9,18 @@
 //! CREATE INDEX ON docs (simhash_block(simhash(body), 0, 4), simhash_size(body), simhash(body));
 //! ```
 
+use std::collections::HashSet;
+use std::ffi::CStr;
+
+use pgrx::pg_sys;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::error::Result;
+use postgres::text::{from_server, to_server};
 
-use super::index_names::IndexNames;
-use super::label::Maker;
-use super::prefix::Prefix;
+use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{
     BlockKey, TableFingerprint, block_keys, fingerprint_in, has_own_equality, size_key,
@@ -114,5 +117,30 @@ pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target
         family.iter().filter(|member| member.is_ordinary()).collect()
     } else {
         one_by_one(table, family).collect()
+    }
+}
+
+/// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
+#[derive(Default)]
+pub struct IndexNames {
+    given: HashSet<(pg_sys::Oid, String)>,
+}
+
+impl IndexNames {
+    /// A name for an index of a table, made of the table's name and `part`, and shortened if it is too long.
+    pub fn choose(&mut self, table: &Target, part: &str) -> Result<String> {
+        let (table_name, part) = (to_server(&table.name)?, to_server(part)?);
+        for number in 0u32.. {
+            let label = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
+            // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
+            let (name, exists) = unsafe {
+                let name = pg_sys::makeObjectName(table_name.as_ptr(), part.as_ptr(), label.as_ptr());
+                (from_server(name)?, table.is_name_taken(CStr::from_ptr(name)))
+            };
+            if !exists && self.given.insert((table.schema, name.clone())) {
+                return Ok(name);
+            }
+        }
+        unreachable!("there are fewer than 2^32 indexes")
     }
 }

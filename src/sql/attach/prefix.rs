@@ -1,17 +1,31 @@
 //! The names of the objects that attach makes. All begin with one prefix, so that a table can have several
-//! fingerprints.
+//! fingerprints. And the comments that label the objects: users see them in `\d+`, dumps include them, and detach
+//! relies on them. The label begins a line of the comment, so that other tools can add lines of their own.
 
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
+use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::error::{Result, user_error};
-use postgres::text::to_server;
+use postgres::text::{from_server, to_server};
 
 use crate::sql::arguments::name;
 
 /// The number of bytes that the longest of these names, a block's, adds to the prefix.
 const LONGEST_ADDITION: usize = "_block0".len();
 const MAX_NAME_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1;
+
+const MADE_UNDER: &str = "made by simhash_attach, prefix ";
+
+/// Who made a relation or a column of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// `simhash_attach`, with the prefix in question.
+    Attach,
+    /// `simhash_attach`, with another prefix.
+    OtherPrefix,
+    Other,
+}
 
 pub struct Prefix(String);
 
@@ -29,19 +43,41 @@ impl Prefix {
         Ok(Self(prefix))
     }
 
-    /// The name of the fingerprint column.
     pub fn fingerprint(&self) -> &str {
         &self.0
     }
 
-    /// The name of the column with the text's size.
     pub fn size(&self) -> String {
         format!("{}_size", self.0)
     }
 
-    /// The name of a block column.
     pub fn block(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)
+    }
+
+    /// The beginning of the comments on what attach makes under this prefix.
+    pub fn label(&self) -> String {
+        format!("{MADE_UNDER}{}: ", quote_identifier(self.fingerprint()))
+    }
+
+    /// The command that labels an object with a comment. `object` is its kind and name, as COMMENT ON takes them.
+    pub fn comment(&self, object: &str, description: &str) -> String {
+        format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.label())))
+    }
+
+    /// Who made a relation, or a column of it if `column` is not 0, by its comment.
+    pub fn maker_of(&self, relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Maker> {
+        // SAFETY: reads the catalog; any OID may be asked for. The comment is null or NUL-terminated.
+        let comment = unsafe {
+            let comment = pg_sys::GetComment(relation, pg_sys::RelationRelationId, column.into());
+            if comment.is_null() { return Ok(Maker::Other) } else { from_server(comment)? }
+        };
+        let has_line = |label: &str| comment.starts_with(label) || comment.contains(&format!("\n{label}"));
+        Ok(match () {
+            () if has_line(&self.label()) => Maker::Attach,
+            () if has_line(MADE_UNDER) => Maker::OtherPrefix,
+            () => Maker::Other,
+        })
     }
 }
 

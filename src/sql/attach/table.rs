@@ -9,14 +9,13 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, notice};
+use postgres::error::{Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
 use super::columns::Columns;
 use super::command::{self, Command};
-use super::index_names::IndexNames;
-use super::indexes::{BlockIndexes, one_by_one, to_analyze};
+use super::indexes::{BlockIndexes, IndexNames, one_by_one, to_analyze};
 use crate::sql::arguments::{name, required};
 use crate::sql::fingerprint::blocks::check_layout;
 use crate::sql::indexed::scope::Scope;
@@ -33,7 +32,7 @@ fn simhash_attach(
     columns: Option<bool>,
     prefix: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
+) -> Result<()> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = required_blocks(blocks)?;
@@ -52,7 +51,6 @@ fn simhash_attach(
     })
 }
 
-/// Checks the number of blocks. An error if there is no such layout.
 pub fn required_blocks(blocks: Option<i32>) -> Result<i32> {
     let blocks = required(blocks, "blocks")?;
     check_layout(blocks)?;
@@ -89,7 +87,6 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
     Ok(())
 }
 
-/// Builds the missing btrees, and returns how many.
 fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<usize> {
     let mut missing = Vec::new();
     for member in one_by_one(table, family) {

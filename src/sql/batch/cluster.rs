@@ -1,4 +1,5 @@
-//! `simhash_cluster() OVER (...)`: the cluster of near-duplicates that a row of a window belongs to.
+//! `simhash_cluster() OVER (...)`: the cluster of near-duplicates that a row of a window belongs to. And
+//! `simhash_duplicate_of() OVER (ORDER BY ...)`: the earlier row that it duplicates.
 
 use std::ffi::c_int;
 
@@ -6,8 +7,8 @@ use pgrx::AnyElement;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::error::{ErrorReport, algorithm_error};
-use simhash::pairs::{Confirmed, clusters};
+use postgres::error::{Result, algorithm_error};
+use simhash::pairs::{Confirmed, Kept, clusters};
 use simhash::search::nearness::Nearness;
 
 use super::partition::{Alone, key_of_current_row, read_fingerprints};
@@ -19,13 +20,12 @@ const NAME: &str = "simhash_cluster";
 /// The result, as an error names it.
 const RESULT_NAME: &str = "clusters";
 
-/// The positions of the arguments of fingerprints.
 const MAX_DISTANCE_ARGUMENT: c_int = 2;
 const PROGRESS_ARGUMENT: c_int = 3;
 
 /// Returns the key of the first row in the cluster of the current row; NULL for a row without a fingerprint.
 #[pg_extern(sql = false)]
-fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>, ErrorReport> {
+fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
     // SAFETY: `fcinfo` belongs to the running call.
     key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, |window| {
         // If the distance is NULL, so are all clusters.
@@ -41,9 +41,20 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement
 
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
-fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>, ErrorReport> {
+fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
     // SAFETY: `fcinfo` belongs to the running call.
     key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, |window| {
         TextArguments::read(window)?.map(|texts| texts.compare::<Confirmed>(window, NAME)).transpose()
+    })
+}
+
+/// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
+/// no such row.
+#[pg_extern(sql = false)]
+fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
+    // SAFETY: `fcinfo` belongs to the running call.
+    key_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", Alone::Null, |window| {
+        let texts = TextArguments::read(window)?;
+        texts.map(|texts| texts.compare::<Kept>(window, "simhash_duplicate_of")).transpose()
     })
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
-use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::ordering::TypeOrder;
 use simhash::pairs::{Compare, Components, Rows};
 use simhash::ticking::ticking;
@@ -19,8 +19,7 @@ fn simhash_components(
     b: AnyArray,
     progress: bool,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>, ErrorReport>
-{
+) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>> {
     // As in simhash_pairs, PostgreSQL has made the arrays without a check for interrupts, and they live as long as the
     // iterator.
     tick();

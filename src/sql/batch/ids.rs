@@ -31,13 +31,11 @@ impl Ids {
         self.element_type
     }
 
-    /// The element with an index, from 0; None if there are fewer.
     pub fn get(&self, index: u32) -> Option<AnyElement> {
         // SAFETY: the datum is of this type.
         unsafe { AnyElement::from_polymorphic_datum(self.datum(index)?, false, self.element_type) }
     }
 
-    /// The element with an index as PostgreSQL passes it.
     pub fn datum(&self, index: u32) -> Option<Datum> {
         self.elements.get(index as usize).copied()
     }

@@ -3,7 +3,6 @@
 
 mod cluster;
 mod components;
-mod duplicate_of;
 mod ids;
 mod pairs;
 mod partition;

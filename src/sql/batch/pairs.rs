@@ -5,7 +5,7 @@ use std::iter;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::arrays::bigints;
-use postgres::error::{ErrorReport, algorithm_error, raise, tick, user_error};
+use postgres::error::{Result, algorithm_error, raise, tick, user_error};
 use simhash::pairs::{Pairs, Rows};
 use simhash::search::nearness::Nearness;
 use simhash::ticking::ticking;
@@ -20,10 +20,8 @@ fn simhash_pairs(
     fingerprints: AnyArray,
     max_distance: i32,
     progress: bool,
-) -> Result<
-    TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>,
-    ErrorReport,
-> {
+) -> Result<TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>>
+{
     let near = Nearness::within(check_distance(max_distance)?);
     // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
     // elements.

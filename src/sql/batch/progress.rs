@@ -7,7 +7,6 @@ use pgrx::pg_sys;
 use postgres::error::{notice, tick};
 use simhash::pairs::{Phase, Progress};
 
-/// The time between two reports.
 pub const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 
 thread_local! {
@@ -18,9 +17,7 @@ thread_local! {
 
 /// The tick of a computation on all fingerprints or pairs, which lets it be cancelled and report its progress.
 pub struct Reporter {
-    /// The name of the running function.
     name: &'static str,
-    /// The number of rows, or of pairs.
     rows: usize,
     is_reporting: bool,
 }

@@ -10,7 +10,7 @@ use postgres::json::RawJsonb;
 use postgres::text::decode;
 use postgres::window::Window;
 use simhash::Error;
-use simhash::criterion::Criterion;
+use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
@@ -20,9 +20,8 @@ use simhash::pairs::{Component, Verification};
 use super::partition::{CONTENT_ARGUMENT, read_rows};
 use super::progress::Reporter;
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::{read_criterion_of_table, with_weights};
+use crate::sql::fingerprint::options::{OptionsDocument, read_criterion_of_table, with_weights};
 
-/// The positions of the arguments.
 const CRITERION_ARGUMENT: c_int = 2;
 const PROGRESS_ARGUMENT: c_int = 3;
 
@@ -32,30 +31,25 @@ const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
 /// The arguments of a function, at the first row of the partition.
 pub struct TextArguments {
-    criterion: Criterion,
-    options: Options,
-    weights_of_table: bool,
+    document: CriterionDocument,
     progress: bool,
 }
 
 impl TextArguments {
-    /// Reads the arguments; None if the criterion is NULL.
     pub fn read(window: &Window<'_>) -> Result<Option<Self>> {
         let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
-        let document = read_criterion_of_table(document)?;
-        let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
-        let (criterion, weights_of_table) = (document.of_texts(), document.weights_of_table);
-        Ok(Some(Self { criterion, options: document.options, weights_of_table, progress }))
+        let document = read_criterion_of_table(OptionsDocument::Jsonb(document))?;
+        Ok(Some(Self { document, progress: window.argument(PROGRESS_ARGUMENT).unwrap_or(false) }))
     }
 
     /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
     /// duplicates.
     pub fn compare<C: Component>(&self, window: &mut Window<'_>, name: &'static str) -> Result<Vec<u32>> {
-        let reporter = Reporter::new(name, window.rows, self.progress);
+        let (reporter, criterion) = (Reporter::new(name, window.rows, self.progress), self.document.of_texts());
         let mut context = PgMemoryContexts::new("simhash text");
         let rows = read_rows(window, &reporter, |window, position, fingerprint: &mut [_; 1]| {
             let read = with_text(window, position, &mut context, |fingerprinter, text| {
-                fingerprinter.fingerprint(text, &self.options, &tick)
+                fingerprinter.fingerprint(text, &self.document.options, &tick)
             })?;
             *fingerprint = [read.map(u64::cast_signed)];
             Ok(())
@@ -64,11 +58,10 @@ impl TextArguments {
         // SAFETY: the setting is a plain number, of kilobytes.
         let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
         let report = |progress| reporter.tick(progress);
-        let verification =
-            Verification::<C>::new(rows, self.criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &report);
+        let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &report);
         let mut verification = verification.map_err(algorithm_error)?;
         while let Some(row) = verification.row_to_read(&report) {
-            let features = match self.criterion.resemblance {
+            let features = match criterion.resemblance {
                 Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
                     FeatureSet::new(fingerprinter, text, &compared, &tick)
                 })?,
@@ -82,14 +75,17 @@ impl TextArguments {
     /// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
     /// rows at equal intervals.
     fn compared_options(&self, window: &Window<'_>, context: &mut PgMemoryContexts) -> Result<Options> {
-        if !self.weights_of_table {
-            return Ok(self.options.clone());
+        if !self.document.weights_of_table {
+            return Ok(self.document.options.clone());
         }
         let mut sample = TextSample::new(TABLE_SAMPLE);
         for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
             with_text(window, row, context, |_, text| sample.add(text).map(Some))?;
         }
-        with_weights(&self.options, &sample.learn_table(&self.options, &tick).map_err(algorithm_error)?)
+        with_weights(
+            &self.document.options,
+            &sample.learn_table(&self.document.options, &tick).map_err(algorithm_error)?,
+        )
     }
 }
 

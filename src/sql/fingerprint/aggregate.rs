@@ -7,7 +7,7 @@ use std::ptr;
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
-use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
+use postgres::error::{Result, algorithm_error, user_error};
 use postgres::memory;
 use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
@@ -24,7 +24,7 @@ fn simhash_agg_add(
     feature: Option<RawText<'_>>,
     weight: Option<f64>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Internal, ErrorReport> {
+) -> Result<Internal> {
     let (Some(feature), Some(weight)) = (feature, weight) else {
         return Ok(state);
     };
@@ -35,11 +35,7 @@ fn simhash_agg_add(
 }
 
 #[pg_extern(sql = false)]
-fn simhash_agg_combine(
-    state: Internal,
-    other: Internal,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Internal, ErrorReport> {
+fn simhash_agg_combine(state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
     let Some(other) = get(&other) else {
         return Ok(state);
     };
@@ -54,7 +50,7 @@ fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal, ErrorReport> {
+fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal> {
     let tally = Tally::from_bytes(bytes)
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
     // The state is combined immediately and then not needed, so it need not be in the aggregate's memory.

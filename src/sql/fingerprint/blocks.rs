@@ -7,18 +7,13 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
-use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
+use postgres::error::{Result, algorithm_error, user_error};
 use postgres::expression::Expression;
-use postgres::planner::support::{Answer, Request, answer};
+use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
 #[pg_extern(sql = false)]
-fn simhash_block(
-    fingerprint: i64,
-    block: i32,
-    blocks: i32,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Option<i32>, ErrorReport> {
+fn simhash_block(fingerprint: i64, block: i32, blocks: i32, fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i32>> {
     match cut(block, blocks) {
         Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
         // SAFETY: `fcinfo` belongs to the running call.
@@ -33,7 +28,7 @@ fn simhash_probes(
     blocks: i32,
     max_distance: i32,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Option<Vec<i32>>, ErrorReport> {
+) -> Result<Option<Vec<i32>>> {
     match cut_to_probe(block, blocks, max_distance) {
         // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with an
         // empty array, `block = ANY (probes)` would be false for a NULL fingerprint, but must be NULL.
@@ -47,7 +42,7 @@ fn simhash_probes(
 /// The planner support function of `simhash_block`, `simhash_probes` and `simhash_from_hex`. It reports a constant
 /// layout that does not exist, and estimates the cost of probes.
 #[pg_extern(sql = false)]
-fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
+fn simhash_block_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {
         Request::Simplify { call } => {
             match constants_after_fingerprint(call).as_deref() {
@@ -55,21 +50,21 @@ fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
                 Some(&[block, blocks, max_distance]) => drop(cut_to_probe(block, blocks, max_distance)?),
                 _ => {}
             }
-            Ok(Answer::Nothing)
+            Ok(None)
         }
-        Request::Cost { call, start, each } => match call.and_then(constants_after_fingerprint).as_deref() {
-            Some(&[block, blocks, max_distance]) => {
-                let Some(cut) = Block::new(block, blocks) else { return Ok(Answer::Nothing) };
-                let probes = cut.probe_count(radius(block, blocks, max_distance));
-                *start = 0.0;
-                // Computing a probe takes about a tenth of the time of comparing two numbers.
-                // SAFETY: the setting is a plain number.
-                *each = unsafe { pg_sys::cpu_operator_cost } * (1.0 + probes as f64 / 10.0);
-                Ok(Answer::InRequest)
-            }
-            _ => Ok(Answer::Nothing),
-        },
-        Request::Selectivity { .. } => Ok(Answer::Nothing),
+        Request::Cost { call, start, each } => {
+            let probes = call.and_then(constants_after_fingerprint).and_then(|constants| match constants[..] {
+                [block, blocks, max_distance] => {
+                    Some(Block::new(block, blocks)?.probe_count(radius(block, blocks, max_distance)))
+                }
+                _ => None,
+            });
+            // Computing a probe takes about a tenth of the time of comparing two numbers.
+            // SAFETY: the setting is a plain number.
+            let cost = |probes: u64| unsafe { pg_sys::cpu_operator_cost } * (1.0 + probes as f64 / 10.0);
+            Ok(probes.map(|probes| (*start, *each) = (0.0, cost(probes))))
+        }
+        Request::Selectivity { .. } => Ok(None),
     })
 }
 

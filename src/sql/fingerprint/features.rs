@@ -1,10 +1,13 @@
-//! `simhash_features`: the features that a text's fingerprint is made from.
+//! `simhash_features`: the features that a text's fingerprint is made from. `simhash_difference` and
+//! `simhash_containment`: the features that only one of two texts has, and the share of one text's features that the
+//! other has.
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, algorithm_error, tick};
+use postgres::error::{Result, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode, to_datum};
+use simhash::fingerprint::difference::{containment, difference};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
@@ -14,10 +17,7 @@ use super::simhash::to_bigint;
 fn simhash_features(
     content: RawText<'_>,
     options: RawJsonb<'_>,
-) -> Result<
-    TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>,
-    ErrorReport,
-> {
+) -> Result<TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &tick))
@@ -30,4 +30,32 @@ fn simhash_features(
         let feature = features.get(position)?;
         Some((to_datum(feature.text), feature.weight as f64 / one, to_bigint(feature.hash)))
     })))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_difference(
+    a: RawText<'_>,
+    b: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>>
+{
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
+    let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, a, b, &options, &tick))
+        .map_err(algorithm_error)?;
+    Ok(TableIterator::new(["a", "b"].into_iter().zip(lists).flat_map(|(side, list)| {
+        let one = list.one() as f64;
+        (0..list.positions()).filter_map(move |position| {
+            tick();
+            let feature = list.get(position)?;
+            Some((side, to_datum(feature.text), feature.weight as f64 / one))
+        })
+    })))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
+    with_fingerprinter(|fingerprinter| containment(fingerprinter, a, b, &options, &tick)).map_err(algorithm_error)
 }

@@ -24,7 +24,6 @@ const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 #[derive(Default)]
 struct FingerprintCache {
     fingerprinter: Fingerprinter,
-    /// The last text, and what is known of it.
     text: CachedText,
     last: Option<LastText>,
 }

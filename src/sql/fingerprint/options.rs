@@ -5,12 +5,11 @@ use std::cell::RefCell;
 use pgrx::prelude::*;
 use postgres::error::{ErrorReport, Result, algorithm_error, out_of_memory, user_error};
 use postgres::json::{RawJsonb, to_json};
-use postgres::text::{RawText, decode, to_server};
+use postgres::text::{RawText, decode};
 use simhash::criterion::{self, CriterionDocument};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
-/// An options document as SQL passes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OptionsDocument<'a> {
     Jsonb(RawJsonb<'a>),
@@ -48,25 +47,16 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options> {
 /// The criterion in a document; an error if it is invalid, if the document is too long, or if it asks for the weights
 /// of a table.
 pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument> {
-    without_table(read_criterion_of_table(document)?)
-}
-
-/// The criterion in a document that is not `jsonb`, as [`read_criterion`].
-pub fn read_criterion_text(document: &str) -> Result<CriterionDocument> {
-    without_table(read_criterion_of_table_text(document)?)
+    read_criterion_of_table(OptionsDocument::Jsonb(document)).and_then(without_table)
 }
 
 /// The criterion in a document, which may ask for the weights of a table.
-pub fn read_criterion_of_table(document: RawJsonb<'_>) -> Result<CriterionDocument> {
-    read_criterion_document(OptionsDocument::Jsonb(document))
+pub fn read_criterion_of_table(document: OptionsDocument<'_>) -> Result<CriterionDocument> {
+    CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
-/// The criterion in a document that is not `jsonb`, as [`read_criterion_of_table`].
-pub fn read_criterion_of_table_text(document: &str) -> Result<CriterionDocument> {
-    read_criterion_document(OptionsDocument::Text(to_server(document)?.to_bytes()))
-}
-
-fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
+/// An error if a criterion asks for the weights of a table.
+pub fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
     if !document.weights_of_table {
         return Ok(document);
     }
@@ -81,10 +71,6 @@ pub fn with_weights(options: &Options, weights: &str) -> Result<Options> {
     options
         .with_weights(weights)
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
-}
-
-fn read_criterion_document(document: OptionsDocument<'_>) -> Result<CriterionDocument> {
-    CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
 /// A criterion laid over others; an error if one of them cannot be read.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result, algorithm_error, out_of_memory, tick, user_error};
+use postgres::error::{Result, algorithm_error, out_of_memory, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
@@ -30,7 +30,7 @@ struct LastClue {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>, ErrorReport> {
+fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     with_fingerprinter(|fingerprinter| passages(fingerprinter, content, &options, &tick))
@@ -39,17 +39,13 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
 }
 
 #[pg_extern(sql = false)]
-fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>, ErrorReport> {
+fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_CLUE.with_borrow_mut(|last| last.runs(content, options))
 }
 
 #[pg_extern(sql = false)]
-fn simhash_coverage(
-    clue: RawText<'_>,
-    content: RawText<'_>,
-    options: RawJsonb<'_>,
-) -> Result<Option<f64>, ErrorReport> {
+fn simhash_coverage(clue: RawText<'_>, content: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let (clue, content) = (decode(clue)?.as_str(), decode(content)?.as_str());
     with_fingerprinter(|fingerprinter| coverage(fingerprinter, clue, content, &options, &tick)).map_err(algorithm_error)

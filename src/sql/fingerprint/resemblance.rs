@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result, algorithm_error, tick};
+use postgres::error::{Result, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::criterion::Criterion;
@@ -51,11 +51,7 @@ thread_local! {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_resemblance(
-    a: TextArgument<'_>,
-    b: TextArgument<'_>,
-    options: RawJsonb<'_>,
-) -> Result<Option<f64>, ErrorReport> {
+fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare([a, b], &options, |known, [text, other], _| known.resemblance(text, other, 0.0))
@@ -66,11 +62,16 @@ fn simhash_resemblance(
 pub fn are_near(texts: [TextArgument<'_>; 2], criterion: Criterion, options: &Options) -> Result<Option<bool>> {
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare(texts, options, |known, [text, other], is_second| {
-            let fingerprints = (known.fingerprint(text)?, fingerprint_cache::fingerprint(other, options)?);
+            let own = known_or(&mut known.fingerprint, || fingerprint_cache::fingerprint(text, options))?;
+            let fingerprints = (own, fingerprint_cache::fingerprint(other, options)?);
             let (Some(a), Some(b)) = fingerprints else { return Ok(None) };
             let mut near = criterion.near.by_any_votes();
             if near.contains(a ^ b) && near != criterion.near {
-                let order = if is_second { known.closest_votes(text)? } else { closest_votes(other, options)? };
+                let order = if is_second {
+                    known_or(&mut known.closest_votes, || closest_votes(text, options))?
+                } else {
+                    closest_votes(other, options)?
+                };
                 near = order.map_or(near, |order| criterion.near.by_votes(&order));
             }
             match criterion.resemblance {
@@ -80,6 +81,14 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: Criterion, options: &Op
             }
         })
     })
+}
+
+/// What is known, or what `compute` returns, which is known from then on.
+fn known_or<T: Copy>(known: &mut Option<T>, compute: impl FnOnce() -> Result<T>) -> Result<T> {
+    match *known {
+        Some(known) => Ok(known),
+        None => Ok(*known.insert(compute()?)),
+    }
 }
 
 impl LastTexts {
@@ -114,24 +123,6 @@ impl LastTexts {
 }
 
 impl KnownText {
-    fn fingerprint(&mut self, text: TextArgument<'_>) -> Result<Option<u64>> {
-        if let Some(known) = self.fingerprint {
-            return Ok(known);
-        }
-        let fingerprint = fingerprint_cache::fingerprint(text, &self.options)?;
-        self.fingerprint = Some(fingerprint);
-        Ok(fingerprint)
-    }
-
-    fn closest_votes(&mut self, text: TextArgument<'_>) -> Result<Option<BitOrder>> {
-        if let Some(known) = self.closest_votes {
-            return Ok(known);
-        }
-        let order = closest_votes(text, &self.options)?;
-        self.closest_votes = Some(order);
-        Ok(order)
-    }
-
     /// The resemblance of the text and another one; None if it is less than `least`, or if one has no feature.
     fn resemblance(&mut self, text: TextArgument<'_>, other: TextArgument<'_>, least: f64) -> Result<Option<f64>> {
         let features = match &mut self.features {

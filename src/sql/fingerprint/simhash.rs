@@ -1,5 +1,6 @@
-//! `simhash` of texts and of feature arrays, `simhash_size`, and `simhash_format`.
+//! `simhash` of texts, of feature arrays and of a `tsvector`, `simhash_size`, `simhash_from_hex`, and `simhash_format`.
 
+use formats::tsvector::Lexemes;
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use postgres::arrays::elements;
@@ -34,24 +35,24 @@ fn simhash_text(content: TextArgument<'_>) -> Option<i64> {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
+fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>> {
     fingerprint_of(content, &read_options(OptionsDocument::Jsonb(options))?)
 }
 
 /// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
 /// `simhash(text[], double precision[])` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
-fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
+fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>> {
     fingerprint_of(content, &read_options(OptionsDocument::Text(options))?)
 }
 
 #[pg_extern(sql = false)]
-fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i32>, ErrorReport> {
+fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i32>> {
     fingerprint_cache::size(content, &read_options(OptionsDocument::Jsonb(options))?)
 }
 
 #[pg_extern(sql = false)]
-pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>> {
     let mut tally = Tally::default();
     for feature in ticking(elements::<RawText>(&feature_array, "features")?, tick) {
         tally.vote(hash_of(feature?)?, true);
@@ -60,7 +61,7 @@ pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, Er
 }
 
 #[pg_extern(sql = false)]
-fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>> {
     let features = elements::<RawText>(&feature_array, "features")?;
     let weights = elements::<f64>(&weight_array, "weights")?;
     if features.len() != weights.len() {
@@ -73,6 +74,35 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
         tally.add(hash_of(feature?)?, weight_of(weight?)?).map_err(algorithm_error)?;
     }
     Ok(tally.fingerprint().map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>> {
+    let mut tally = Tally::default();
+    let lexemes = Lexemes::new(document).ok_or_else(corrupted)?;
+    for lexeme in ticking(lexemes, tick) {
+        let (lexeme, weight) = lexeme.ok_or_else(corrupted)?;
+        tally.add(hash_of(lexeme)?, weight).map_err(algorithm_error)?;
+    }
+    Ok(tally.fingerprint().map(to_bigint))
+}
+
+fn corrupted() -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "tsvector is corrupted")
+}
+
+/// The bits that `('x' || digits)::bit(64)` has: a missing digit is 0, and digits after the 16th do not matter. NULL
+/// where that cast is an error.
+#[pg_extern(sql = false)]
+fn simhash_from_hex(digits: RawText<'_>) -> Option<i64> {
+    let mut bits = 0u64;
+    for (number, &byte) in digits.iter().enumerate() {
+        let digit = char::from(byte).to_digit(16)?;
+        if number < 16 {
+            bits |= u64::from(digit) << (60 - 4 * number);
+        }
+    }
+    Some(bits.cast_signed())
 }
 
 #[pg_extern(sql = false)]

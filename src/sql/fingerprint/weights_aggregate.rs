@@ -6,7 +6,7 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, pg_extern};
-use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::memory;
 use postgres::text::{RawText, decode};
@@ -34,7 +34,7 @@ fn simhash_weights_add(
     content: Option<RawText<'_>>,
     options: Option<RawJsonb<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Internal, ErrorReport> {
+) -> Result<Internal> {
     let options = read_options(OptionsDocument::Jsonb(required(options, "options")?))?;
     if !state.initialized() {
         // SAFETY: `fcinfo` is the running call's.
@@ -60,7 +60,7 @@ fn simhash_weights_add(
 }
 
 #[pg_extern(sql = false)]
-fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorReport> {
+fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
     // SAFETY: SQL cannot make an `internal` value, so it comes from the functions here, which make only this state.
     let Some(state) = (unsafe { state.get::<WeightsState>() }) else {
         return Ok(None);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use postgres::arrays::{bigints, null_element};
-use postgres::error::{ErrorReport, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode};
 use simhash::distance;
@@ -22,7 +22,7 @@ thread_local! {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Result<Option<Vec<i64>>, ErrorReport> {
+fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Result<Option<Vec<i64>>> {
     if !WORD_COUNTS.contains(&words) {
         let message = format!("number of words {words} is out of range");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
@@ -42,7 +42,7 @@ fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Resu
 
 /// The sum of the words' distances; None for fingerprints without words, since an empty array is no fingerprint.
 #[pg_extern(sql = false)]
-fn hamming_arrays(a: AnyArray, b: AnyArray) -> Result<Option<i32>, ErrorReport> {
+fn hamming_arrays(a: AnyArray, b: AnyArray) -> Result<Option<i32>> {
     const WHAT: &str = "fingerprints";
     let (a, b) = (bigints(&a, WHAT)?, bigints(&b, WHAT)?);
     if a.len() != b.len() {

@@ -2,7 +2,7 @@
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result, user_error};
+use postgres::error::{Result, user_error};
 use postgres::json::{array, is_jsonb, object, string, to_jsonb};
 use postgres::text::from_unchecked;
 
@@ -12,7 +12,7 @@ use super::definition::arguments::Arguments;
 /// `error` alone if they cannot be read. Who may create triggers can write anything there, and must not be able to make
 /// a listing of all guards fail.
 #[pg_extern(sql = false)]
-fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>, ErrorReport> {
+fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>> {
     let document = definition(arguments).unwrap_or_else(|error| object([("error", string(error.message()))]));
     to_jsonb(&document)
 }

@@ -12,12 +12,12 @@ use postgres::catalog::column::Column;
 use postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
 use postgres::catalog::relation::{Relation, relation_name};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, notice, sendable, user_error, warn};
+use postgres::error::{Result, notice, sendable, user_error, warn};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
 use postgres::spi::execute;
-use postgres::text::{RawText, decode, from_server};
+use postgres::text::{RawText, decode, from_bytes};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
 
 use super::definition::action::Action;
@@ -51,7 +51,7 @@ fn simhash_guard(
     fingerprint: Option<&CStr>,
     unless: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
+) -> Result<()> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let criterion = AskedCriterion::read(required(criterion, "criterion")?)?;
@@ -66,8 +66,7 @@ fn simhash_guard(
         action: Action::named(decode(required(action, "action")?)?.as_str())?,
         criterion,
         scope: names(&scope, "scope")?,
-        // SAFETY: a `name` argument is NUL-terminated.
-        mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
+        mark_column: mark_column.map(|mark| from_bytes(mark.to_bytes())).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,
         among,
         unless,
@@ -80,7 +79,7 @@ fn simhash_guard(
 }
 
 #[pg_extern(sql = false)]
-fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
+fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<()> {
     // SAFETY: `fcinfo` belongs to the running call.
     let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
     // DROP TRIGGER takes the same lock.
@@ -98,7 +97,6 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
 }
 
 struct AskedGuard {
-    /// The running function.
     function: pg_sys::Oid,
     schema: ExtensionSchema,
     action: Action,
@@ -120,7 +118,16 @@ impl AskedGuard {
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         let mut preview = Preview::of_tables(self.function, criterion, true, [among.clone(), None], searched);
         preview.weigh(table, &family, &self.fingerprint)?;
-        let arguments = self.arguments(preview.criterion.clone(), among, unless).to_texts()?;
+        let arguments = Arguments {
+            action: self.action,
+            criterion: preview.criterion.clone(),
+            fingerprint: self.fingerprint.clone(),
+            mark_column: self.mark_column.clone(),
+            scope: self.scope.clone(),
+            among,
+            unless,
+        };
+        let arguments = arguments.to_texts()?;
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         report_cost(preview, table, &family, &self.fingerprint)?;
@@ -138,11 +145,8 @@ impl AskedGuard {
                 .set_detail("A table has one guard, by one fingerprint.")
                 .set_hint("To guard it by another one, call simhash_unguard first."));
         }
-        if existing.is_some() {
-            notice(format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name));
-        } else {
-            notice(format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name));
-        }
+        let creating = if existing.is_some() { "replacing" } else { "creating" };
+        notice(format!("{creating} trigger {TRIGGER_NAME} on table \"{}\"", table.name));
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
             "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
@@ -180,18 +184,6 @@ impl AskedGuard {
             arguments.push(format!("fingerprint => {}", quote_literal(&self.fingerprint)));
         }
         arguments
-    }
-
-    fn arguments(&self, criterion: GuardCriterion, among: Option<String>, unless: Option<String>) -> Arguments {
-        Arguments {
-            action: self.action,
-            criterion,
-            fingerprint: self.fingerprint.clone(),
-            mark_column: self.mark_column.clone(),
-            scope: self.scope.clone(),
-            among,
-            unless,
-        }
     }
 
     /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
@@ -250,7 +242,6 @@ impl AskedGuard {
     }
 }
 
-/// The guard that a table already has.
 struct ExistingGuard {
     arguments: Vec<String>,
     /// Whether it fires in a normal session.
@@ -277,7 +268,7 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
             .set_hint("Drop or rename the trigger."));
     }
     // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
-    let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
+    let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));
     let is_enabled_always = guard.tgenabled as u8 == b'A';
     let fires = (is_enabled_always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);
     Ok(Some(ExistingGuard { arguments: arguments.collect::<Result<_, _>>()?, fires, is_enabled_always }))

@@ -5,14 +5,12 @@ use postgres::expression::Expression;
 
 use crate::sql::functions::ExtensionSchema;
 
-/// Number of bits of a fingerprint.
 pub const FINGERPRINT_BITS: i32 = 64;
 
 /// An expression whose value is the 64 bits of a fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub enum Bits {
     Bigint(Expression),
-    /// A `bit(64)`.
     BitString(Expression),
     /// Hexadecimal digits, of type `text`, as `('x' || digits)::bit(64)` or `simhash_from_hex(digits)` reads them; and
     /// the expression that reads them, as a `bigint`.
@@ -71,7 +69,6 @@ impl Bits {
         }
     }
 
-    /// The bits as a `bigint`.
     pub fn bigint(self) -> Option<Expression> {
         match self {
             Self::Bigint(bigint) | Self::Hex { bigint, .. } => Some(bigint),

@@ -10,7 +10,6 @@ use postgres::expression::Expression;
 use super::bits::Bits;
 use super::layouts::{TableFingerprint, block_keys};
 
-/// The name of fingerprint columns by default.
 pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =
     "simhash_attach adds the fingerprint column, named simhash by default, or its indexes.";

@@ -5,10 +5,9 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
-use postgres::catalog::foreign::is_foreign;
 use postgres::catalog::names::schema_name;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::{Relation, no_such_relation, relation_name};
+use postgres::catalog::relation::{Relation, is_foreign, no_such_relation, relation_name};
 use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
@@ -31,11 +30,8 @@ pub struct SampledTable {
     /// The fingerprint, as an expression of the table's columns.
     fingerprint: Expression,
     scope: Vec<i16>,
-    /// The quoted names of the scope's columns.
     quoted_scope: Vec<String>,
-    /// The quoted name of the table, with its schema.
     quoted_table: String,
-    /// The fingerprint as SQL.
     fingerprint_sql: String,
 }
 
@@ -124,7 +120,6 @@ impl SampledTable {
         })
     }
 
-    /// The blocks that are indexed within the scope.
     pub fn indexed(&self) -> Option<IndexedBlocks> {
         IndexedBlocks::read_members(self.oid, self.column, &self.scope)
     }

@@ -12,6 +12,7 @@ use postgres::catalog::index::{Index, KeyExpressions, KeyKind};
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
+use serde::{Deserialize, Serialize};
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::Entries;
 use simhash::search::flips::Probed;
@@ -26,14 +27,13 @@ use super::text_source::TextSource;
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
 pub enum TableFingerprint {
-    /// The attnum of a column of the table.
     Column(i16),
     /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
     Expression(Expression),
 }
 
 /// A block that is a key of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
@@ -46,7 +46,6 @@ pub struct IndexedBlock {
     pub is_partial: bool,
 }
 
-/// A block that is indexed within a scope.
 #[derive(Clone, Debug)]
 pub struct ScopedBlock {
     /// The columns that are keys before the block.
@@ -167,14 +166,12 @@ impl IndexedBlock {
 }
 
 impl ScopedBlock {
-    /// Whether all columns of the scope are among these.
     pub fn is_within(&self, columns: &[i16]) -> bool {
         self.scope.iter().all(|column| columns.contains(column))
     }
 }
 
 impl TableFingerprint {
-    /// The attnum of the column; None for an expression.
     pub fn column(self) -> Option<i16> {
         match self {
             Self::Column(attnum) => Some(attnum),
@@ -215,7 +212,7 @@ impl TableFingerprint {
 pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: TableFingerprint) -> Option<i16> {
     let is_wanted = fingerprint.recogniser(table);
     let keys = index.keys.iter().map(|key| key.kind);
-    let included = index.columns()[index.keys.len()..].iter().map(|&column| KeyKind::Column(column));
+    let included = index.columns[index.keys.len()..].iter().map(|&column| KeyKind::Column(column));
     let mut values = keys.chain(included).map(|value| match value {
         KeyKind::Column(attnum) => Column::at(table, attnum)?.as_variable(),
         KeyKind::Expression(expression) => Some(expression),

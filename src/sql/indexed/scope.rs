@@ -19,7 +19,6 @@ const MAX_SCOPE_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize - 3;
 pub struct Scope(Vec<String>);
 
 impl Scope {
-    /// Reads an argument of a function.
     pub fn read(scope: Option<AnyArray>) -> Result<Self> {
         let names = names(&required(scope, "scope")?, "scope")?;
         if names.len() > MAX_SCOPE_COLUMNS {

@@ -22,7 +22,6 @@ use super::text_source::TextSource;
 use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 
-/// The kinds of source columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// `bigint`: the fingerprints themselves, made by the application.
@@ -35,7 +34,6 @@ pub enum SourceKind {
     Text,
     /// `text[]`: features.
     Features,
-    /// `tsvector`.
     Tsvector,
 }
 
@@ -59,7 +57,6 @@ impl SourceKind {
         }
     }
 
-    /// Whether the column stores fingerprints.
     pub fn is_fingerprint(self) -> bool {
         matches!(self, Self::Fingerprints | Self::BitStrings | Self::Hex)
     }
@@ -180,7 +177,6 @@ impl Source {
         Ok(format!("simhash_near({fingerprint}, $1)"))
     }
 
-    /// The SQL expression of a block of the fingerprint.
     pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String> {
         let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
         // Omit the layout if it is the default of `simhash_block`.
@@ -193,13 +189,11 @@ impl Source {
         self.kind == SourceKind::Text
     }
 
-    /// The SQL expression of the size of the text.
     pub fn size_sql(&self, schema: ExtensionSchema) -> Result<String> {
         let function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
         Ok(format!("{function}({}{})", self.argument, self.options_sql()))
     }
 
-    /// The options as a further argument in SQL.
     fn options_sql(&self) -> String {
         match &self.options_json {
             Some(json) => format!(", {}::pg_catalog.jsonb", quote_literal(json)),

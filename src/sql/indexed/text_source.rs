@@ -31,7 +31,6 @@ impl TextSource {
         calls.all(|other| other.equals(&call)).then_some(Self { expression, options, document })
     }
 
-    /// The options as JSON.
     pub fn options_json(&self) -> Result<String> {
         document_json(self.document)
     }
@@ -42,7 +41,6 @@ impl TextSource {
         Some(Self { expression, options, document })
     }
 
-    /// Whether texts have the same sizes by both.
     pub fn has_same_sizes(&self, other: &Self) -> bool {
         self.has_sizes_of(other.expression, &other.options)
     }

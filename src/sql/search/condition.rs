@@ -13,7 +13,7 @@ use simhash::search::nearness::Nearness;
 
 use super::distance::Distance;
 use super::estimate::Estimate;
-use super::near_texts::{NearFingerprints, NearTexts};
+use super::near_texts::NearTexts;
 use super::sizes::{ResemblanceCondition, SizeLimit};
 use super::{USUAL_DISTANCE, USUAL_RADIUS};
 use crate::sql::functions::ExtensionSchema;
@@ -21,7 +21,6 @@ use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::column_of;
 use crate::sql::radii::check_radii;
 
-/// A condition that two fingerprints are near each other.
 #[derive(Clone, Copy)]
 struct NearCondition {
     fingerprints: [Bits; 2],
@@ -113,12 +112,23 @@ impl SearchCondition {
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
                 let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
                 let sizes = resemblances.iter().find_map(|compared| compared.limit(relation, fingerprint, outer));
-                let limit = Limit { sizes, ..limit };
-                let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-                Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later: false })
+                let found = Self::new(relation, condition, [fingerprint, query], Limit { sizes, ..limit }, outer);
+                Some(Self { is_estimated, ..found })
             })
         });
         sides.chain(Self::of_texts(relation)).collect()
+    }
+
+    fn new(
+        relation: BaseRelation,
+        condition: Condition,
+        [fingerprint, query]: [Expression; 2],
+        limit: Limit,
+        outer: Outer,
+    ) -> Self {
+        let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
+        let (is_estimated, comes_later) = (false, false);
+        Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later }
     }
 
     /// The conditions on fingerprints that follow from conditions on texts.
@@ -131,15 +141,10 @@ impl SearchCondition {
         let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
         texts.flat_map(move |(condition, near)| {
             let comes_later = !relation.may_come_first(&condition);
-            near.of_fingerprints(relation).into_iter().filter_map(
-                move |NearFingerprints { fingerprint, query, limit }| {
-                    let outer = relation.outer([query])?;
-                    let estimate =
-                        Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-                    let is_estimated = false;
-                    Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later })
-                },
-            )
+            near.of_fingerprints(relation).into_iter().filter_map(move |(fingerprint, query, limit)| {
+                let found = Self::new(relation, condition, [fingerprint, query], limit, relation.outer([query])?);
+                Some(Self { comes_later, ..found })
+            })
         })
     }
 
@@ -181,10 +186,8 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     Some((expression, limit.any_integer().map_or(-1, |limit| largest_distance(limit, is_strict))))
 }
 
-/// A comparison of a distance with an integer.
 struct DistanceComparison {
     distance: Distance,
-    /// The distance as an expression.
     expression: Expression,
     /// The btree strategy of the operator that has the distance on its left.
     strategy: u32,
@@ -218,7 +221,6 @@ impl Limit {
         self.flips.map_or(near, |flips| near.flipping(flips.expected))
     }
 
-    /// The expressions of the limit.
     pub fn expressions(self) -> impl Iterator<Item = Expression> {
         let of_sizes = self.sizes.into_iter().flat_map(|sizes| [sizes.size, sizes.least]);
         [self.expression].into_iter().chain(self.radii).chain(self.flips.map(|flips| flips.masks)).chain(of_sizes)

@@ -9,7 +9,6 @@ use postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::{Bits, FINGERPRINT_BITS};
 
-/// The distance of two fingerprints.
 #[derive(Clone, Copy)]
 pub struct Distance {
     pub fingerprints: [Bits; 2],

@@ -15,7 +15,6 @@ use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::indexed::layouts::is_covering;
 use crate::sql::radii::check_radii;
 
-/// The work of a scan in this process.
 pub struct ScanWork {
     /// The radius within which the last search has looked up each block; None if it has completed no step.
     pub radii: Option<Vec<Option<u32>>>,
@@ -36,11 +35,10 @@ pub unsafe fn explain(
 ) {
     // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of `Search`.
     unsafe {
-        let output = Output(output);
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
+        let output = Output { state: output, plan, ancestors };
         let expressions = expressions((*plan).custom_exprs);
-        let shown =
-            |index: usize| expressions.get(index).map(|&expression| output.deparsed(expression, plan, ancestors));
+        let shown = |index: usize| expressions.get(index).map(|&expression| output.deparsed(expression));
         if let (Some(fingerprint), Some(query)) = (shown(0).filter(|_| settings.is_ordered), shown(1)) {
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
@@ -62,9 +60,9 @@ pub unsafe fn explain(
                 None => {
                     let least = match least.value::<f64>() {
                         Some(least) => least.to_string().into_bytes(),
-                        None => output.deparsed(least, plan, ancestors),
+                        None => output.deparsed(least),
                     };
-                    [&least[..], b" of ", &output.deparsed(size, plan, ancestors)].concat()
+                    [&least[..], b" of ", &output.deparsed(size)].concat()
                 }
             };
             output.text(c"Sizes", &sizes);
@@ -82,7 +80,7 @@ pub unsafe fn explain(
         });
         output.list(c"Layouts", layouts.map(String::into_bytes));
         if settings.only_column.is_some() || !output.is_text() {
-            output.boolean(c"Index Only", settings.only_column.is_some());
+            pg_sys::ExplainPropertyBool(c"Index Only".as_ptr(), settings.only_column.is_some(), output.state);
         }
         if let Some(work) = work
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
@@ -102,7 +100,6 @@ fn flips_of(radii_and_masks: &[Expression]) -> Option<Vec<u32>> {
     Some(check_radii(0, &radii.array()?).ok()?.flipping(Flippable::from_masks(masks)).flips().collect())
 }
 
-/// The name of a column of the scope, as SQL.
 fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
     let index = settings.layouts.iter().flatten().map(|found| found.index).next().unwrap_or(pg_sys::InvalidOid);
     // SAFETY: both functions return a string in the current memory context, or null for an unknown column.
@@ -112,85 +109,69 @@ fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
     }
 }
 
-/// Adds the work of a scan, for EXPLAIN (ANALYZE).
-///
-/// # Safety
-/// The output is that of the running EXPLAIN.
-unsafe fn show_counts(work: &ScanWork, instrument: &NodeInstrumentation, output: &Output) {
-    // SAFETY: the output is the running EXPLAIN's.
-    unsafe {
-        if let Some(radii) = &work.radii {
-            output.number(c"Blocks", radii.len() as f64);
-            let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
-            output.list(c"Radii", radii.map(String::into_bytes));
-        }
-        let FinderCounts { descents, full_scans, .. } = work.counts;
-        // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process
-        // has made all searches.
-        if work.searches as f64 >= instrument.nloops {
-            output.number(c"Index Descents", descents as f64);
-            if full_scans > 0 || !output.is_text() {
-                output.number(c"Index Passes", full_scans as f64);
-            }
-        }
-        output.number(c"Index Entries", instrument.nfiltered2);
-        output.number(c"Heap Fetches", instrument.ntuples2);
+fn show_counts(work: &ScanWork, instrument: &NodeInstrumentation, output: &Output) {
+    if let Some(radii) = &work.radii {
+        output.number(c"Blocks", radii.len() as f64);
+        let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
+        output.list(c"Radii", radii.map(String::into_bytes));
     }
+    let FinderCounts { descents, full_scans, .. } = work.counts;
+    // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
+    // made all searches.
+    if work.searches as f64 >= instrument.nloops {
+        output.number(c"Index Descents", descents as f64);
+        if full_scans > 0 || !output.is_text() {
+            output.number(c"Index Passes", full_scans as f64);
+        }
+    }
+    output.number(c"Index Entries", instrument.nfiltered2);
+    output.number(c"Heap Fetches", instrument.ntuples2);
 }
 
-/// The output of a running EXPLAIN.
-struct Output(*mut ExplainState);
+/// The output of a running EXPLAIN for a plan. All pointers are valid as long as it is used.
+struct Output {
+    state: *mut ExplainState,
+    plan: *mut pg_sys::CustomScan,
+    ancestors: *mut pg_sys::List,
+}
 
 impl Output {
     fn is_text(&self) -> bool {
-        // SAFETY: the output is valid while EXPLAIN runs.
-        unsafe { (*self.0).format == pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT }
+        // SAFETY: the output is valid.
+        unsafe { (*self.state).format == pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT }
     }
 
-    /// An expression of a plan, as SQL.
-    ///
-    /// # Safety
-    /// The expression belongs to the plan, and `ancestors` are the plan's.
-    unsafe fn deparsed(
-        &self,
-        expression: Expression,
-        plan: *mut pg_sys::CustomScan,
-        ancestors: *mut pg_sys::List,
-    ) -> Vec<u8> {
-        // SAFETY: the caller passes an expression of the plan.
+    fn deparsed(&self, expression: Expression) -> Vec<u8> {
+        // SAFETY: the output and its plan are valid.
         unsafe {
-            let context = pg_sys::set_deparse_context_plan((*self.0).deparse_cxt, plan.cast(), ancestors);
-            let has_others = !(*self.0).rtable.is_null() && (*(*self.0).rtable).length > 1;
-            let text = pg_sys::deparse_expression(expression.as_ptr(), context, has_others || (*self.0).verbose, false);
+            let state = &*self.state;
+            let context = pg_sys::set_deparse_context_plan(state.deparse_cxt, self.plan.cast(), self.ancestors);
+            let has_others = !state.rtable.is_null() && (*state.rtable).length > 1;
+            let text = pg_sys::deparse_expression(expression.as_ptr(), context, has_others || state.verbose, false);
             CStr::from_ptr(text).to_bytes().to_vec()
         }
     }
 
     /// Adds a text in the server's encoding.
-    unsafe fn text(&self, label: &CStr, value: &[u8]) {
+    fn text(&self, label: &CStr, value: &[u8]) {
         let value = CString::new(value).unwrap_or_default();
-        // SAFETY: both strings are NUL-terminated; the value is copied.
-        unsafe { pg_sys::ExplainPropertyText(label.as_ptr(), value.as_ptr(), self.0) };
+        // SAFETY: the output is valid. Both strings are NUL-terminated; the value is copied.
+        unsafe { pg_sys::ExplainPropertyText(label.as_ptr(), value.as_ptr(), self.state) };
     }
 
-    unsafe fn boolean(&self, label: &CStr, value: bool) {
-        // SAFETY: the label is NUL-terminated.
-        unsafe { pg_sys::ExplainPropertyBool(label.as_ptr(), value, self.0) };
+    fn number(&self, label: &CStr, value: f64) {
+        // SAFETY: the output is valid, and the label is NUL-terminated.
+        unsafe { pg_sys::ExplainPropertyFloat(label.as_ptr(), std::ptr::null(), value, 0, self.state) };
     }
 
-    unsafe fn number(&self, label: &CStr, value: f64) {
-        // SAFETY: the label is NUL-terminated.
-        unsafe { pg_sys::ExplainPropertyFloat(label.as_ptr(), std::ptr::null(), value, 0, self.0) };
-    }
-
-    unsafe fn list(&self, label: &CStr, values: impl IntoIterator<Item = Vec<u8>>) {
+    fn list(&self, label: &CStr, values: impl IntoIterator<Item = Vec<u8>>) {
         let values: Vec<_> = values.into_iter().filter_map(|value| CString::new(value).ok()).collect();
-        // SAFETY: the strings are NUL-terminated, and are copied.
+        // SAFETY: the output is valid. The strings are NUL-terminated, and are copied.
         unsafe {
             let list = values
                 .iter()
                 .fold(std::ptr::null_mut(), |list, value| pg_sys::lappend(list, value.as_ptr().cast_mut().cast()));
-            pg_sys::ExplainPropertyList(label.as_ptr(), list, self.0);
+            pg_sys::ExplainPropertyList(label.as_ptr(), list, self.state);
         }
     }
 }

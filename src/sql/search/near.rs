@@ -4,11 +4,11 @@ use pgrx::AnyArray;
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
-use postgres::error::ErrorReport;
+use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::planner::planner_info::Planner;
-use postgres::planner::support::{Answer, Request, answer};
+use postgres::planner::support::{Request, answer};
 use postgres::text::TextArgument;
 use simhash::distance;
 use simhash::search::blocks::DEFAULT_BLOCKS;
@@ -36,7 +36,7 @@ fn simhash_near_radii(
     max_distance: i32,
     radii: AnyArray,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Option<bool>, ErrorReport> {
+) -> Result<Option<bool>> {
     match check_radii(max_distance, &radii) {
         Ok(near) => Ok(Some(near.contains((fingerprint ^ query).cast_unsigned()))),
         // SAFETY: `fcinfo` belongs to the running call.
@@ -46,11 +46,7 @@ fn simhash_near_radii(
 
 /// `simhash_near` of two texts: their fingerprints are near by the criterion, and the texts confirm it.
 #[pg_extern(sql = false)]
-fn simhash_near_texts(
-    a: TextArgument<'_>,
-    b: TextArgument<'_>,
-    criterion: RawJsonb<'_>,
-) -> Result<Option<bool>, ErrorReport> {
+fn simhash_near_texts(a: TextArgument<'_>, b: TextArgument<'_>, criterion: RawJsonb<'_>) -> Result<Option<bool>> {
     let criterion = read_criterion(criterion)?;
     are_near([a, b], criterion.of_texts(), &criterion.options)
 }
@@ -58,7 +54,7 @@ fn simhash_near_texts(
 /// The bits that a search for a text flips by a criterion: for each number of bits that are flipped together, from 1
 /// on, those of all blocks among which they are. NULL if the text has no feature, empty without flips.
 #[pg_extern(sql = false)]
-fn simhash_flips(content: TextArgument<'_>, criterion: RawJsonb<'_>) -> Result<Option<Vec<i64>>, ErrorReport> {
+fn simhash_flips(content: TextArgument<'_>, criterion: RawJsonb<'_>) -> Result<Option<Vec<i64>>> {
     let criterion = read_criterion(criterion)?;
     let near = criterion.of_texts().near;
     let order = fingerprint_cache::closest_votes(content, &criterion.options)?;
@@ -69,7 +65,7 @@ fn simhash_flips(content: TextArgument<'_>, criterion: RawJsonb<'_>) -> Result<O
 /// reports constant radii that fit no layout and constant criteria that cannot be read. PostgreSQL calls it before it
 /// collects the paths of a table. This loads the library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
-fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
+fn simhash_near_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {
         Request::Simplify { call } => {
             let arguments = call.call().map_or(Vec::new(), |(_, arguments)| arguments);
@@ -79,18 +75,12 @@ fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
             if let Some(criterion) = arguments.get(2).and_then(|criterion| criterion.jsonb()) {
                 read_criterion(criterion)?;
             }
-            Ok(Answer::Nothing)
+            Ok(None)
         }
         Request::Selectivity { planner, arguments, is_semi_join, answer } => {
-            match selectivity(planner, &arguments, is_semi_join) {
-                Some(share) => {
-                    *answer = share;
-                    Ok(Answer::InRequest)
-                }
-                None => Ok(Answer::Nothing),
-            }
+            Ok(selectivity(planner, &arguments, is_semi_join).map(|share| *answer = share))
         }
-        Request::Cost { .. } => Ok(Answer::Nothing),
+        Request::Cost { .. } => Ok(None),
     })
 }
 

@@ -25,17 +25,7 @@ pub struct NearTexts {
     texts: [Expression; 2],
     options: Options,
     criterion: Criterion,
-    /// The criterion as it is written.
     document: Expression,
-}
-
-/// A condition on fingerprints that follows from one on texts.
-pub struct NearFingerprints {
-    /// The fingerprint of the table's text, of type `bigint`.
-    pub fingerprint: Expression,
-    /// The fingerprint of the other text.
-    pub query: Expression,
-    pub limit: Limit,
 }
 
 impl NearTexts {
@@ -54,8 +44,9 @@ impl NearTexts {
         document(criterion).unwrap_or_default().of_texts().near
     }
 
-    /// The conditions on fingerprints of a table that follow from this condition on texts.
-    pub fn of_fingerprints(&self, relation: BaseRelation) -> Vec<NearFingerprints> {
+    /// The conditions on fingerprints of a table that follow from this condition on texts: the fingerprint of the
+    /// table's text, of type `bigint`, that of the other text, and the limit.
+    pub fn of_fingerprints(&self, relation: BaseRelation) -> Vec<(Expression, Expression, Limit)> {
         let [a, b] = self.texts;
         let sides = [(a, b, true), (b, a, false)].into_iter();
         let sides = sides.filter(|(own, ..)| relation.owns(*own) && !own.is_volatile());
@@ -66,7 +57,7 @@ impl NearTexts {
                 let query = call.with_folded_constants().with_first_argument(other)?;
                 let limit =
                     Limit { sizes: self.sizes(relation, call, other), ..self.limit(is_searched_for.then_some(other))? };
-                Some(NearFingerprints { fingerprint, query, limit })
+                Some((fingerprint, query, limit))
             })
         };
         sides.flat_map(of_side).collect()

@@ -14,13 +14,9 @@ use super::USUAL_DISTANCE;
 use super::finder::{Finder, FinderOutcome, NearEntry};
 use super::rows::FetchedRows;
 
-/// A search for the nearest rows.
 pub struct NearestSearch {
-    /// The largest distance of a row.
     limit: i32,
-    /// The stored entries, by distance.
     stored: Vec<Vec<StoredEntry>>,
-    /// The number of stored entries.
     count: usize,
     capacity: Capacity,
     /// The distance whose rows are being returned.
@@ -36,7 +32,6 @@ pub struct NearestSearch {
     needs_visibility: bool,
 }
 
-/// How entries are being found.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
     Steps,

@@ -93,12 +93,16 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     for condition in conditions {
         let tables = indexes.tables(condition.fingerprint, condition.outer);
         let allowed = tables.iter().filter(|table| !condition.comes_later || table.stores(condition.fingerprint));
-        allowed.filter_map(|table| table.near(condition)).for_each(|path| path.offer_near(condition));
+        for table in allowed {
+            table.offer_near(condition);
+        }
     }
     if let Some(order) = &order {
         let tables = indexes.tables(order.fingerprint, order.outer);
         let alone = tables.iter().filter(|table| table.outer.is_empty());
-        alone.filter_map(|table| table.nearest(order)).for_each(|path| path.offer_nearest(order));
+        for table in alone {
+            table.offer_nearest(order);
+        }
     }
 }
 
@@ -126,12 +130,10 @@ fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
     relation.estimate_rows(&shares);
 }
 
-/// An order by distance that a query needs.
 struct ByDistance {
     order: Order,
     fingerprint: Expression,
     query: Expression,
-    /// The condition that limits the distance.
     limit: Option<SearchCondition>,
     /// The other relations that the scan refers to.
     outer: Outer,
@@ -176,9 +178,8 @@ struct IndexedTable<'a> {
     scope: Vec<Equality>,
     /// The other relations that the search and its scope refer to.
     outer: Outer,
-    /// The attnum of the fingerprint, if it is a column and all these indexes have it.
-    covered: Option<i16>,
-    /// The estimated number of rows within the scope.
+    /// The attnum of the fingerprint, if it is a column, all these indexes have it, and the query needs no other column.
+    only_column: Option<i16>,
     rows: f64,
 }
 
@@ -218,17 +219,17 @@ impl<'a> Indexes<'a> {
                 let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
                 let layouts = layouts_of(blocks.iter());
                 let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
-                let covered = column.filter(|_| covering.len() == layouts.len());
                 let has_both = !covering.is_empty() && covering.len() < layouts.len();
-                tables.push(IndexedTable { relation, usable, layouts, scope: scope.clone(), outer, covered, rows });
-                if has_both {
+                for layouts in [Some(layouts), has_both.then_some(covering)].into_iter().flatten() {
+                    let covered = column.filter(|_| layouts.iter().all(is_covering));
+                    let only_column = covered.filter(|&column| relation.needs_only(column, outer));
                     tables.push(IndexedTable {
                         relation,
                         usable,
-                        layouts: covering,
-                        scope,
+                        layouts,
+                        scope: scope.clone(),
                         outer,
-                        covered: column,
+                        only_column,
                         rows,
                     });
                 }
@@ -272,59 +273,83 @@ fn outers(outer: Outer, scope: &[Vec<Equality>]) -> Vec<Outer> {
     })
 }
 
-/// A path that searches a table.
-struct Path<'a> {
-    table: &'a IndexedTable<'a>,
-    cost: PathCost,
-    /// The attnum of the fingerprint, if the query needs no other column and all indexes have it.
-    only_column: Option<i16>,
-}
-
-impl<'a> IndexedTable<'a> {
+impl IndexedTable<'_> {
     /// Whether a search reads the fingerprint from the table or the indexes, and does not compute it.
     fn stores(&self, fingerprint: Expression) -> bool {
         fingerprint.as_own_column().is_some() || self.layouts.iter().all(is_covering)
     }
 
-    /// The path that finds near rows; None if the layouts do not serve the distance.
-    fn near(&'a self, condition: &SearchCondition) -> Option<Path<'a>> {
-        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
-        let (startup, _) = self.relation.condition_costs();
-        let found = self.rows * condition.estimate.share(self.rows);
-        let share = self.share_read(condition.limit);
-        let total =
-            self.search_cost(self.expected(condition.limit), share)? + self.fetch_cost(found, only_column.is_some());
-        Some(Path { table: self, cost: PathCost { startup, total: startup + total }, only_column })
+    /// Offers the path that finds near rows; None if the layouts do not serve the distance.
+    fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
+        let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
+        let found = self.rows * estimate.share(self.rows);
+        let cost = self.search_cost(self.expected(limit), self.share_read(limit))?;
+        self.offer(0.0, cost + self.fetch_cost(found), [fingerprint, query], Some(limit), None);
+        Some(())
     }
 
-    /// The path that returns rows nearest first; None if the layouts do not serve the distance.
-    fn nearest(&'a self, order: &ByDistance) -> Option<Path<'a>> {
-        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
-        let (startup, _) = self.relation.condition_costs();
-        let fetches = |rows| self.fetch_cost(rows, only_column.is_some());
+    /// Offers the path that returns rows nearest first; None if the layouts do not serve the distance.
+    fn offer_nearest(&self, order: &ByDistance) -> Option<()> {
         let full_scan = self.full_scan_cost();
         // The cost of the full scans after the first one.
         let capacity = Capacity::new(order.expected);
         let full_scans = |distance| full_scan * (capacity.full_scans(self.rows, distance) - 1.0);
         let (growth, rest) = match order.limit {
-            Some(limit) => {
-                let found = self.rows * limit.estimate.share(self.rows);
-                let near = self.expected(limit.limit);
-                (
-                    self.search_cost(near, self.share_read(limit.limit))?,
-                    full_scans(near.max_distance()) + fetches(found),
-                )
+            Some(SearchCondition { limit, estimate, .. }) => {
+                let (near, found) = (self.expected(limit), self.rows * estimate.share(self.rows));
+                let growth = self.search_cost(near, self.share_read(limit))?;
+                (growth, full_scans(near.max_distance()) + self.fetch_cost(found))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
                 let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest), 1.0));
                 let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
-                (growth, full_scan + full_scans(LARGEST_DISTANCE) + fetches(self.rows))
+                (growth, full_scan + full_scans(LARGEST_DISTANCE) + self.fetch_cost(self.rows))
             }
         };
-        let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
-        Some(Path { table: self, cost, only_column })
+        let limit = order.limit.map(|condition| condition.limit);
+        self.offer(growth, growth + rest, [order.fingerprint, order.query], limit, Some(order));
+        Some(())
+    }
+
+    /// Offers a path with these costs, beside that of evaluating the conditions once.
+    fn offer(
+        &self,
+        before_first_row: f64,
+        total: f64,
+        [fingerprint, query]: [Expression; 2],
+        limit: Option<Limit>,
+        order: Option<&ByDistance>,
+    ) {
+        let Self { relation, outer, rows, .. } = *self;
+        let key = |equality: &Equality| {
+            let (function, value_type, collation) = equality.key();
+            ScopeKey { function, value_type, collation }
+        };
+        let has_sizes = self.layouts.iter().flatten().any(|found| found.has_size);
+        let limit = limit.map(|limit| Limit { sizes: limit.sizes.filter(|_| has_sizes), ..limit });
+        let settings = Settings {
+            is_ordered: order.is_some(),
+            only_column: self.only_column,
+            has_limit: limit.is_some(),
+            has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
+            has_flips: limit.is_some_and(|limit| limit.flips.is_some()),
+            has_exact_sizes: limit.and_then(|limit| Some(limit.sizes?.is_exact)),
+            is_strict: limit.is_some_and(|limit| limit.is_strict),
+            rows,
+            pages: relation.pages(),
+            expected: order.and_then(|order| order.expected),
+            scope: self.scope.iter().map(key).collect(),
+            layouts: self.layouts.clone(),
+        };
+        let scope = self.scope.iter().map(Equality::value).collect();
+        let search = Search { fingerprint, query, limit, scope, settings };
+        let (startup, _) = relation.condition_costs();
+        let cost = PathCost { startup: startup + before_first_row, total: startup + total };
+        let lists = path_lists(search.expressions(), search.settings.to_list());
+        // SAFETY: the node's methods make a plan of these lists.
+        unsafe { relation.offer(outer, order.map(|order| order.order), cost, lists, Methods::<NearScan>::PATH) };
     }
 
     /// The nearness for cost estimates. Radii that are not known are taken to be those of the layout with the number of
@@ -382,9 +407,9 @@ impl<'a> IndexedTable<'a> {
     }
 
     /// The cost of fetching and returning rows.
-    fn fetch_cost(&self, rows: f64, is_index_only: bool) -> f64 {
+    fn fetch_cost(&self, rows: f64) -> f64 {
         let (random, _) = self.relation.page_costs();
-        let fetched = if is_index_only { 1.0 - self.relation.visible_share() } else { 1.0 };
+        let fetched = if self.only_column.is_some() { 1.0 - self.relation.visible_share() } else { 1.0 };
         let pages = self.relation.pages_fetched(rows * fetched, self.relation.pages(), self.outer);
         pages * random + rows * (cpu_tuple_cost() + self.relation.condition_costs().1)
     }
@@ -392,58 +417,6 @@ impl<'a> IndexedTable<'a> {
     fn index_pages(&self) -> impl Iterator<Item = f64> {
         let indexes = self.layouts.iter().flatten();
         indexes.filter_map(|found| self.usable.iter().find(|index| index.oid == found.index)).map(|index| index.pages)
-    }
-}
-
-impl Path<'_> {
-    fn offer_near(&self, condition: &SearchCondition) {
-        self.offer(None, &self.search(false, condition.fingerprint, condition.query, Some(condition.limit), None));
-    }
-
-    fn offer_nearest(&self, order: &ByDistance) {
-        let limit = order.limit.map(|condition| condition.limit);
-        let search = self.search(true, order.fingerprint, order.query, limit, order.expected);
-        self.offer(Some(order.order), &search);
-    }
-
-    fn offer(&self, order: Option<Order>, search: &Search) {
-        let IndexedTable { relation, outer, .. } = *self.table;
-        let lists = path_lists(search.expressions(), search.settings.to_list());
-        // SAFETY: the node's methods make a plan of these lists.
-        unsafe { relation.offer(outer, order, self.cost, lists, Methods::<NearScan>::PATH) };
-    }
-
-    fn search(
-        &self,
-        is_ordered: bool,
-        fingerprint: Expression,
-        query: Expression,
-        limit: Option<Limit>,
-        expected: Option<f64>,
-    ) -> Search {
-        let IndexedTable { relation, layouts, scope, rows, .. } = self.table;
-        let key = |equality: &Equality| {
-            let (function, value_type, collation) = equality.key();
-            ScopeKey { function, value_type, collation }
-        };
-        let has_sizes = layouts.iter().flatten().any(|found| found.has_size);
-        let limit = limit.map(|limit| Limit { sizes: limit.sizes.filter(|_| has_sizes), ..limit });
-        let settings = Settings {
-            is_ordered,
-            only_column: self.only_column,
-            has_limit: limit.is_some(),
-            has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
-            has_flips: limit.is_some_and(|limit| limit.flips.is_some()),
-            has_exact_sizes: limit.and_then(|limit| Some(limit.sizes?.is_exact)),
-            is_strict: limit.is_some_and(|limit| limit.is_strict),
-            rows: *rows,
-            pages: relation.pages(),
-            expected,
-            scope: scope.iter().map(key).collect(),
-            layouts: layouts.clone(),
-        };
-        let scope = scope.iter().map(Equality::value).collect();
-        Search { fingerprint, query, limit, scope, settings }
     }
 }
 

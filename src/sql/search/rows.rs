@@ -1,7 +1,6 @@
 //! The rows of the searched table, fetched by their tids.
 
 use pgrx::pg_sys;
-use postgres::ffi::predicate_lock_page;
 use postgres::heap::computed::evaluate;
 use postgres::heap::entry_scan::EntryScan;
 use postgres::heap::row::tid_numbers;
@@ -11,7 +10,6 @@ pub struct FetchedRows {
     table: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
-    /// The slot for rows of the table.
     slot: *mut pg_sys::TupleTableSlot,
     /// Computes the fingerprint of the row in the slot.
     fingerprint: *mut pg_sys::ExprState,
@@ -59,7 +57,6 @@ impl FetchedRows {
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Number of fetches from the table.
     pub fn fetches(&self) -> u64 {
         self.fetches
     }
@@ -103,13 +100,12 @@ impl FetchedRows {
             let is_visible = u32::from(status) & pg_sys::VISIBILITYMAP_ALL_VISIBLE != 0;
             if is_visible {
                 // The row is not fetched, so register the read for SERIALIZABLE.
-                predicate_lock_page(self.table, page, self.snapshot);
+                pg_sys::PredicateLockPage(self.table, page, self.snapshot);
             }
             is_visible
         }
     }
 
-    /// Releases the page of the last fetch.
     pub fn reset(&mut self) {
         // SAFETY: the fetch has begun.
         unsafe { pg_sys::table_index_fetch_reset(self.fetch) };

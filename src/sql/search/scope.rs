@@ -16,7 +16,6 @@ pub struct ScopeConditions {
     memory: pg_sys::MemoryContext,
 }
 
-/// A condition that a column equals a value.
 struct ScopeCondition {
     value: *mut pg_sys::ExprState,
     by_value: bool,

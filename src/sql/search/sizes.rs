@@ -25,11 +25,9 @@ pub struct SizeLimit {
     pub size: Expression,
     /// The least resemblance, a `double precision`.
     pub least: Expression,
-    /// Whether sizes are not rounded.
     pub is_exact: bool,
 }
 
-/// A condition `simhash_resemblance(a, b, options) >= least`.
 pub struct ResemblanceCondition {
     schema: ExtensionSchema,
     texts: [Expression; 2],

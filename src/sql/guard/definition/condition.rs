@@ -67,7 +67,6 @@ pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
     })
 }
 
-/// A condition as a user writes it.
 pub struct AskedCondition {
     argument: ConditionArgument,
     condition: String,
@@ -82,7 +81,6 @@ impl AskedCondition {
         Ok(Self { argument, condition: from_bytes(condition)?, search_path })
     }
 
-    /// The condition as the user writes it.
     pub fn as_asked(&self) -> &str {
         &self.condition
     }
@@ -104,7 +102,6 @@ impl AskedCondition {
     }
 }
 
-/// A condition of a guard.
 pub struct GuardCondition {
     argument: ConditionArgument,
     /// The condition as [`AskedCondition::check`] prints it.

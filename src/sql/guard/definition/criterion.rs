@@ -3,19 +3,18 @@
 use pgrx::prelude::*;
 use postgres::error::{Result, user_error};
 use postgres::json::{RawJsonb, to_json_text};
+use postgres::text::to_server;
 use simhash::criterion::{Criterion, CriterionDocument};
 use simhash::fingerprint::options::Options;
 use simhash::search::nearness::Nearness;
 
 use crate::sql::fingerprint::options::{
-    laid_over, read_criterion_of_table, read_criterion_of_table_text, read_criterion_text, with_weights,
+    OptionsDocument, laid_over, read_criterion_of_table, with_weights, without_table,
 };
 use crate::sql::indexed::text_source::TextSource;
 
-/// The criterion by which two rows are near-duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardCriterion {
-    /// Which fingerprints are near.
     pub near: Nearness,
     /// The smallest resemblance of the texts; None if texts are not compared.
     pub resemblance: Option<f64>,
@@ -28,9 +27,8 @@ pub struct GuardCriterion {
 }
 
 impl GuardCriterion {
-    /// Reads the argument of a trigger.
     pub fn parse(argument: &str) -> Result<Self> {
-        let document = read_criterion_text(argument)?;
+        let document = read_text(argument).and_then(without_table)?;
         Ok(Self::new(document.of_texts(), &document, argument))
     }
 
@@ -54,6 +52,10 @@ impl GuardCriterion {
     }
 }
 
+fn read_text(json: &str) -> Result<CriterionDocument> {
+    read_criterion_of_table(OptionsDocument::Text(to_server(json)?.to_bytes()))
+}
+
 /// Criteria in order of preference. A guard gets the first one whose layout its table has indexed.
 pub struct Criteria {
     pub first: GuardCriterion,
@@ -64,9 +66,8 @@ pub struct Criteria {
 pub struct AskedCriterion(pub String);
 
 impl AskedCriterion {
-    /// Reads the argument of an SQL function.
     pub fn read(document: RawJsonb<'_>) -> Result<Self> {
-        read_criterion_of_table(document)?;
+        read_criterion_of_table(OptionsDocument::Jsonb(document))?;
         // SAFETY: an argument or a constant of type jsonb.
         Ok(Self(unsafe { to_json_text(document) }?))
     }
@@ -75,7 +76,7 @@ impl AskedCriterion {
     pub fn of_rows(&self, source: Option<&TextSource>) -> Result<Criteria> {
         let of_source = source.map_or(Ok("{}".to_owned()), TextSource::options_json)?;
         let json = laid_over(&self.0, &of_source)?;
-        let document = read_criterion_of_table_text(&json)?;
+        let document = read_text(&json)?;
         let options = source.map_or(Options::default(), |source| source.options.clone());
         let first = document.of_rows(source.is_some());
         let for_texts = document.options != options || document.weights_of_table || document.has_flips();

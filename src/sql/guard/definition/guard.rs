@@ -11,7 +11,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, user_error};
-use postgres::text::from_server;
+use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::{KeyBlocks, Secret};
 
@@ -38,7 +38,6 @@ pub struct Identity {
     detached: Option<Oid>,
 }
 
-/// The guard of a table and all its partitions.
 pub struct Guard {
     pub identity: Identity,
     /// The secret with which lock keys are hashed, and the blocks that they are made from.
@@ -62,7 +61,6 @@ pub struct Guard {
 /// The guard of one trigger, and the trigger's own table.
 pub struct TriggerGuard {
     guard: Rc<Guard>,
-    /// The position of the trigger's table in `searched`.
     position: usize,
 }
 
@@ -139,9 +137,8 @@ impl Guard {
     }
 
     fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
-        // SAFETY: a CString is NUL-terminated.
-        let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
-        let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        let arguments =
+            identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
         check_columns(event, arguments.columns())?;
         let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } = arguments;

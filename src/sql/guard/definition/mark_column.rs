@@ -17,7 +17,6 @@ use super::searched_table::SearchedTable;
 
 /// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct MarkColumn {
-    /// The attnum of the mark column.
     pub column: i16,
     content: MarkContent,
 }
@@ -118,7 +117,6 @@ pub fn check(table: &Relation, name: &str, own: Option<&SearchedTable>, searched
     Ok(column)
 }
 
-/// The message of an error about a mark column.
 fn unfit(table: &Relation, column: &Column) -> Result<String> {
     Ok(format!("column \"{}\" of table \"{}\" cannot take the key of a row", column.name()?, table.name()?))
 }

@@ -4,12 +4,10 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::Column;
-use postgres::catalog::foreign::{is_foreign, server_name};
 use postgres::catalog::partition::{check_owner, with_inheritors};
-use postgres::catalog::relation::{Relation, relation_kind};
+use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name, server_name};
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, sendable, user_error};
-use postgres::text::from_server;
 use simhash::search::growth::ExpectedWork;
 
 use super::criterion::{Criteria, GuardCriterion};
@@ -21,7 +19,6 @@ use crate::sql::indexed::layouts::{ScopedBlock, TableFingerprint, indexed_blocks
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
-    /// The table and its partitions at all levels.
     pub all: Vec<Oid>,
     /// The tables in `all` that have rows of their own.
     pub with_rows: Vec<Oid>,
@@ -34,8 +31,7 @@ impl Members {
         let all = all_of(root, detached);
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
-            // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
-            let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
+            let name = relation_name(foreign)?.unwrap_or_default();
             let kind = if foreign == root { "table" } else { "partition" };
             let message = format!("{kind} \"{name}\" is a foreign table");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)

@@ -18,7 +18,6 @@ pub struct GuardScope(Vec<ScopeColumn>);
 
 struct ScopeColumn {
     column: Column,
-    /// The equality function of the column's type.
     equality: Oid,
     /// The hash function of the column's type. None for a user-defined type, whose owner could change the function.
     hash: Option<Oid>,
@@ -75,7 +74,6 @@ impl GuardScope {
         GuardScopeValues(self.columns().map(|column| row.value(column)).collect(), PhantomData)
     }
 
-    /// Whether a row has these scope values. NULL equals NULL.
     pub fn has_values(&self, row: Row<'_>, values: &GuardScopeValues<'_>) -> bool {
         self.are_equal(&self.of_row(row), values)
     }

@@ -57,7 +57,6 @@ pub struct SearchedTable {
 #[derive(Default)]
 pub struct RecentRows(RefCell<VecDeque<(i64, ItemPointerData)>>);
 
-/// The indexes that a search reads.
 pub struct SearchedIndexes {
     /// The positions, in the guard's scope, of the columns that the indexes have before the block.
     pub before: Vec<usize>,
@@ -66,7 +65,6 @@ pub struct SearchedIndexes {
     pub layouts: Vec<Layout>,
     /// Whether the layout of the criterion's radii is indexed; false without radii.
     has_layout_of_radii: bool,
-    /// An estimate of the work of a search.
     total: ExpectedWork,
 }
 
@@ -83,7 +81,6 @@ pub struct SourceColumns {
     has_own_options: bool,
 }
 
-/// Why no indexes serve the searches of a guard.
 pub enum NotServed {
     /// No indexes, within the scope, on all blocks of a layout.
     NoIndex,
@@ -212,7 +209,6 @@ impl SearchedTable {
 impl RecentRows {
     const LIMIT: usize = 64;
 
-    /// Adds a row. At the limit, forgets the one that was added first.
     pub fn add(&self, fingerprint: i64, tid: ItemPointerData) {
         let mut rows = self.0.borrow_mut();
         if rows.iter().any(|(_, other)| tid_numbers(*other) == tid_numbers(tid)) {
@@ -224,7 +220,6 @@ impl RecentRows {
         rows.push_back((fingerprint, tid));
     }
 
-    /// The tids of the rows whose fingerprints are near.
     pub fn near(&self, is_near: impl Fn(i64) -> bool) -> Vec<ItemPointerData> {
         self.0.borrow().iter().filter(|(fingerprint, _)| is_near(*fingerprint)).map(|(_, tid)| *tid).collect()
     }

@@ -26,13 +26,10 @@ struct SampledRow<'a> {
 
 /// The earlier row that decides whether a sampled row is a near-duplicate.
 pub struct EarlierRow {
-    /// Whether the sampled row is a near-duplicate of the earlier row.
     pub is_confirmed: bool,
     pub distance: u32,
     pub resemblance: Option<f64>,
-    /// The row's primary key, or its tid.
     pub key: String,
-    /// The beginning of the row's text.
     pub text: Option<String>,
 }
 

@@ -9,14 +9,13 @@ use postgres::call::Call;
 use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, raise, user_error};
+use postgres::error::{ErrorReport, Result, raise, user_error};
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
 use postgres::text::{RawText, to_datum, to_text};
 
 use super::cost::report_refuted;
-use super::groups::{Example, GroupKind};
-use super::sample::Preview;
+use super::sample::{Example, GroupKind, Preview};
 use crate::sql::arguments::{name, required};
 use crate::sql::guard::definition::condition::{AskedCondition, ConditionArgument};
 use crate::sql::guard::definition::criterion::AskedCriterion;
@@ -49,7 +48,6 @@ fn simhash_preview(
             name!(earlier_text, Option<AnyElement>),
         ),
     >,
-    ErrorReport,
 > {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };

@@ -2,6 +2,7 @@
 //! texts.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
@@ -14,7 +15,6 @@ use postgres::heap::row::{Row, TableSlot};
 use postgres::query::Query;
 use postgres::text::to_server;
 
-use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::arguments::TRIGGER_NAME;
 use crate::sql::guard::definition::condition::{AskedCondition, ConditionArgument, GuardCondition};
@@ -30,7 +30,6 @@ use crate::sql::indexed::text_source::TextSource;
 /// The limit on the rows that are looked up, as a multiple of the sample that is asked for.
 const MAX_TIMES_SAMPLE: i64 = 4;
 
-/// A guard that looks up sampled rows.
 pub struct Preview {
     pub criterion: GuardCriterion,
     /// Whether the fingerprints are made from texts.
@@ -42,12 +41,46 @@ pub struct Preview {
     pub unless: Option<Condition>,
     /// Whether a row is compared with all others, as a new row is, and not only with earlier rows.
     pub compares_all: bool,
-    /// The number of rows that were looked up.
     pub rows: Cell<usize>,
     /// The number of texts that were compared with these rows and do not resemble them.
     pub refuted: Cell<usize>,
     /// The number of near rows that the condition excluded.
     pub excluded: Cell<usize>,
+}
+
+pub type PreviewGroups = BTreeMap<GroupKey, PreviewGroup>;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GroupKey {
+    pub kind: GroupKind,
+    /// The distance to the earlier row; None if there is none.
+    pub distance: Option<u32>,
+}
+
+/// The kinds of groups, in the order of the result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupKind {
+    Duplicates,
+    /// Rows that are near an earlier row, but do not resemble it.
+    Refuted,
+    Alone,
+}
+
+#[derive(Default)]
+pub struct PreviewGroup {
+    pub rows: i64,
+    /// The row whose resemblance is nearest to the criterion's resemblance.
+    pub example: Example,
+}
+
+/// A sampled row, and the earlier row that it is near.
+#[derive(Default)]
+pub struct Example {
+    pub resemblance: Option<f64>,
+    /// The primary keys of the two rows, or their tids.
+    pub keys: [Option<String>; 2],
+    /// The beginnings of their texts, decoded.
+    pub texts: [Option<String>; 2],
 }
 
 impl Preview {
@@ -150,7 +183,6 @@ impl Preview {
         Ok(())
     }
 
-    /// Adds a sampled row to its group.
     fn add(&self, groups: &mut PreviewGroups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
         let unchecked = |unless: &Condition| unless.holds(own.oid, row);
         let earlier = match self.unless.as_ref().map(unchecked).transpose()? {
