@@ -1,9 +1,10 @@
-"""Texts as they are: two to five passages of up to 300 bytes, whole lines, from documents of one kind."""
+"""Texts as they are: one to nine passages of up to 300 bytes, whole lines, from documents of one kind."""
 
 import json
 import random
 
 PASSAGE = 300
+PASSAGES = 1, 9
 
 
 class Texts:
@@ -16,7 +17,7 @@ class Texts:
 
     def text(self):
         (kind,) = self.rng.choices(self.kinds, self.sizes)
-        return "\\n".join(self.rng.choices(kind, k=self.rng.randint(2, 5)))
+        return "\\n".join(self.rng.choices(kind, k=self.rng.randint(*PASSAGES)))
 
 
 def passages(file):

@@ -1,162 +1,126 @@
-"""What a guard costs those who insert.
+"""What a guard costs those who insert, as its table grows.
 
-    python benches/guard RUNS TRANSACTIONS SIZE:BLOCKS[:plain][,...] FILE.jsonl ...
+    python benches/guard RUNS TRANSACTIONS ROWS[,ROWS...] CURVE.svg FILE.jsonl ...
 
-For each size of a table and layout of its blocks, with covering or plain indexes (BLOCKS is `best` for the layout that
-simhash_layouts advises): rows a second that pgbench (-M prepared, a transaction for each row) inserts with no guard, with
-the guards `reject` and `skip`, with `reject` by smaller radii if there are four blocks, and with `reject` by the distance
-alone (3), by one client and by four, and that one COPY inserts. It is one table, whose guard is put on and taken away, so
-that rows and indexes are the same; the ways take turns, in every other run in the opposite order; medians, and medians
-of the runs' ratios. The texts are made of passages of real ones, and no two are near-duplicates.
+For each number of rows and each guard: the look-ups and index entries of a search by its criterion, which are the same
+on every machine (a guard reads the same for a new row), and the rows a second that pgbench inserts (-M prepared, a
+transaction for each row), by one client and by four. It is one table, whose guard is put on and taken away, so that
+rows and indexes are the same. The guards take turns, in every other run in the opposite order: medians, and medians of
+the runs' ratios. The curve is that of one client.
 
-Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
+Needs PYTHONPATH=benches, the packages of benches/requirements.txt, and psql's environment (PGHOST and so on) pointing
+to a server with pg_simhash. Whether a commit waits for the disk (fsync) is up to that server.
 """
 
-import os
+import json
+import re
 import statistics
 import sys
-import tempfile
 
+import curve
 import texts
 from server import insert_rate
-from statements import copy_in, psql, seconds, value
+from statements import copy_in, psql, value
 
-# The guards, as arguments of simhash_guard after the table: for all layouts, and with radii of four blocks.
-WAYS = {"none": None, "reject": "'reject'", "skip": "'skip'", "by distance": """'reject', '{"resemblance": null}'"""}
-BY_RADII = {radii: f"""'reject', '{{"radii": [{radii.replace(" ", ", ")}]}}'""" for radii in ("1 1 0 0", "0 0 0 0")}
-CLIENTS = (1, 4)
-# The least share of the unguarded rate, by the number of rows, the blocks and the number of clients, for covering
-# indexes.
-BARS = {
-    (1_000_000, "4", 1): {"reject": 0.3, "skip": 0.3, "1 1 0 0": 0.4, "0 0 0 0": 0.65, "by distance": 0.7},
-    (1_000_000, "4", 4): {"reject": 0.28, "skip": 0.28, "1 1 0 0": 0.35, "0 0 0 0": 0.55, "by distance": 0.65},
-    (10_000_000, "3", 1): {"reject": 0.25, "skip": 0.25, "by distance": 0.5},
-    (10_000_000, "3", 4): {"by distance": 0.5},
-    (10_000_000, "4", 1): {"0 0 0 0": 0.35},
+NONE, DEFAULT = "no guard", "the default"
+CRITERIA = {
+    DEFAULT: {},
+    "radii 1 1 0 0": {"radii": [1, 1, 0, 0]},
+    "radii 0 0 0 0": {"radii": [0, 0, 0, 0]},
+    "distance 3": {"resemblance": None},
 }
+CLIENTS = (1, 4)
+SEARCHES = 500
+# The least share of the rate without a guard, of the default and one client, by the number of rows.
+BARS = {1_000_000: 0.5, 10_000_000: 0.4}
 
 
 def main():
-    runs, transactions = int(sys.argv[1]), int(sys.argv[2])
-    made = texts.Texts(sys.argv[4:])
+    runs, transactions = map(int, sys.argv[1:3])
+    sizes, svg = map(int, sys.argv[3].split(",")), sys.argv[4]
     shown = ("fsync", "synchronous_commit", "shared_buffers")
     settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in shown)
     print(f"{settings}; medians of {runs} runs of {transactions:,} transactions of each client")
-    judged = []
-    for case in sys.argv[3].split(","):
-        rows, blocks, *plain = case.split(":")
-        judged += Case(int(rows), blocks, plain != ["plain"], runs, transactions, made).measure()
-    print()
-    for line in judged:
-        print(line)
-    if not judged:
-        print("No bar is for tables of these sizes.")
+    table = Table(transactions, texts.Texts(sys.argv[5:]))
+    ways = [(guard, clients) for clients in CLIENTS for guard in (NONE, *CRITERIA)]
+    lines = {NONE: {}, DEFAULT: {}}
+    for rows in sizes:
+        table.grow(rows, runs)
+        costs = {guard: table.cost(criterion) for guard, criterion in CRITERIA.items()}
+        rates = {way: [] for way in ways}
+        for run in range(runs):
+            for way in ways if run % 2 == 0 else reversed(ways):
+                rates[way].append(table.insert(*way))
+        for guard, clients in ways:
+            found, free = rates[guard, clients], rates[NONE, clients]
+            rate, ratio = statistics.median(found), statistics.median(a / b for a, b in zip(found, free))
+            line = f"{clients} client{'s' * (clients > 1)}, {guard}: {rate:,.0f} rows a second"
+            if guard != NONE:
+                line += f", {ratio:.2f} of the rate without a guard; {costs[guard]}"
+            if (guard, clients) == (DEFAULT, 1) and rows in BARS:
+                line += f"; bar {BARS[rows]}: {'reached' if ratio >= BARS[rows] else 'MISSED'}"
+            print(line, flush=True)
+            if clients == 1 and guard in lines:
+                lines[guard][rows] = rate
+    curve.draw(lines, "rows inserted a second by one client", "{:,.0f} a second", svg)
 
 
-class Case:
-    def __init__(self, rows, blocks, covering, runs, transactions, made):
-        self.rows, self.blocks, self.covering = rows, blocks, covering
-        self.runs, self.transactions, self.made = runs, transactions, made
-        self.next = 0
+class Table:
+    def __init__(self, transactions, made):
+        self.transactions, self.made = transactions, made
+        self.rows, self.next, self.last_id = 0, 0, 1_000_000_000  # no row that is loaded has such an id
+        psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint PRIMARY KEY, body text NOT NULL)",
+             "SELECT simhash_attach('docs', 'body')")
 
-    def measure(self):
-        self.load()
-        copied = 10 * self.transactions
-        # One near-duplicate among the texts would be the end of a COPY under `reject`, which costs what `skip` does.
-        copies = {"none": [], "skip": []}
-        wanted = self.runs * (len(self.ways) * sum(CLIENTS) * self.transactions + len(copies) * copied)
-        psql("DROP TABLE IF EXISTS fresh", "CREATE UNLOGGED TABLE fresh (n integer PRIMARY KEY, body text)")
-        copy_in("fresh", ((n, self.made.text()) for n in range(wanted)))
-        # Those that are near one of the table, or each other, would be rejected: they are few, others take their place.
-        # A cluster holds all of them, and perhaps some more.
-        source = ("SELECT id, NULL AS n, simhash, body FROM docs"
-                  " UNION ALL SELECT 1000000000000 + n, n, simhash(body), body FROM fresh")
-        clusters = "simhash_cluster(id, body) OVER w AS by_text, simhash_cluster(id, simhash) OVER w AS by_distance"
-        psql("SET work_mem = '2GB'", f"CREATE TEMP TABLE clustered AS SELECT n, {clusters}"
-             f" FROM ({source}) AS texts WINDOW w AS (ORDER BY id)",
-             "UPDATE fresh SET body = (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 30) AS word)"
-             " WHERE n IN (SELECT unnest(array_agg(n)) FROM clustered GROUP BY by_text HAVING count(*) > 1 UNION ALL"
-             " SELECT unnest(array_agg(n)) FROM clustered GROUP BY by_distance HAVING count(*) > 1)",
-             "VACUUM ANALYZE fresh")
-        average = float(value("SELECT avg(octet_length(body)) FROM fresh"))
-        print(f"\n{self.name}; texts of {average:.0f} bytes")
-        times = {(way, clients): [] for way in self.ways for clients in CLIENTS}
-        for run in range(self.runs):
-            for way in self.ways if run % 2 == 0 else reversed(list(self.ways)):
-                for clients in CLIENTS:
-                    times[way, clients].append(self.insert(way, clients))
-                if way in copies:
-                    copies[way].append(self.copy(way, copied))
-        judged = []
-        for clients in CLIENTS:
-            name = "1 client" if clients == 1 else f"{clients} clients"
-            judged += self.report(name, {way: times[way, clients] for way in self.ways}, clients)
-        self.report("COPY", copies)
-        return judged
+    def grow(self, rows, runs):
+        """Adds rows up to this number, and makes the texts that so many runs insert."""
+        copy_in("docs (id, body)", ((id, self.made.text()) for id in range(self.rows, rows)))
+        self.rows = rows
+        wanted = runs * (1 + len(CRITERIA)) * sum(CLIENTS) * self.transactions + SEARCHES
+        psql("DROP TABLE IF EXISTS made, fresh", "CREATE UNLOGGED TABLE made (n integer, body text)")
+        copy_in("made", ((n, self.made.text()) for n in range(round(1.3 * wanted))))
+        # Those that are near a row, or each other, would be skipped.
+        is_near = ("simhash_near(docs.body, made.body)", "simhash_near(docs.simhash, simhash(made.body))")
+        psql("VACUUM ANALYZE docs",
+             *(f"DELETE FROM made WHERE EXISTS (SELECT FROM docs WHERE {condition})" for condition in is_near),
+             "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS n, body FROM"
+             " (SELECT n, body, simhash_cluster(n, body) OVER w AS by_text, simhash_cluster(n, simhash(body)) OVER w AS by_distance"
+             " FROM made WINDOW w AS (ORDER BY n)) AS found WHERE by_text = n AND by_distance = n",
+             "ALTER TABLE fresh ADD PRIMARY KEY (n)", "VACUUM ANALYZE fresh", "CHECKPOINT")
+        if int(value("SELECT count(*) FROM fresh")) < wanted:
+            raise RuntimeError("too many of the texts are near-duplicates")
+        self.next = SEARCHES
+        average = value("SELECT round(avg(octet_length(body))) FROM fresh")
+        print(f"\n{rows:,} rows; texts of {average} bytes on average")
 
-    def load(self):
-        psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint, body text NOT NULL)")
-        copy_in("docs", ((id, self.made.text()) for id in range(self.rows)))
-        psql("ALTER TABLE docs ADD PRIMARY KEY (id)")
-        if self.blocks == "best":
-            psql("CREATE UNLOGGED TABLE prints AS SELECT simhash(body) FROM docs")
-            self.blocks = value("SELECT blocks FROM simhash_layouts('prints', 'simhash') WHERE best")
-            psql("DROP TABLE prints")
-        psql(f"SELECT simhash_attach('docs', 'body', blocks => {self.blocks})")
-        self.ways = WAYS | (BY_RADII if self.blocks == "4" else {})
-        self.name = f"{self.rows:,} rows, {self.blocks} blocks, {'covering' if self.covering else 'plain'} indexes"
-        psql("VACUUM ANALYZE docs", "CHECKPOINT")
-        self.last_id = self.rows
+    def cost(self, criterion):
+        """The look-ups and entries of a search, on average of texts that are not inserted."""
+        near = f"simhash_near(docs.body, own.body, '{json.dumps(criterion)}')"
+        if criterion.get("resemblance", 1) is None:
+            near = "simhash_near(docs.simhash, simhash(own.body))"
+        query = (f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS own"
+                 f" LEFT JOIN docs ON {near}")
+        plan = "\n".join(line for (line,) in psql(query, enable_seqscan="off"))
+        look_ups, entries = (
+            int(re.search(rf"{name}: (\d+)", plan)[1]) / SEARCHES for name in ("Index Descents", "Index Entries")
+        )
+        return f"{look_ups:.0f} look-ups, {entries:,.0f} entries"
 
-    def prepare(self, way):
-        if way == "none":
-            if value("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'docs'::regclass AND NOT tgisinternal") != "0":
-                psql("SELECT simhash_unguard('docs')")
-        else:
-            psql(f"SELECT simhash_guard('docs', {self.ways[way]})")
-        if not self.rows:
-            psql("TRUNCATE docs")
-        psql("CHECKPOINT")
-
-    def insert(self, way, clients):
-        self.prepare(way)
-        before = self.count()
+    def insert(self, guard, clients):
+        if guard != NONE:
+            psql(f"SELECT simhash_guard('docs', 'skip', '{json.dumps(CRITERIA[guard])}')")
+        before, wanted = self.count(), clients * self.transactions
         rate = insert_rate(clients, self.transactions, self.next, self.last_id)
-        inserted = clients * self.transactions
-        self.next += inserted
-        self.last_id += inserted
-        stored = self.count() - before
-        if stored != inserted:
-            raise RuntimeError(f"{way}: of {inserted} rows only {stored} were stored")
+        self.next += wanted
+        self.last_id += wanted
+        if guard != NONE:
+            psql("SELECT simhash_unguard('docs')")
+        if self.count() - before != wanted:
+            raise RuntimeError(f"{guard}: of {wanted} rows only {self.count() - before} were stored")
         return rate
 
     def count(self):
-        return int(value("SELECT count(*) FROM docs WHERE id >= 0", enable_seqscan="off"))
-
-    def copy(self, way, rows):
-        self.prepare(way)
-        with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".copy") as file:
-            os.chmod(file.name, 0o644)
-            fresh = f"FROM fresh WHERE n >= {self.next} ORDER BY n LIMIT {rows}"
-            psql(f"\\copy (SELECT n - {self.next} + {self.last_id + 1}, body {fresh}) TO '{file.name}'")
-            self.next += rows
-            self.last_id += rows
-            return rows / seconds(f"\\copy docs (id, body) FROM '{file.name}'")
-
-    def report(self, name, rates, clients=None):
-        medians = {way: statistics.median(found) for way, found in rates.items()}
-        ratio = {
-            way: statistics.median(guarded / free for guarded, free in zip(rates[way], rates["none"])) for way in rates
-        }
-        print(f"{name:<10}" + "".join(
-            f"  {way} {medians[way]:>8,.0f}/s" + (f" ({ratio[way]:.2f})" if way != "none" else "") for way in rates
-        ), flush=True)
-        bars = BARS.get((self.rows, self.blocks, clients), {})
-        return [
-            f"{self.name}, {way}, {name}: {ratio[way]:.2f} of the unguarded rate,"
-            f" bar {bar}: {'reached' if ratio[way] >= bar else 'MISSED'}"
-            for way, bar in bars.items() if self.covering
-        ]
+        return int(value("SELECT count(*) FROM docs"))
 
 
 if __name__ == "__main__":

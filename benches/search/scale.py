@@ -29,7 +29,7 @@ def main():
     lines = {
         f"{blocks} blocks": {size: measure_table(size, blocks, runs, lookups) for size in sizes} for blocks in LAYOUTS
     }
-    curve.draw(lines | {curve.LOOKUPS: lookups}, svg)
+    curve.draw(lines | {"primary-key lookup": lookups}, "ms per search, distance at most 3", "{:.2f} ms", svg)
 
 
 def measure_table(rows, blocks, runs, lookups):

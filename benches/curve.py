@@ -1,4 +1,4 @@
-"""Draws what a search costs over the number of rows."""
+"""Draws figures over the number of rows."""
 
 import matplotlib
 
@@ -9,29 +9,28 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 # Readable on white and on GitHub's dark background.
 INK = "#7d8590"
 FONT = 11
-LOOKUPS = "primary-key lookup"
-COLOURS = {"4 blocks": "#d9730d", "3 blocks": "#8a63d2", LOOKUPS: "#2da44e"}
+COLOURS = ["#d9730d", "#8a63d2", "#2da44e"]
 
 
-def draw(lines, svg):
-    """Draws lines, of which each is milliseconds by the number of rows, by its name."""
+def draw(lines, what, end, svg):
+    """Draws lines, of which each is figures by the number of rows, by its name. `end` is the form of the last ones."""
     # Text as text, and the same file for the same numbers.
     plot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pg_simhash", "font.family": "sans-serif"})
     figure, axes = plot.subplots(figsize=(8, 4.5))
-    for name, ms in lines.items():
-        rows = sorted(ms)
-        label = f"{name}, {ms[rows[-1]]:.2f} ms"
-        times = [ms[size] for size in rows]
-        axes.plot(rows, times, color=COLOURS[name], linewidth=2, marker="o", markersize=4, label=label)
+    for (name, figures), colour in zip(lines.items(), COLOURS):
+        rows = sorted(figures)
+        label = f"{name}, {end.format(figures[rows[-1]])}"
+        shown = [figures[size] for size in rows]
+        axes.plot(rows, shown, color=colour, linewidth=2, marker="o", markersize=4, label=label)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: short(rows)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda ms, _: f"{ms:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda figure, _: f"{figure:,g}"))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("rows", color=INK, fontsize=FONT)
-    axes.set_ylabel("ms per search, distance at most 3", color=INK, fontsize=FONT)
+    axes.set_ylabel(what, color=INK, fontsize=FONT)
     axes.tick_params(colors=INK, labelsize=FONT)
     axes.grid(color=INK, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
