@@ -1,4 +1,5 @@
-//! Reads the catalogs of Citus, in a database that has Citus.
+//! Reads the catalogs of Citus, in a database that has Citus. Columns are looked up by name, which works with every
+//! version of Citus.
 //!
 //! Citus stores the rows of a table that it manages in shards. A shard is a table on one of its servers, whose name
 //! ends with the number of the shard. Rows from before the table was distributed are still stored in the table itself,
@@ -6,12 +7,12 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
 use pgrx::prelude::*;
 
+use super::column::Column;
 use super::relation::{Relation, relation_name};
 use crate::error::{Result, user_error};
-use crate::spi::query_strings;
 use crate::text::to_server;
 
 /// How Citus stores the rows of a table.
@@ -29,19 +30,34 @@ pub enum Distribution {
 
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
-    let query = format!(
-        "SELECT CASE WHEN partmethod = 'h' THEN 'column ' || pg_catalog.column_to_column_name(logicalrelid, partkey)
-             WHEN partmethod <> 'n' THEN 'other' WHEN repmodel <> 't' AND colocationid = 0 THEN 'local'
-             ELSE 'one shard' END
-         FROM pg_catalog.pg_dist_partition WHERE logicalrelid = {}",
-        table.to_u32()
-    );
-    Ok(look_up(c"pg_dist_partition", &query)?.map(|found| match found.as_str() {
-        "local" => Distribution::Local,
-        "one shard" => Distribution::OneShard,
-        found => {
-            found.strip_prefix("column ").map_or(Distribution::Other, |column| Distribution::Column(column.to_owned()))
+    let read = |row: CatalogRow| {
+        // SAFETY: Citus declares these columns with these types.
+        unsafe {
+            let character = |column| row.value(column).map_or(0, |value| value.value() as u8);
+            let key = row.value(c"partkey").map(|text| pg_sys::text_to_cstring(text.cast_mut_ptr()));
+            let group = row.value(c"colocationid").map_or(0, |value| value.value() as i32);
+            (character(c"partmethod"), character(c"repmodel"), key, group)
         }
+    };
+    let key = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
+    let Some((method, replication, key, group)) = look_up(c"pg_dist_partition", Some(key), read) else {
+        return Ok(None);
+    };
+    Ok(Some(match (key, method, replication) {
+        (Some(key), b'h', _) => {
+            // SAFETY: a NUL-terminated string in which Citus has written a node, which lives in the current memory
+            // context.
+            let column = unsafe {
+                let node = pg_sys::stringToNode(key).cast::<pg_sys::Node>();
+                let is_column = !node.is_null() && (*node).type_ == NodeTag::T_Var;
+                is_column.then(|| (*node.cast::<pg_sys::Var>()).varattno)
+            };
+            let column = column.and_then(|attnum| Column::at(&Relation::open(table), attnum));
+            Distribution::Column(column.map(|column| column.name()).transpose()?.unwrap_or_default())
+        }
+        (None, b'n', replication) if replication != b't' && group == 0 => Distribution::Local,
+        (None, b'n', _) => Distribution::OneShard,
+        _ => Distribution::Other,
     }))
 }
 
@@ -49,7 +65,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
 pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
     let name = shard.name()?;
     let Some((stem, number)) = split(&name) else { return Ok(None) };
-    let Some(table) = table_with_shard(number)? else { return Ok(None) };
+    let Some(table) = table_with_shard(number) else { return Ok(None) };
     let Some(table_name) = relation_name(table)? else { return Ok(None) };
     // Citus shortens a name that would be too long with the number.
     let is_shortened = to_server(&table_name)?.count_bytes() + name.len() - stem.len() >= pg_sys::NAMEDATALEN as usize;
@@ -60,9 +76,11 @@ pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
 
 /// The name of an object on a shard, without the number that Citus has added. It is the number of the shard or, for a
 /// trigger that was cloned to a partition, of the partitioned table's shard.
-pub fn without_number(name: &str) -> Result<&str> {
-    let Some((stem, number)) = split(name) else { return Ok(name) };
-    Ok(if table_with_shard(number)?.is_some() { stem } else { name })
+pub fn without_number(name: &str) -> &str {
+    match split(name) {
+        Some((stem, number)) if table_with_shard(number).is_some() => stem,
+        _ => name,
+    }
 }
 
 fn split(name: &str) -> Option<(&str, i64)> {
@@ -71,10 +89,11 @@ fn split(name: &str) -> Option<(&str, i64)> {
     (number > 0 && number.to_string() == digits).then_some((stem, number))
 }
 
-fn table_with_shard(number: i64) -> Result<Option<Oid>> {
-    let query = format!("SELECT logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_shard WHERE shardid = {number}");
-    let table = look_up(c"pg_dist_shard", &query)?.and_then(|table| table.parse().ok());
-    Ok(table.map(Oid::from_u32))
+fn table_with_shard(number: i64) -> Option<Oid> {
+    // SAFETY: Citus declares the column as regclass.
+    let read = |row: CatalogRow| unsafe { row.value(c"logicalrelid") }.map(|table| Oid::from(table.value() as u32));
+    let key = (c"shardid", pg_sys::F_INT8EQ, Datum::from(number));
+    look_up(c"pg_dist_shard", Some(key), read).flatten()
 }
 
 /// Refuses a table that Citus manages: its rows are in its shards.
@@ -88,14 +107,64 @@ pub fn check_has_rows(table: &Relation) -> Result<()> {
 }
 
 /// Whether this server is the coordinator, on which Citus runs commands that change tables. True without Citus.
-pub fn is_coordinator() -> Result<bool> {
-    let group = look_up(c"pg_dist_local_group", "SELECT groupid FROM pg_catalog.pg_dist_local_group")?;
-    Ok(group.is_none_or(|group| group == "0"))
+pub fn is_coordinator() -> bool {
+    // SAFETY: Citus declares the column as integer.
+    let read = |row: CatalogRow| unsafe { row.value(c"groupid") }.is_none_or(|group| group.value() as i32 == 0);
+    look_up(c"pg_dist_local_group", None, read).unwrap_or(true)
 }
 
-/// The result of a query of one value in a catalog of Citus; None if it finds none, or if there is no such catalog.
-fn look_up(catalog: &CStr, query: &str) -> Result<Option<String>> {
-    // SAFETY: a look-up in a system cache. Only superusers can create tables in this schema.
-    let catalog = unsafe { pg_sys::get_relname_relid(catalog.as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into()) };
-    if catalog == Oid::INVALID { Ok(None) } else { Ok(query_strings(query)?.pop()) }
+/// A row of a catalog of Citus.
+struct CatalogRow {
+    tuple: pg_sys::HeapTuple,
+    catalog: pg_sys::Relation,
+}
+
+impl CatalogRow {
+    /// The value of a column; None if it is NULL, or the catalog has no such column.
+    ///
+    /// # Safety
+    /// The caller knows the type of the column.
+    unsafe fn value(&self, column: &CStr) -> Option<Datum> {
+        // SAFETY: the catalog is open, and the row is one of it.
+        unsafe {
+            let attnum = pg_sys::get_attnum((*self.catalog).rd_id, column.as_ptr());
+            if attnum <= 0 {
+                return None;
+            }
+            let mut is_null = false;
+            let value = pg_sys::SPI_getbinval(self.tuple, (*self.catalog).rd_att, attnum.into(), &mut is_null);
+            (!is_null).then_some(value)
+        }
+    }
+}
+
+/// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
+/// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
+fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: only superusers can create tables in this schema. The catalog is opened and closed here, and the row is
+    // read before the scan ends. The function compares values of the column's type.
+    unsafe {
+        let catalog = pg_sys::get_relname_relid(catalog.as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
+        if catalog == Oid::INVALID {
+            return None;
+        }
+        let mut scan_key = pg_sys::ScanKeyData::default();
+        if let Some((column, function, value)) = key {
+            let column = pg_sys::get_attnum(catalog, column.as_ptr());
+            if column <= 0 {
+                return None;
+            }
+            let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+            pg_sys::ScanKeyInit(&mut scan_key, column, equal, function.into(), value);
+        }
+        let keys = key.is_some().into();
+        let catalog = pg_sys::table_open(catalog, LOCK);
+        let scan = pg_sys::systable_beginscan(catalog, Oid::INVALID, false, std::ptr::null_mut(), keys, &mut scan_key);
+        let tuple = pg_sys::systable_getnext(scan);
+        let found = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog }));
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(catalog, LOCK);
+        found
+    }
 }

@@ -125,7 +125,7 @@ impl Target {
     /// Refuses a table that Citus manages, except on the coordinator. On another server, some commands would fail after
     /// others have changed the table on all servers.
     fn check_is_changed_here(&self) -> Result<()> {
-        if distribution(self.oid)?.is_none() || is_coordinator()? {
+        if distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());
         }
         let message =

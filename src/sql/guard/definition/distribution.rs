@@ -60,7 +60,7 @@ fn not_supported(message: String) -> ErrorReport {
 
 /// The user's names of a table and of a trigger on it: without the number of a shard.
 pub fn user_names_of(table: &Relation, trigger: String) -> Result<(String, String)> {
-    let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger)?.to_owned() } else { trigger };
+    let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger).to_owned() } else { trigger };
     Ok((user_name_of(table)?, trigger))
 }
 
