@@ -2,9 +2,6 @@
 //!
 //! # The modules
 //!
-//! The functions of this page are enough to compare texts. The modules below them do more, give every option, bound the
-//! memory, and let a caller cancel.
-//!
 //! [`text`] normalises a text, cuts it into tokens and joins these to shingles; [`fingerprint`] makes weighted features
 //! of the shingles, and a fingerprint of the features. [`search`] is what an index needs to find near fingerprints, and
 //! [`pairs`] finds all near pairs and clusters of many fingerprints at once.
@@ -15,7 +12,6 @@
 // There are two exceptions. pairs::compare calls functions compiled for CPU features that it has detected, and
 // text::mask calls instructions that every CPU of an architecture has.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 // The documentation of a module also guides readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
@@ -27,7 +23,6 @@ pub mod memory;
 pub mod pairs;
 pub mod random;
 pub mod search;
-mod simple;
 pub mod text;
 pub mod ticking;
 
@@ -36,7 +31,6 @@ pub use distance::{hamming, similarity};
 pub use error::Error;
 pub use fingerprint::options::Options;
 pub use pairs::Pair;
-pub use simple::{clusters, near_pairs, resemblance, simhash};
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
 pub const FORMAT: i32 = 2;
