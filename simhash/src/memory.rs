@@ -1,18 +1,34 @@
-//! Memory for code of other libraries, which ends the process if memory is refused.
+//! Memory that may be refused: then, Rust's own collections and other libraries would end the process.
 
 use std::collections::TryReserveError;
 use std::hint::black_box;
 
-/// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code that follows can
-/// allocate them.
-///
-/// # Errors
-///
-/// Memory is refused.
+use crate::error::Error;
+use crate::ticking::NUMBERS_BETWEEN_TICKS;
+
+/// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code of another
+/// library can allocate them.
 pub fn check_available(bytes: usize) -> Result<(), TryReserveError> {
     let mut memory = Vec::<u8>::new();
     memory.try_reserve_exact(bytes)?;
     // Without this, the compiler removes the allocation as unused.
     black_box(memory);
+    Ok(())
+}
+
+/// Appends one value.
+pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<(), Error> {
+    values.try_reserve(1)?;
+    values.push(value);
+    Ok(())
+}
+
+/// Appends copies of a value up to a length. Ticks, since the first touch of memory takes long.
+pub(crate) fn fill<T: Copy>(values: &mut Vec<T>, len: usize, value: T, tick: &dyn Fn()) -> Result<(), Error> {
+    values.try_reserve_exact(len.saturating_sub(values.len()))?;
+    while values.len() < len {
+        values.resize(len.min(values.len() + NUMBERS_BETWEEN_TICKS), value);
+        tick();
+    }
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
+use crate::memory::push;
 use crate::random::GOLDEN_RATIO;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 
@@ -74,13 +75,11 @@ impl FeatureSet {
         self.digest
     }
 
-    /// Bytes of memory that the features take.
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.hashes.capacity() * 8 + self.weights.capacity() * 8
     }
 }
 
-/// The hashes of the distinct features.
 fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
     let mut found = Vec::new();
     fingerprinter.count_compared(text, options, tick, |new| {
@@ -102,8 +101,7 @@ fn weighted(
     let features = fingerprinter.weighted_and_compared(text, options, tick)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
-        found.try_reserve(1)?;
-        found.push(feature);
+        push(&mut found, feature)?;
     }
     sort(&mut found, &|(hash, _)| *hash, u64::BITS, tick);
     let hashes = collect(found.len(), found.iter().map(|(hash, _)| *hash), tick)?;

@@ -1,6 +1,7 @@
 //! A hash table of the distinct features of a text.
 
 use crate::error::{Error, MAX_FEATURES};
+use crate::memory::fill;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
@@ -39,9 +40,9 @@ impl FeatureTable {
         }
         self.hashes.clear();
         self.counts.clear();
-        fill(&mut self.hashes, slots, tick)?;
+        fill(&mut self.hashes, slots, 0, tick)?;
         if counted {
-            fill(&mut self.counts, slots, tick)?;
+            fill(&mut self.counts, slots, 0, tick)?;
         }
         Ok(())
     }
@@ -90,7 +91,6 @@ impl FeatureTable {
         counted.chain((self.zero > 0).then(|| (0, self.count(0))))
     }
 
-    /// Number of distinct features.
     pub fn distinct(&self) -> usize {
         self.distinct
     }
@@ -104,13 +104,11 @@ impl FeatureTable {
         self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
     }
 
-    /// Whether the feature with this hash is in the table.
     #[inline(always)]
     pub fn contains(&self, hash: u64) -> bool {
         if hash == 0 { self.zero > 0 } else { self.hashes[slot_of(&self.hashes, hash)] == hash }
     }
 
-    /// Bytes of memory that the table holds.
     pub fn memory(&self) -> usize {
         self.hashes.capacity() * 8 + self.counts.capacity() * 4
     }
@@ -121,9 +119,9 @@ impl FeatureTable {
             return Err(Error::TooManyFeatures);
         }
         let mut larger = Self { distinct: self.distinct, zero: self.zero, ..Self::default() };
-        fill(&mut larger.hashes, self.hashes.len() * 2, tick)?;
+        fill(&mut larger.hashes, self.hashes.len() * 2, 0, tick)?;
         if !self.counts.is_empty() {
-            fill(&mut larger.counts, self.hashes.len() * 2, tick)?;
+            fill(&mut larger.counts, self.hashes.len() * 2, 0, tick)?;
         }
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
             // A free slot too is copied, to any free slot: a branch on what it is would be mispredicted.
@@ -151,14 +149,4 @@ fn slot_of(hashes: &[u64], hash: u64) -> usize {
         slot = (slot + 1) & mask;
     }
     slot
-}
-
-/// Fills an empty vector with `length` zeroes. Ticks, since touching new memory takes long.
-fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &dyn Fn()) -> Result<(), Error> {
-    slots.try_reserve_exact(length)?;
-    while slots.len() < length {
-        slots.resize(length.min(slots.len() + NUMBERS_BETWEEN_TICKS), T::default());
-        tick();
-    }
-    Ok(())
 }

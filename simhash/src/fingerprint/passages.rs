@@ -25,6 +25,7 @@ use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::options::Options;
 use crate::error::{Error, MAX_FEATURES};
+use crate::memory::push;
 use crate::text::tokens::{TokenSink, tokenize};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
@@ -114,11 +115,7 @@ pub fn coverage(
     tick: &dyn Fn(),
 ) -> Result<Option<f64>, Error> {
     let mut runs = Vec::new();
-    let tokens = each_run(fingerprinter, clue, options, COVERING, tick, |run, hash| {
-        runs.try_reserve(1)?;
-        runs.push((run, hash));
-        Ok(())
-    })?;
+    let tokens = each_run(fingerprinter, clue, options, COVERING, tick, |run, hash| push(&mut runs, (run, hash)))?;
     let [mut of_clue, mut common] = [FeatureTable::default(), FeatureTable::default()];
     of_clue.reset(runs.len(), false, tick)?;
     common.reset(runs.len(), false, tick)?;
@@ -190,7 +187,6 @@ fn each_run(
     })
 }
 
-/// Joins tokens to runs.
 struct Runs<'t, E> {
     text: &'t [u8],
     lengths: Lengths,
@@ -299,9 +295,7 @@ impl Window {
         if self.selected.len() >= MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }
-        self.selected.try_reserve(1)?;
-        self.selected.push(self.smallest.0);
-        Ok(())
+        push(&mut self.selected, self.smallest.0)
     }
 
     fn end(mut self) -> Result<Vec<u64>, Error> {

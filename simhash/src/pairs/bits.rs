@@ -13,12 +13,14 @@ const SAMPLE_ROWS: usize = 255;
 #[derive(Clone)]
 pub struct Worths([f32; 64]);
 
-impl Worths {
-    /// The worths for uniform fingerprints.
-    pub fn uniform() -> Self {
+/// The worths for uniform fingerprints.
+impl Default for Worths {
+    fn default() -> Self {
         Self([1.0; 64])
     }
+}
 
+impl Worths {
     /// The worths in a sample that is evenly spaced in the slice.
     pub fn sample(fingerprints: &[u64]) -> Self {
         let count = fingerprints.len().min(SAMPLE_ROWS);
@@ -69,26 +71,24 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn measures_worths_by_sample() {
+    fn worths_are_measured_by_sample() {
         let mut random = Random(0);
-        let uniform: Vec<u64> = (0..1000).map(|_| random.next()).collect();
-        assert!((63..=65).contains(&Worths::sample(&uniform).below(64)));
-        let halved: Vec<u64> = uniform.iter().map(|fingerprint| fingerprint & 0xffff_ffff).collect();
-        assert!((31..=33).contains(&Worths::sample(&halved).below(64)));
-        assert!((31..=33).contains(&Worths::sample(&halved).below(32)));
-        assert_eq!(Worths::sample(&[7; 1000]).below(64), 0);
+        let mut sample = |mask| Worths::sample(&[(); 1000].map(|()| random.next() & mask));
+        assert!((63..=65).contains(&sample(u64::MAX).below(64)));
+        let halved = sample(0xffff_ffff);
+        assert!((31..=33).contains(&halved.below(64)) && halved.below(64) == halved.below(32));
+        assert_eq!(sample(0).below(64), 0);
         // An eighth of the bits are 1, so 25 of 32 pairs agree on a bit.
-        let rare: Vec<u64> = (0..1000).map(|_| random.next() & random.next() & random.next()).collect();
-        let expected = 64.0 * (32f32 / 25.0).log2();
-        assert!((Worths::sample(&rare).below(64) as f32 - expected).abs() < 4.0);
+        let rare = Worths::sample(&[(); 1000].map(|()| random.next() & random.next() & random.next()));
+        assert!((rare.below(64) as f32 - 64.0 * (32f32 / 25.0).log2()).abs() < 4.0);
     }
 
     #[test]
     fn pieces_have_equal_worths() {
         let cut = |worths: &Worths, end, pieces, worth| worths.cut(end, pieces, worth).collect::<Vec<_>>();
-        assert_eq!(cut(&Worths::uniform(), 64, 4, 16), [(48, 16), (32, 16), (16, 16), (0, 16)]);
-        assert_eq!(cut(&Worths::uniform(), 10, 2, 4), [(6, 4), (2, 4)]);
-        let mut worths = Worths::uniform();
+        assert_eq!(cut(&Worths::default(), 64, 4, 16), [(48, 16), (32, 16), (16, 16), (0, 16)]);
+        assert_eq!(cut(&Worths::default(), 10, 2, 4), [(6, 4), (2, 4)]);
+        let mut worths = Worths::default();
         worths.0[32..].fill(0.25);
         assert_eq!(cut(&worths, 64, 3, 4), [(48, 16), (32, 16), (28, 4)]);
         worths.0[..32].fill(0.0);

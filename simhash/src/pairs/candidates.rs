@@ -2,15 +2,14 @@
 
 use super::cluster::clusters;
 use super::groups::Rows;
-use super::memory::resize;
 use super::progress::{Phase, Progress};
 use crate::error::Error;
+use crate::memory::{fill, push};
 use crate::search::nearness::Nearness;
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::ticking::ticking;
 
 /// The rows that are in a component of several rows, in ascending order.
 pub struct Candidates {
-    /// Positions of the rows.
     pub rows: Vec<u32>,
     pub fingerprints: Vec<u64>,
     /// The component of each row of `rows`, numbered from 0 in the order of the components' first rows.
@@ -28,11 +27,7 @@ impl Candidates {
         let firsts = clusters(rows, near, tick)?;
         let tick = || tick(Progress { phase: Phase::Near, share: 1.0 });
         let mut sizes = Vec::new();
-        for start in (0..firsts.len()).step_by(NUMBERS_BETWEEN_TICKS) {
-            tick();
-            let end = firsts.len().min(start + NUMBERS_BETWEEN_TICKS);
-            resize(&mut sizes, end, 0)?;
-        }
+        fill(&mut sizes, firsts.len(), 0, &tick)?;
         for first in ticking(&firsts, tick) {
             sizes[*first as usize] += 1;
         }
@@ -50,8 +45,7 @@ impl Candidates {
                     continue;
                 }
                 sizes[row] = found.sizes.len() as u32;
-                found.sizes.try_reserve(1)?;
-                found.sizes.push(size);
+                push(&mut found.sizes, size)?;
             }
             found.rows.push(row as u32);
             found.fingerprints.push(fingerprints[row]);

@@ -18,9 +18,9 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<V
     if !near.contains(0) {
         return ascending(len, &|| tick(Progress { phase: Phase::Near, share: 1.0 }));
     }
-    let (groups, buffers, count) = Groups::new(rows, tick)?;
-    let mut forest = Forest::new(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?;
-    let mut search = PairSearch::new(buffers, count, near)?;
+    let (groups, buffers) = Groups::new(rows, tick)?;
+    let mut forest = Forest::new(groups.len(), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?;
+    let mut search = PairSearch::new(buffers, near)?;
     let mut done = 0;
     while let Some(NearPair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
@@ -35,9 +35,9 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<V
     let end = || tick(Progress { phase: Phase::Near, share: 1.0 });
     let mut clusters = ascending(len, &end)?;
     let mut done = 0;
-    for number in 0..groups.numbers(len) as u32 {
+    for number in 0..groups.len() as u32 {
         let first = first(&groups, forest.root(number));
-        for &row in groups.rows(&number) {
+        for &row in groups.rows(number) {
             if done % NUMBERS_BETWEEN_TICKS == 0 {
                 end();
             }
@@ -48,7 +48,6 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<V
     Ok(clusters)
 }
 
-/// The first row of a group.
 fn first(groups: &Groups, group: u32) -> u32 {
-    groups.rows(&group).first().copied().unwrap_or(u32::MAX)
+    groups.rows(group).first().copied().unwrap_or(u32::MAX)
 }

@@ -10,11 +10,11 @@
 use std::cmp::Ordering;
 
 use super::forest::Forest;
-use super::groups::{Groups, Rows, ascending};
-use super::memory::resize;
+use super::groups::{Groups, Rows};
 use super::merge_sort::merge_sort;
 use super::progress::{Phase, Progress};
 use crate::error::Error;
+use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The number of a position without an id.
@@ -42,21 +42,18 @@ impl Components {
     /// never has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position
     /// without a key has no id; its pair connects nothing.
     ///
-    /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key if some are equal.
+    /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key.
     /// The tick is called at least every few milliseconds, unless comparisons take long.
     pub fn new(keys: Rows, compare: Option<Compare<'_>>, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let len = keys.len();
-        let (mut positions, mut starts) = sorted(keys, tick)?;
+        let sort_tick = |progress: Progress| tick(Progress { phase: Phase::SortIds, ..progress });
+        let (Groups { mut positions, mut starts }, _) = Groups::new(keys, &sort_tick)?;
         if let Some(compare) = compare {
             starts = split(&mut positions, starts, compare, tick)?;
         }
         let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
         firsts.try_reserve_exact(starts.len() - 1)?;
-        numbers.try_reserve_exact(len)?;
-        for start in (0..len).step_by(NUMBERS_BETWEEN_TICKS) {
-            tick(Progress { phase: Phase::JoinPairs, share: 0.0 });
-            resize(&mut numbers, len.min(start + NUMBERS_BETWEEN_TICKS), NO_ID)?;
-        }
+        fill(&mut numbers, len, NO_ID, &|| tick(Progress { phase: Phase::JoinPairs, share: 0.0 }))?;
         let mut index = 0;
         for (number, &end) in (0..).zip(&starts[1..]) {
             firsts.push(positions[index]);
@@ -103,20 +100,6 @@ impl Iterator for Components {
     }
 }
 
-/// The positions of the keys in ascending order of the keys, and where each distinct key begins in them, with the end
-/// of the last. Positions of equal keys ascend.
-fn sorted(keys: Rows, tick: &dyn Fn(Progress)) -> Result<(Vec<u32>, Vec<u32>), Error> {
-    let tick = |progress: Progress| tick(Progress { phase: Phase::SortIds, share: progress.share });
-    let (groups, [distinct, spare], count) = Groups::new(keys, &tick)?;
-    drop(spare);
-    Ok(match groups {
-        Groups::Single => {
-            (distinct.numbers, ascending(count + 1, &|| tick(Progress { phase: Phase::SortIds, share: 1.0 }))?)
-        }
-        Groups::Several { positions, starts } => (positions, starts),
-    })
-}
-
 /// Sorts the positions of each key by comparison. Returns where each distinct id begins, with the end of the last.
 fn split(
     positions: &mut [u32],
@@ -128,7 +111,7 @@ fn split(
     let at = |position: usize| tick(Progress { phase: Phase::CompareIds, share: position as f64 / len as f64 });
     let most = ticking(starts.windows(2), || at(0)).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
     let mut spare = Vec::new();
-    resize(&mut spare, most.div_ceil(2) as usize, 0)?;
+    fill(&mut spare, most.div_ceil(2) as usize, 0, &|| at(0))?;
     let mut split = Vec::new();
     split.try_reserve(starts.len())?;
     for (key, ends) in starts.windows(2).enumerate() {
@@ -138,16 +121,13 @@ fn split(
         }
         let same = &mut positions[start..end];
         merge_sort(same, &mut spare, compare, &|share| at(start + (share * (end - start) as f64) as usize));
-        split.try_reserve(1)?;
-        split.push(ends[0]);
+        push(&mut split, ends[0])?;
         for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), || at(end))) {
             if compare(pair[0], pair[1]).is_ne() {
-                split.try_reserve(1)?;
-                split.push(position);
+                push(&mut split, position)?;
             }
         }
     }
-    split.try_reserve(1)?;
-    split.push(len as u32);
+    push(&mut split, len as u32)?;
     Ok(split)
 }

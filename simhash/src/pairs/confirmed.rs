@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
-use super::memory::{push, resize};
 use super::search::PairSearch;
 use super::verification::{Component, ReadCandidate};
 use crate::criterion::Criterion;
 use crate::error::Error;
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
+use crate::memory::{fill, push};
+use crate::ticking::{PAIRS_BETWEEN_TICKS, ticking};
 
 /// The verified clusters of a component of near rows. The first row of a cluster represents each of its rows.
 ///
@@ -57,32 +57,22 @@ impl Component for Confirmed {
         for node in &self.nodes {
             rows.push(Some(node.fingerprint))?;
         }
-        let (groups, buffers, count) = Groups::new(rows, &|_| tick(0.0))?;
+        let (groups, buffers) = Groups::new(rows, &|_| tick(0.0))?;
         let forest = Forest::new(self.nodes.len(), &|| tick(0.0))?;
         let mut joining = Joining { nodes: &self.nodes, criterion, forest, whole: Vec::new(), tried: 0 };
-        let numbers = groups.numbers(self.nodes.len()) as u32;
-        resize(&mut joining.whole, numbers as usize, false)?;
-        for group in 0..numbers {
-            joining.whole[group as usize] = joining.within(groups.rows(&group), &|| tick(0.0))?;
+        fill(&mut joining.whole, groups.len(), false, &|| tick(0.0))?;
+        for group in 0..groups.len() as u32 {
+            joining.whole[group as usize] = joining.within(groups.rows(group), &|| tick(0.0))?;
         }
-        let mut search = PairSearch::new(buffers, count, criterion.near)?;
+        let mut search = PairSearch::new(buffers, criterion.near)?;
         while let Some(near) = search.next(&|progress| tick(progress.share))? {
             let share = search.share();
             joining.between(&groups, near.a, near.b, &|| tick(share))?;
         }
         let mut forest = joining.forest;
-        let row_of = |node: u32| self.nodes[node as usize].row;
-        for node in 0..self.nodes.len() as u32 {
-            if (node as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
-                tick(1.0);
-            }
-            results[row_of(node) as usize] = row_of(forest.root(node));
-        }
-        for (position, &(row, node)) in self.identical.iter().enumerate() {
-            if position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
-                tick(1.0);
-            }
-            results[row as usize] = row_of(forest.root(node));
+        let rows = (0..).zip(&self.nodes).map(|(node, read)| (read.row, node)).chain(self.identical.iter().copied());
+        for (row, node) in ticking(rows, || tick(1.0)) {
+            results[row as usize] = self.nodes[forest.root(node) as usize].row;
         }
         Ok(())
     }
@@ -94,7 +84,6 @@ impl Component for Confirmed {
     }
 }
 
-/// Nodes that are being joined.
 struct Joining<'a> {
     nodes: &'a [ReadCandidate],
     criterion: &'a Criterion,
@@ -134,9 +123,8 @@ impl Joining<'_> {
         Ok(trees.len() == 1)
     }
 
-    /// Joins the nodes of two groups.
     fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &dyn Fn()) -> Result<(), Error> {
-        let nodes = [groups.rows(&a), groups.rows(&b)];
+        let nodes = [groups.rows(a), groups.rows(b)];
         if self.whole[a as usize] && self.whole[b as usize] {
             self.join(nodes[0], nodes[1], tick);
             return Ok(());
@@ -154,7 +142,6 @@ impl Joining<'_> {
         Ok(())
     }
 
-    /// The nodes of each tree.
     fn by_tree(&mut self, nodes: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<(), Error> {
         let mut positions: HashMap<u32, usize> = HashMap::new();
         for &node in ticking(nodes, tick) {

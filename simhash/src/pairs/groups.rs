@@ -1,7 +1,7 @@
 //! Groups of equal fingerprints: the search sees a million identical rows as one fingerprint.
 
 use super::compare::LANES;
-use super::partition::{Numbered, PartitionBlock, SliceMut, begins};
+use super::partition::{Numbered, PartitionBlock, begins};
 use super::progress::{Phase, Progress};
 use crate::error::{Error, MAX_ROWS};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
@@ -64,27 +64,25 @@ impl Rows {
         self.len
     }
 
-    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// The rows of each distinct fingerprint, by the fingerprint's number in [`Numbered`].
-pub enum Groups {
-    /// No two rows have the same fingerprint: a number is the position of a row.
-    Single,
-    /// Groups are numbered in the order of their fingerprints. The rows of group g are at the positions from
-    /// `starts[g]` to `starts[g + 1]` in `positions`, ascending.
-    Several { positions: Vec<u32>, starts: Vec<u32> },
+/// The rows of each distinct fingerprint. Groups are numbered in the order of their fingerprints.
+pub struct Groups {
+    /// Positions of the rows, by group, and ascending in each.
+    pub positions: Vec<u32>,
+    /// Where each group begins in `positions`, and the end of the last.
+    pub starts: Vec<u32>,
 }
 
 impl Groups {
-    /// Groups the rows. Returns the groups, two buffers, and the number of distinct fingerprints: the first buffer has
-    /// the distinct fingerprints in ascending order with their numbers, the second is spare memory of the same size.
+    /// Groups the rows. Returns the groups, and two buffers: the first one has the distinct fingerprints in ascending
+    /// order with their numbers, the second is spare memory of the same size.
     ///
     /// Ticks in the phase [`Phase::Sort`].
-    pub fn new(rows: Rows, tick: &dyn Fn(Progress)) -> Result<(Self, [Numbered; 2], usize), Error> {
+    pub fn new(rows: Rows, tick: &dyn Fn(Progress)) -> Result<(Self, [Numbered; 2]), Error> {
         let tick = |share| tick(Progress { phase: Phase::Sort, share });
         let Rows { mut fingerprints, positions, .. } = rows;
         let len = positions.len();
@@ -98,58 +96,41 @@ impl Groups {
 
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
-        let mut groups = 0;
         starts.clear();
         for position in 0..len {
             if position % NUMBERS_BETWEEN_TICKS == 0 {
                 tick(0.9 + 0.1 * position as f64 / len as f64);
             }
             let fingerprint = fingerprints[position];
-            if groups == 0 || fingerprints[groups - 1] != fingerprint {
-                fingerprints[groups] = fingerprint;
+            let group = starts.len();
+            if group == 0 || fingerprints[group - 1] != fingerprint {
+                fingerprints[group] = fingerprint;
                 starts.push(position as u32);
-                groups += 1;
             }
         }
-        if groups == len {
-            starts.resize(len, 0);
-            let distinct = Numbered { fingerprints, numbers: positions };
-            return Ok((Self::Single, [distinct, Numbered { fingerprints: spare, numbers: starts }], len));
-        }
+        let groups = starts.len();
         starts.push(len as u32);
 
-        let numbers = ascending(groups, &|| tick(1.0))?;
-        let spare_numbers = ascending(groups, &|| tick(1.0))?;
-        let distinct = Numbered { fingerprints, numbers };
-        let spare = Numbered { fingerprints: spare, numbers: spare_numbers };
-        Ok((Self::Several { positions, starts }, [distinct, spare], groups))
+        let distinct = Numbered { fingerprints, numbers: ascending(groups, &|| tick(1.0))? };
+        let spare = Numbered { fingerprints: spare, numbers: ascending(groups, &|| tick(1.0))? };
+        Ok((Self { positions, starts }, [distinct, spare]))
     }
 
-    /// An exclusive upper bound of the groups' numbers, if there are `rows` rows.
-    pub fn numbers(&self, rows: usize) -> usize {
-        match self {
-            Self::Single => rows,
-            Self::Several { starts, .. } => starts.len() - 1,
-        }
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
     }
 
     /// Positions of the rows of a group, in ascending order.
     #[inline]
-    pub fn rows<'a>(&'a self, number: &'a u32) -> &'a [u32] {
-        match self {
-            Self::Single => std::slice::from_ref(number),
-            Self::Several { positions, starts } => {
-                let group = *number as usize;
-                &positions[starts[group] as usize..starts[group + 1] as usize]
-            }
-        }
+    pub fn rows(&self, group: u32) -> &[u32] {
+        let group = group as usize;
+        &self.positions[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
 
     /// Number of pairs of rows within groups.
     pub fn pairs(&self, tick: &dyn Fn()) -> u64 {
-        let Self::Several { starts, .. } = self else { return 0 };
         let mut pairs = 0;
-        for ends in ticking(starts.windows(2), tick) {
+        for ends in ticking(self.starts.windows(2), tick) {
             let rows = u64::from(ends[1] - ends[0]);
             pairs += rows * rows.saturating_sub(1) / 2;
         }
@@ -174,7 +155,7 @@ pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
 fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
     let len = end - start;
     if len <= MAX_INSERTION_SORTED {
-        return insertion_sort(rows.slice_mut(start, end));
+        return insertion_sort(&mut rows.fingerprints[start..end], &mut rows.numbers[start..end]);
     }
     let all = rows.numbers.len() as f64;
     let share = start as f64 / all;
@@ -191,7 +172,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
         }
         let mut ends = [0; 1 << DIGIT_BITS];
         begins(&counts, &mut ends);
-        digit.scatter(from.slice(start, end), to.slice_mut(start, end), &mut ends, &|| tick(share));
+        digit.scatter(from, (start, end), to, start, &mut ends, &|| tick(share));
         moved = !moved;
     }
     if moved {
@@ -224,17 +205,14 @@ fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
     count
 }
 
-/// Sorts by insertion.
-fn insertion_sort(rows: SliceMut<'_>) {
-    for sorted in 1..rows.numbers.len() {
-        let (fingerprint, number) = (rows.fingerprints[sorted], rows.numbers[sorted]);
+fn insertion_sort(fingerprints: &mut [u64], numbers: &mut [u32]) {
+    for sorted in 1..numbers.len() {
+        let (fingerprint, number) = (fingerprints[sorted], numbers[sorted]);
         let mut position = sorted;
-        while position > 0 && rows.fingerprints[position - 1] > fingerprint {
-            rows.fingerprints[position] = rows.fingerprints[position - 1];
-            rows.numbers[position] = rows.numbers[position - 1];
+        while position > 0 && fingerprints[position - 1] > fingerprint {
+            (fingerprints[position], numbers[position]) = (fingerprints[position - 1], numbers[position - 1]);
             position -= 1;
         }
-        rows.fingerprints[position] = fingerprint;
-        rows.numbers[position] = number;
+        (fingerprints[position], numbers[position]) = (fingerprint, number);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::compare::Kernel;
-use super::memory::push;
+use super::compare::{Cursor, Kernel, LANES};
 use super::verification::{Component, ReadCandidate};
 use crate::criterion::Criterion;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
+use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};
 
 /// The rows of a component that are kept. A kept row represents itself. A row that is a confirmed near-duplicate of an
@@ -19,8 +19,9 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};
 /// dropped rows.
 #[derive(Default)]
 pub struct Kept {
-    fingerprints: Vec<u64>,
     rows: Vec<u32>,
+    /// The fingerprint of the row that is compared, those of the kept rows, and [`LANES`] more.
+    fingerprints: Vec<u64>,
     /// Empty if the criterion does not ask for texts.
     features: Vec<FeatureSet>,
     /// Indexes in `rows`, by [`ReadCandidate::key`]. Of several kept rows with the same key, only the first.
@@ -45,11 +46,11 @@ impl Component for Kept {
             results[row] = self.rows[position];
             return Ok(());
         }
-        let position = self.rows.len() as u32;
-        push(&mut self.rows, candidate.row)?;
-        push(&mut self.fingerprints, candidate.fingerprint)?;
         self.by_key.try_reserve(1)?;
-        self.by_key.entry(key).or_insert(position);
+        self.by_key.entry(key).or_insert(self.rows.len() as u32);
+        push(&mut self.rows, candidate.row)?;
+        self.fingerprints[self.rows.len()] = candidate.fingerprint;
+        push(&mut self.fingerprints, 0)?;
         if let Some(features) = candidate.features {
             self.memory += features.memory();
             push(&mut self.features, features)?;
@@ -57,20 +58,15 @@ impl Component for Kept {
         Ok(())
     }
 
-    fn finish(&mut self, _: &Criterion, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn memory(&self) -> usize {
-        // A row takes 4 bytes in `rows` and 8 in `fingerprints`, whose capacities grow alike.
-        self.memory + self.rows.capacity() * 12 + self.by_key.capacity() * 16
+        self.memory + self.rows.capacity() * 4 + self.fingerprints.capacity() * 8 + self.by_key.capacity() * 16
     }
 }
 
 impl Kept {
     /// The position of the kept row that a row duplicates; None if there is none.
     fn duplicated(
-        &self,
+        &mut self,
         candidate: &ReadCandidate,
         key: u64,
         criterion: &Criterion,
@@ -80,36 +76,36 @@ impl Kept {
         // would have been confirmed for the identical row, which would then not be kept.
         if let Some(&position) = self.by_key.get(&key) {
             let position = position as usize;
-            let is_identical = self.fingerprints[position] == candidate.fingerprint
+            let is_identical = self.fingerprints[1 + position] == candidate.fingerprint
                 && self.features.get(position) == candidate.features.as_ref();
             if is_identical {
                 return Ok(Some(position));
             }
         }
         let max_distance = criterion.near.max_distance().max(0).cast_unsigned();
+        fill(&mut self.fingerprints, 1 + LANES, 0, tick)?;
+        self.fingerprints[0] = candidate.fingerprint;
         let mut near = Vec::new();
-        for (number, fingerprints) in self.fingerprints.chunks(NUMBERS_BETWEEN_TICKS).enumerate() {
-            if number > 0 {
+        let mut cursor = Cursor::between(0..1, 1..1 + self.rows.len());
+        let mut left = NUMBERS_BETWEEN_TICKS;
+        while !cursor.is_done() {
+            let found = Kernel::detect().advance(&self.fingerprints, &mut cursor, max_distance, &mut left);
+            for (_, found) in found.into_iter().flatten() {
+                let difference = self.fingerprints[found] ^ candidate.fingerprint;
+                if criterion.near.contains(difference) {
+                    push(&mut near, (difference.count_ones(), found - 1))?;
+                }
+            }
+            if left == 0 {
+                left = NUMBERS_BETWEEN_TICKS;
                 tick();
             }
-            near.try_reserve(fingerprints.len())?;
-            Kernel::detect().near(
-                fingerprints,
-                number * NUMBERS_BETWEEN_TICKS,
-                candidate.fingerprint,
-                max_distance,
-                &mut near,
-            );
         }
-        near.retain(|&(_, position)| {
-            criterion.near.contains(self.fingerprints[position as usize] ^ candidate.fingerprint)
-        });
         near.sort_unstable();
         for (number, &(_, position)) in near.iter().enumerate() {
             if number % PAIRS_BETWEEN_TICKS == PAIRS_BETWEEN_TICKS - 1 {
                 tick();
             }
-            let position = position as usize;
             if criterion.confirms(self.features.get(position), candidate.features.as_ref(), tick) {
                 return Ok(Some(position));
             }

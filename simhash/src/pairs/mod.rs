@@ -3,9 +3,9 @@
 //! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
 //! pairs of the distinct fingerprints: [`partition`] brings fingerprints together that agree on a block, [`compare`]
 //! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
-//! [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found into
-//! pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a [`forest`]. [`components`] joins pairs
-//! that come from many searches, by ids of any kind; [`merge_sort`] sorts ids that are not numbers.
+//! [`near_pairs`] turns what is found into pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a
+//! [`forest`]. [`components`] joins pairs that come from many searches, by ids of any kind; [`merge_sort`] sorts ids
+//! that are not numbers.
 //!
 //! Rows with near fingerprints are only [`candidates`] for near-duplicates. [`verification`] reads their texts, and
 //! asks a [`criterion`](crate::criterion) which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or
@@ -20,7 +20,6 @@ mod confirmed;
 mod forest;
 mod groups;
 mod kept;
-mod memory;
 mod merge_sort;
 mod near_pairs;
 mod partition;

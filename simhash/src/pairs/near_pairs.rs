@@ -7,37 +7,33 @@ use crate::error::Error;
 use crate::search::nearness::Nearness;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
-/// Two rows and their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
     /// Position of the earlier row.
     pub a: u32,
     /// Position of the later row.
     pub b: u32,
-    /// Number of bits in which the fingerprints of the rows differ.
     pub distance: u32,
 }
 
 /// Every pair of near rows, each once: an iterator whose `next` takes a tick.
 ///
 /// The order of the pairs has no meaning, but the same rows always give the same order. Needs 24 bytes for each row,
-/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint if some rows have equal ones, and up to 20
-/// megabytes. The number of pairs does not matter.
+/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint, and up to 20 megabytes. The number of pairs does not matter.
 ///
 /// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the only thing to do with
 /// the pairs is to drop them.
 pub struct Pairs {
     groups: Groups,
-    /// Pairs within groups: the current group, the positions of two rows in it, how many pairs have been listed, and
-    /// how many there are.
+    /// The next group whose rows are paired with each other, how many such pairs have been listed, and how many there
+    /// are.
     group: u32,
-    positions: (usize, usize),
     listed: u64,
     equal: u64,
     search: PairSearch,
-    /// Two near groups whose rows are being paired, and the positions of the next two rows.
+    /// Two near groups, or twice the same one, whose rows are being paired, and the positions of the next two rows.
     near: Option<NearPair>,
-    near_positions: (usize, usize),
+    positions: (usize, usize),
     /// Number of pairs since the last tick.
     since_tick: usize,
 }
@@ -45,18 +41,17 @@ pub struct Pairs {
 impl Pairs {
     /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
     pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
-        let (groups, buffers, count) = Groups::new(rows, tick)?;
+        let (groups, buffers) = Groups::new(rows, tick)?;
         let end = || tick(Progress { phase: Phase::Sort, share: 1.0 });
         let equal = if near.contains(0) { groups.pairs(&end) } else { 0 };
         Ok(Self {
             groups,
             group: 0,
-            positions: (0, 1),
             listed: 0,
             equal,
-            search: PairSearch::new(buffers, count, near)?,
+            search: PairSearch::new(buffers, near)?,
             near: None,
-            near_positions: (0, 0),
+            positions: (0, 0),
             since_tick: 0,
         })
     }
@@ -68,50 +63,37 @@ impl Pairs {
             self.since_tick = 0;
             tick(self.progress());
         }
-        if self.listed < self.equal {
-            return Ok(Some(self.next_equal(tick)));
-        }
         loop {
-            if let Some(near) = &self.near {
-                let (a, b) = (self.groups.rows(&near.a), self.groups.rows(&near.b));
-                let (position, other) = self.near_positions;
-                if let (Some(&a), Some(&b)) = (a.get(position), b.get(other)) {
-                    self.near_positions.1 += 1;
-                    return Ok(Some(Pair { a: a.min(b), b: a.max(b), distance: near.distance }));
+            if let Some(NearPair { a, b, distance }) = self.near {
+                let (rows, others) = (self.groups.rows(a), self.groups.rows(b));
+                let (position, other) = self.positions;
+                if let (Some(&row), Some(&other)) = (rows.get(position), others.get(other)) {
+                    self.positions.1 += 1;
+                    self.listed += u64::from(a == b);
+                    return Ok(Some(Pair { a: row.min(other), b: row.max(other), distance }));
                 }
-                if position + 1 < a.len() {
-                    self.near_positions = (position + 1, 0);
+                if position + 1 < rows.len() {
+                    self.positions = (position + 1, if a == b { position + 2 } else { 0 });
                     continue;
                 }
             }
-            self.near = self.search.next(tick)?;
-            self.near_positions = (0, 0);
-            if self.near.is_none() {
-                return Ok(None);
-            }
+            self.near = self.next_groups(tick)?;
+            let Some(NearPair { a, b, .. }) = self.near else { return Ok(None) };
+            self.positions = (0, usize::from(a == b));
         }
     }
 
-    /// The next pair of rows within a group. Call it only while `listed` is less than `equal`.
-    fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Pair {
-        loop {
-            let rows = self.groups.rows(&self.group);
-            let (position, other) = self.positions;
-            if let (Some(&a), Some(&b)) = (rows.get(position), rows.get(other)) {
-                self.positions.1 += 1;
-                self.listed += 1;
-                return Pair { a, b, distance: 0 };
-            }
-            if position + 2 < rows.len() {
-                self.positions = (position + 1, position + 2);
-                continue;
-            }
-            self.group += 1;
-            self.positions = (0, 1);
-            if (self.group as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
-                tick(self.progress());
-            }
+    /// The next groups to pair: each group with itself, until all pairs of equal rows are listed, then near ones.
+    fn next_groups(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
+        if self.listed == self.equal {
+            return self.search.next(tick);
         }
+        let group = self.group;
+        self.group += 1;
+        if (self.group as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
+            tick(self.progress());
+        }
+        Ok(Some(NearPair { a: group, b: group, distance: 0 }))
     }
 
     fn progress(&self) -> Progress {

@@ -2,6 +2,7 @@
 
 use super::compare::LANES;
 use crate::error::Error;
+use crate::memory::fill;
 use crate::random::GOLDEN_RATIO;
 use crate::search::blocks::words_of_weight;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
@@ -43,7 +44,6 @@ impl PartitionBlock {
         (1..=self.radius.min(self.bits)).flat_map(move |ones| words_of_weight(ones, self.bits))
     }
 
-    /// Number of buckets.
     pub fn buckets(self) -> usize {
         1 << self.bits
     }
@@ -75,12 +75,22 @@ impl PartitionBlock {
         }
     }
 
-    /// Copies `from` to `to`, bucket by bucket, and keeps the order within each bucket. `ends` holds where each bucket
-    /// begins; afterwards, it holds where each bucket ends.
-    pub fn scatter(self, from: Slice<'_>, to: SliceMut<'_>, ends: &mut [u32], tick: &dyn Fn()) {
+    /// Copies a range of `from` to `to`, from `to_start` on, bucket by bucket, and keeps the order within each bucket.
+    /// `ends` holds where each bucket begins after `to_start`; afterwards, it holds where each bucket ends.
+    pub fn scatter(
+        self,
+        from: &Numbered,
+        (start, end): (usize, usize),
+        to: &mut Numbered,
+        to_start: usize,
+        ends: &mut [u32],
+        tick: &dyn Fn(),
+    ) {
         let ends = &mut ends[..self.buckets()];
-        let strides = from.fingerprints.chunks(NUMBERS_BETWEEN_TICKS).zip(from.numbers.chunks(NUMBERS_BETWEEN_TICKS));
-        for (fingerprints, numbers) in strides {
+        let to_end = to_start + end - start;
+        let (to_fingerprints, to_numbers) = (&mut to.fingerprints[to_start..to_end], &mut to.numbers[to_start..to_end]);
+        let strides = from.fingerprints[start..end].chunks(NUMBERS_BETWEEN_TICKS);
+        for (fingerprints, numbers) in strides.zip(from.numbers[start..end].chunks(NUMBERS_BETWEEN_TICKS)) {
             tick();
             for (fingerprints, numbers) in fingerprints.chunks(COPY_BATCH).zip(numbers.chunks(COPY_BATCH)) {
                 let mut positions = [0; COPY_BATCH];
@@ -90,8 +100,8 @@ impl PartitionBlock {
                     *end += 1;
                 }
                 for ((&position, &fingerprint), &number) in positions.iter().zip(fingerprints).zip(numbers) {
-                    to.fingerprints[position as usize] = fingerprint;
-                    to.numbers[position as usize] = number;
+                    to_fingerprints[position as usize] = fingerprint;
+                    to_numbers[position as usize] = number;
                 }
             }
         }
@@ -113,40 +123,13 @@ pub struct Numbered {
     pub numbers: Vec<u32>,
 }
 
-#[derive(Clone, Copy)]
-pub struct Slice<'a> {
-    pub fingerprints: &'a [u64],
-    pub numbers: &'a [u32],
-}
-
-pub struct SliceMut<'a> {
-    pub fingerprints: &'a mut [u64],
-    pub numbers: &'a mut [u32],
-}
-
 impl Numbered {
     /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read. Fails if memory is refused.
     pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self, Error> {
         let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
-        fingerprints.try_reserve_exact(len + LANES)?;
-        numbers.try_reserve_exact(len)?;
-        for end in (NUMBERS_BETWEEN_TICKS..len).step_by(NUMBERS_BETWEEN_TICKS) {
-            // The first touch of memory takes longer than all later work on it.
-            tick();
-            fingerprints.resize(end, 0);
-            numbers.resize(end, 0);
-        }
-        fingerprints.resize(len + LANES, 0);
-        numbers.resize(len, 0);
+        fill(&mut fingerprints, len + LANES, 0, tick)?;
+        fill(&mut numbers, len, 0, tick)?;
         Ok(Self { fingerprints, numbers })
-    }
-
-    pub fn slice(&self, start: usize, end: usize) -> Slice<'_> {
-        Slice { fingerprints: &self.fingerprints[start..end], numbers: &self.numbers[start..end] }
-    }
-
-    pub fn slice_mut(&mut self, start: usize, end: usize) -> SliceMut<'_> {
-        SliceMut { fingerprints: &mut self.fingerprints[start..end], numbers: &mut self.numbers[start..end] }
     }
 
     /// Copies a range of `other` to the same range.

@@ -3,8 +3,8 @@
 //! Costs are in nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are expected
 //! costs for uniform fingerprints; the search finds out what a slice really costs (see [`super::search`]).
 
-use super::memory::resize;
 use crate::error::Error;
+use crate::memory::fill;
 
 /// Cost of comparing one pair.
 pub const COMPARE_NS: f64 = 0.36;
@@ -36,7 +36,6 @@ const BIT_COUNTS: usize = 65;
 /// What to do with a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// The expected cost.
     pub cost: f64,
     /// Worth, in bits, of the blocks to split the slice by; None to compare all pairs.
     pub width: Option<u32>,
@@ -45,7 +44,6 @@ pub struct Choice {
 /// The cheapest choices, by the size of a slice, the bits that tell its fingerprints apart, and the distance that is
 /// possible on these bits. A choice is computed when it is first asked for.
 pub struct Plan {
-    /// Number of sizes that [`size`] distinguishes.
     sizes: usize,
     choices: Vec<Option<Choice>>,
 }
@@ -55,7 +53,7 @@ impl Plan {
     pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
         let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
         let mut choices = Vec::new();
-        resize(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1), None)?;
+        fill(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1), None, &|| ())?;
         Ok(Self { sizes, choices })
     }
 
@@ -122,18 +120,11 @@ fn compare_between(rows: f64, columns: f64) -> f64 {
     rows * (ROW_NS + columns * COMPARE_NS)
 }
 
-/// How to find the pairs that are within a radius in a block.
-pub struct Within {
-    /// The expected cost.
-    pub cost: f64,
-    /// Bits of the block that number the buckets.
-    pub bits: u32,
-}
-
 /// The cheapest way to find the pairs among `len` fingerprints that are within a radius in a block of `width` bits:
 /// each bucket is compared with all buckets whose numbers differ in at most `radius` bits, each pair of buckets once.
-pub fn within(len: usize, width: u32, radius: u32) -> Within {
-    let mut best = Within { cost: f64::INFINITY, bits: 1 };
+/// Returns the expected cost, and the number of bits of the block that number the buckets.
+pub fn within(len: usize, width: u32, radius: u32) -> (f64, u32) {
+    let mut best = (f64::INFINITY, 1);
     for bits in 1..=width.min(MAX_WITHIN_BITS) {
         let (buckets, mut masks, mut binomial) = (f64::from(bits).exp2(), 0.0, 1.0);
         for ones in 1..=radius.min(bits) {
@@ -143,8 +134,8 @@ pub fn within(len: usize, width: u32, radius: u32) -> Within {
         let rows = len as f64 / buckets;
         let between = masks / 2.0 * (BUCKET_NS + compare_between(rows, rows));
         let cost = scatter(len as f64) + buckets * (BUCKET_NS + compare_all(rows) + between);
-        if cost < best.cost {
-            best = Within { cost, bits };
+        if cost < best.0 {
+            best = (cost, bits);
         }
     }
     best

@@ -34,12 +34,12 @@ use std::ops::Range;
 
 use super::bits::Worths;
 use super::compare::{Cursor, Kernel, RowPairs};
-use super::memory::{push, resize};
 use super::partition::{Numbered, PartitionBlock, begins};
 use super::plan::{self, CACHED_ROWS, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
+use crate::memory::{fill, push};
 use crate::search::flips::Probed;
 use crate::search::nearness::Nearness;
 
@@ -55,7 +55,6 @@ const LARGE_BUFFERS: usize = 2;
 /// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
 const WORK_BETWEEN_TICKS: usize = 1 << 20;
 
-/// The numbers of two near fingerprints, and their distance.
 #[derive(Clone, Copy, Debug)]
 pub struct NearPair {
     pub a: u32,
@@ -89,6 +88,7 @@ pub struct PairSearch {
 }
 
 /// A slice that is partitioned.
+#[derive(Default)]
 struct Level {
     /// The buffer that the slice was in at first, and must be in at the end.
     home: usize,
@@ -134,37 +134,12 @@ struct Bucket {
 
 /// What to search next in a partitioned slice.
 enum SlicePart {
-    /// A bucket.
     Within(Bucket),
     /// The pairs of a bucket and a later one whose values are near.
     Between(Range<usize>, Range<usize>),
 }
 
 impl Level {
-    fn new() -> Self {
-        Self {
-            home: 0,
-            start: 0,
-            end: 0,
-            from: 0,
-            to: 0,
-            to_start: 0,
-            budget: 0,
-            worths: Worths::uniform(),
-            blocks: Vec::new(),
-            counts: Vec::new(),
-            stride: 0,
-            begins: Vec::new(),
-            masks: Vec::new(),
-            mask: 0,
-            block: 0,
-            bucket: 0,
-            position: 0,
-            entered: 0,
-            expected: 0,
-        }
-    }
-
     /// The next part of the block that has pairs.
     fn next_part(&mut self) -> Option<SlicePart> {
         let block = self.blocks[self.block];
@@ -202,7 +177,7 @@ impl Level {
     fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> Result<f64, Error> {
         self.stride = self.blocks.iter().map(|block| block.buckets()).max().unwrap_or(0);
         self.counts.clear();
-        resize(&mut self.counts, self.blocks.len() * self.stride, 0)?;
+        fill(&mut self.counts, self.blocks.len() * self.stride, 0, tick)?;
         for (block, counts) in self.blocks.iter().zip(self.counts.chunks_mut(self.stride)) {
             block.count(fingerprints, counts, tick);
         }
@@ -229,7 +204,6 @@ fn least_distance(blocks: &[PartitionBlock]) -> u32 {
     blocks.iter().map(|block| block.radius + 1).sum()
 }
 
-/// How to split a slice.
 struct Split {
     worths: Worths,
     /// Whether the worths come from a sample of the slice itself.
@@ -242,9 +216,10 @@ struct Split {
 }
 
 impl PairSearch {
-    /// A search in the first buffer, which holds `len` distinct fingerprints in ascending order. The second buffer is
-    /// spare memory of the same size. Fails if memory is refused.
-    pub fn new(buffers: [Numbered; 2], len: usize, near: Nearness) -> Result<Self, Error> {
+    /// A search in the first buffer, which holds distinct fingerprints in ascending order. The second buffer is spare
+    /// memory of the same size. Fails if memory is refused.
+    pub fn new(buffers: [Numbered; 2], near: Nearness) -> Result<Self, Error> {
+        let len = buffers[0].numbers.len();
         let max_distance = near.max_distance().clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
         let all = Bucket { start: 0, end: len, buffer: 0, rest: 64, budget: max_distance };
@@ -321,7 +296,6 @@ impl PairSearch {
         Ok(true)
     }
 
-    /// Begins to compare all pairs of a slice.
     fn compare(&mut self, bucket: &Bucket) {
         self.cursor = Cursor::within(bucket.start..bucket.end);
         self.compared_buffer = bucket.buffer;
@@ -343,7 +317,7 @@ impl PairSearch {
         let len = bucket.end - bucket.start;
         let (expected, inherited) = match self.levels[..self.depth].last() {
             Some(level) => (level.expected, level.worths.clone()),
-            None => (0, Worths::uniform()),
+            None => (0, Worths::default()),
         };
         // Sample the bits of a large slice at once if it is larger than expected.
         let is_uneven = len > expected && len >= MIN_SAMPLED_ROWS;
@@ -393,14 +367,14 @@ impl PairSearch {
             if least_distance(&blocks) > self.max_distance {
                 break;
             }
-            let within = plan::within(len, block.width(), radius);
-            (cost, bits) = (cost + within.cost, bits.min(within.bits));
-            push(&mut blocks, PartitionBlock::within(block.low(), block.width(), within.bits, radius))?;
+            let (of_block, bits_of_block) = plan::within(len, block.width(), radius);
+            (cost, bits) = (cost + of_block, bits.min(bits_of_block));
+            push(&mut blocks, PartitionBlock::within(block.low(), block.width(), bits_of_block, radius))?;
         }
         if cost >= plan::compare_all(len as f64) || self.prepare(bucket, blocks, tick)? >= 1.0 {
             return Ok(false);
         }
-        self.open_level(bucket.budget, len >> bits, Worths::uniform());
+        self.open_level(bucket.budget, len >> bits, Worths::default());
         Ok(true)
     }
 
@@ -420,7 +394,7 @@ impl PairSearch {
         if !(share < 0.5 || split.is_sampled && share < 1.0) {
             return Ok(false);
         }
-        let worths = std::mem::replace(&mut split.worths, Worths::uniform());
+        let worths = std::mem::take(&mut split.worths);
         self.open_level(split.budget, (bucket.end - bucket.start) >> width, worths);
         Ok(true)
     }
@@ -436,7 +410,7 @@ impl PairSearch {
             push(&mut self.buffers, cached)?;
         }
         if self.depth == self.levels.len() {
-            push(&mut self.levels, Level::new())?;
+            push(&mut self.levels, Level::default())?;
         }
         let progress = self.progress();
         let level = &mut self.levels[self.depth];
@@ -476,7 +450,8 @@ impl PairSearch {
             for mask in block.masks() {
                 push(&mut level.masks, mask)?;
             }
-            resize(&mut level.begins, counts.len(), 0)?;
+            level.begins.clear();
+            fill(&mut level.begins, counts.len(), 0, &|| ())?;
             begins(counts, &mut level.begins);
         }
         // No bucket comes before the first.
@@ -487,13 +462,10 @@ impl PairSearch {
         let progress = self.progress();
         let level = &self.levels[self.depth - 1];
         let counts = &level.counts[first..first + block.buckets()];
-        if self.ends.len() < block.buckets() {
-            resize(&mut self.ends, block.buckets(), 0)?;
-        }
+        fill(&mut self.ends, block.buckets(), 0, &|| ())?;
         begins(counts, &mut self.ends);
         let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return Ok(()) };
-        let (from, to) = (from.slice(level.start, level.end), to.slice_mut(level.to_start, level.to_start + len));
-        block.scatter(from, to, &mut self.ends, &|| tick(progress));
+        block.scatter(from, (level.start, level.end), to, level.to_start, &mut self.ends, &|| tick(progress));
         self.spend(len, tick);
         Ok(())
     }

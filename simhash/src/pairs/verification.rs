@@ -10,16 +10,15 @@ use std::collections::HashMap;
 
 use super::candidates::Candidates;
 use super::groups::{Rows, ascending};
-use super::memory::{push, resize};
 use super::progress::{Phase, Progress};
 use crate::criterion::Criterion;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
+use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// A candidate whose text has been read.
 pub struct ReadCandidate {
-    /// Position of the row.
     pub row: u32,
     pub fingerprint: u64,
     /// None if the text is NULL or has no feature, or if the criterion does not ask for texts.
@@ -52,9 +51,10 @@ pub trait Component: Default {
     ) -> Result<(), Error>;
 
     /// Ends the component after its last row. `tick` takes the share that is done, from 0 to 1.
-    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
+    fn finish(&mut self, _criterion: &Criterion, _results: &mut [u32], _tick: &dyn Fn(f64)) -> Result<(), Error> {
+        Ok(())
+    }
 
-    /// Bytes of memory that the component takes.
     fn memory(&self) -> usize;
 }
 
@@ -74,7 +74,6 @@ pub struct Verification<C> {
     opened: Vec<u32>,
     /// Bytes that the open components take.
     memory: usize,
-    /// The next candidate.
     position: usize,
     /// Whether this pass has left out components.
     is_partial: bool,
@@ -114,7 +113,8 @@ impl<C: Component> Verification<C> {
         let len = rows.len();
         let candidates = Candidates::new(rows, criterion.near, tick)?;
         let mut states = Vec::new();
-        resize(&mut states, candidates.sizes.len(), State::Unread)?;
+        let begin = || tick(Progress { phase: Phase::Verify, share: 0.0 });
+        fill(&mut states, candidates.sizes.len(), State::Unread, &begin)?;
         Ok(Self {
             criterion,
             budget,
@@ -128,7 +128,7 @@ impl<C: Component> Verification<C> {
             is_full: false,
             done: 0,
             read: 0,
-            results: ascending(len, &|| tick(Progress { phase: Phase::Verify, share: 0.0 }))?,
+            results: ascending(len, &begin)?,
         })
     }
 
