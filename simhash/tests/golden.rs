@@ -65,7 +65,7 @@ fn stored_words_match_dictionary() {
             let words: Vec<&str> = words.as_array().expect("words").iter().flat_map(Value::as_str).collect();
             let stretch = words.concat();
             let mut found = Vec::new();
-            Dictionary::new()
+            Dictionary::default()
                 .each_word(&stretch, 0..stretch.len(), &|| (), |word| {
                     found.push(&stretch[word]);
                     Ok(())

@@ -8,14 +8,13 @@ use super::numbers::NumberList;
 use crate::error::Error;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::{normalise, normalise_separators};
-use crate::text::tokens::{TokenSink, tokenize};
+use crate::text::tokens::tokenize;
 
 /// Most words of the option `same`.
 pub const MAX_SAME_WORDS: usize = 64;
 /// Most bytes of one of these words.
 pub const MAX_SAME_WORD_BYTES: usize = 256;
 
-/// What two texts must agree in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Same {
     /// The same numbers in the same order. A number is a token with a digit, or several with points, hyphens and the
@@ -67,7 +66,6 @@ impl Words {
         Ok(is_valid.then(|| Self(read.into())))
     }
 
-    /// The tokens of each word.
     pub fn iter(&self) -> impl Iterator<Item = Vec<String>> {
         self.0.iter().map(|tokens| tokens.iter().rev().cloned().collect())
     }
@@ -93,19 +91,6 @@ impl Words {
     }
 }
 
-/// Any token, whatever its script.
-impl<F: FnMut(Range<usize>)> TokenSink for F {
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
-        self(token);
-        Ok(())
-    }
-
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
-        self(token);
-        Ok(())
-    }
-}
-
 /// What of a text must agree with another one; the same for all texts if the options ask for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
@@ -114,7 +99,6 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// A hash.
     pub fn digest(self) -> u64 {
         self.numbers.digest() ^ self.words
     }

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, MAX_VALUE_BYTES};
 
-/// The features of a text.
 #[derive(Debug, Default)]
 pub struct FeatureList {
     bytes: String,
@@ -31,7 +30,6 @@ impl FeatureList {
         (0..self.positions()).filter_map(|position| self.get(position))
     }
 
-    /// Number of positions for [`FeatureList::get`].
     pub fn positions(&self) -> usize {
         self.hashes.len()
     }

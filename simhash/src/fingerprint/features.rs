@@ -11,9 +11,7 @@ use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 use crate::ticking::ITEMS_BETWEEN_TICKS;
 
-/// Receives the features of a text.
 pub trait FeatureSink {
-    /// A feature and its hash.
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error>;
     /// A word of 1 to 8 bytes. They are the lowest bytes of `word`, and none of them is 0.
     #[inline(always)]
@@ -35,21 +33,11 @@ impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
 
 /// Passes `emit` each feature of a text in normal form and with its hash: once for each occurrence, in the order in
 /// which the occurrences end.
+///
+/// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
+/// That saves a copy of the text, and reading it right after it was written. It needs [`takes_capitals`].
 #[inline]
 pub fn each_feature(
-    normal: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-    emit: impl FnMut(&[u8], u64) -> Result<(), Error>,
-) -> Result<(), Error> {
-    each_feature_of(normal, false, options, tick, emit)
-}
-
-/// The same as [`each_feature`]. If `has_capitals` is true, the text is in normal form except for ASCII capitals, which
-/// are taken for small letters. That saves a copy of the text, and reading it right after it was written. It needs
-/// [`takes_capitals`].
-#[inline]
-pub fn each_feature_of(
     normal: &str,
     has_capitals: bool,
     options: &Options,
@@ -82,10 +70,10 @@ pub fn each_feature_of(
         Tokens::Dictionary => {
             let mut sink = DictionaryFeatures {
                 text: normal,
-                dictionary: Dictionary::new(),
+                dictionary: Dictionary::default(),
                 stretch: 0..0,
                 words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
-                spaceless: Shingler::new(text, options.dictionary_words_per_feature(), None),
+                spaceless: Shingler::new(text, options.words_per_feature(), None),
                 hash,
                 emit,
                 tick,
@@ -111,7 +99,7 @@ fn emit_hashed(feature: Option<&[u8]>, hash: Seeded, emit: &mut impl FeatureSink
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
 }
 
-/// Whether [`each_feature_of`] takes a text with capitals: if words are features by themselves, and all count.
+/// Whether [`each_feature`] takes a text with capitals: if words are features by themselves, and all count.
 pub fn takes_capitals(options: &Options) -> bool {
     options.tokens == Tokens::Words && options.words_per_feature() == 1 && options.ignore.is_nothing()
 }
@@ -153,6 +141,47 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
             }
             _ => Ok(()),
         }
+    }
+
+    #[inline(always)]
+    fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        match word_at(self.text, token.start, token.end) {
+            Some(word) if word & self.high == 0 => {
+                self.emit.word(word | self.small & lowest_bytes(token.end - token.start), self.hash)
+            }
+            _ => self.long_word(token),
+        }
+    }
+
+    /// A word of more than eight bytes, or with capitals and other characters than ASCII.
+    #[inline(never)]
+    fn long_word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        let mut word = &self.text[token];
+        if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
+            let [first, last] = [*first, *last].map(u64::from_le_bytes);
+            if (first | last) & self.high == 0 {
+                let (first, last) = (first | self.small, last | self.small);
+                let mut feature = [0; 16];
+                feature[..8].copy_from_slice(&first.to_le_bytes());
+                feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
+                return self.emit.feature(&feature[..word.len()], self.hash.hash_9_to_16(first, last, word.len()));
+            }
+        }
+        if self.small != 0 {
+            self.folded.clear();
+            self.folded.try_reserve(word.len())?;
+            self.folded.extend_from_slice(word);
+            self.folded.make_ascii_lowercase();
+            word = &self.folded;
+        }
+        self.emit.feature(word, self.hash.hash(word))
+    }
+
+    /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
+    #[inline]
+    fn two_letters(&self) -> Option<[Range<usize>; 2]> {
+        let last_two = self.spaceless.as_ref().filter(|run| run.length() == 3)?.last_two()?;
+        last_two.iter().all(|token| token.len() == LETTER_BYTES).then_some(last_two)
     }
 }
 
@@ -205,49 +234,6 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
             run.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER_BYTES));
         }
         Ok(())
-    }
-}
-
-impl<E: FeatureSink> WordFeatures<'_, E> {
-    #[inline(always)]
-    fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
-        match word_at(self.text, token.start, token.end) {
-            Some(word) if word & self.high == 0 => {
-                self.emit.word(word | self.small & lowest_bytes(token.end - token.start), self.hash)
-            }
-            _ => self.long_word(token),
-        }
-    }
-
-    /// A word of more than eight bytes, or with capitals and other characters than ASCII.
-    #[inline(never)]
-    fn long_word(&mut self, token: Range<usize>) -> Result<(), Error> {
-        let mut word = &self.text[token];
-        if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
-            let [first, last] = [*first, *last].map(u64::from_le_bytes);
-            if (first | last) & self.high == 0 {
-                let (first, last) = (first | self.small, last | self.small);
-                let mut feature = [0; 16];
-                feature[..8].copy_from_slice(&first.to_le_bytes());
-                feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
-                return self.emit.feature(&feature[..word.len()], self.hash.hash_9_to_16(first, last, word.len()));
-            }
-        }
-        if self.small != 0 {
-            self.folded.clear();
-            self.folded.try_reserve(word.len())?;
-            self.folded.extend_from_slice(word);
-            self.folded.make_ascii_lowercase();
-            word = &self.folded;
-        }
-        self.emit.feature(word, self.hash.hash(word))
-    }
-
-    /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
-    #[inline]
-    fn two_letters(&self) -> Option<[Range<usize>; 2]> {
-        let last_two = self.spaceless.as_ref().filter(|run| run.length() == 3)?.last_two()?;
-        last_two.iter().all(|token| token.len() == LETTER_BYTES).then_some(last_two)
     }
 }
 

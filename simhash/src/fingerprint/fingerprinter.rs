@@ -3,7 +3,7 @@
 use super::agreement::Agreement;
 use super::feature_list::FeatureList;
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
-use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals};
+use super::features::{FeatureSink, each_feature, takes_capitals};
 use super::hash::{Seeded, length_of};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
@@ -57,7 +57,6 @@ impl Fingerprinter {
         Ok(self.fingerprint(text, options, tick)?.map(|_| self.tally.closest()))
     }
 
-    /// The votes of the last text whose fingerprint was made.
     pub fn last_votes(&self) -> &Tally {
         &self.tally
     }
@@ -82,7 +81,6 @@ impl Fingerprinter {
         self.read(text, options, tick, |this, text| this.list(text, options, tick))
     }
 
-    /// The features that the fingerprint of a text is made of, as hashes and weights.
     pub fn weighted_features(
         &mut self,
         text: &str,
@@ -92,7 +90,6 @@ impl Fingerprinter {
         self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
     }
 
-    /// What of a text must agree with another one, by the option `same`.
     pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement, Error> {
         if options.same.is_nothing() {
             return Ok(Agreement::default());
@@ -191,7 +188,7 @@ impl Fingerprinter {
         self.collector.prepare(text, options, true, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
         let mut list = FeatureList::default();
-        each_feature(normal, options, tick, |feature, hash| {
+        each_feature(normal, false, options, tick, |feature: &[u8], hash| {
             if distinct.insert(hash, tick)? {
                 list.push(feature, hash)?;
             }
@@ -249,7 +246,7 @@ impl Fingerprinter {
         }
         let mut first_tally = Tally::default();
         // If all features weigh 1, they vote here. Otherwise the vote is empty, and `tally_of` weighs them.
-        each_feature(normal, first, tick, |feature, hash| {
+        each_feature(normal, false, first, tick, |feature: &[u8], hash| {
             let new = distinct.insert(hash, tick)?;
             first_tally.vote(hash, new && plain);
             for (options, table, tally) in &mut words {
@@ -272,7 +269,6 @@ impl Fingerprinter {
         Ok(fingerprints)
     }
 
-    /// The fingerprint of weighted features.
     fn tally_of(&mut self, features: &WeightedFeatures, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         self.tally.clear();
         for (hash, weight) in ticking(features.iter(), tick) {
@@ -351,9 +347,9 @@ impl Collector {
         };
         if with_pairs {
             let neighbours = Neighbours::new(&mut collecting, options, factors);
-            each_feature_of(text, has_capitals, options, tick, neighbours)?;
+            each_feature(text, has_capitals, options, tick, neighbours)?;
         } else {
-            each_feature_of(text, has_capitals, options, tick, &mut collecting)?;
+            each_feature(text, has_capitals, options, tick, &mut collecting)?;
         }
         collecting.flush_words()?;
         collecting.flush()

@@ -1,6 +1,5 @@
 //! The hash of a feature: xxh3-64 of its UTF-8 bytes, with seed 0 unless the options give another.
 
-/// The hash of a feature.
 #[inline]
 pub fn hash(feature: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(feature)
@@ -50,19 +49,16 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
 pub struct Seeded(pub u64);
 
 impl Seeded {
-    /// The hash of a feature of any length.
     #[inline(always)]
     pub fn hash(self, feature: &[u8]) -> u64 {
         if self.0 == 0 { hash(feature) } else { self.seeded(feature) }
     }
 
-    /// The hash of a feature of 1 to 8 bytes, as [`hash_1_to_8`] takes it.
     #[inline(always)]
     pub fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
         if self.0 == 0 { hash_1_to_8(word, length) } else { self.seeded(&word.to_le_bytes()[..length]) }
     }
 
-    /// The hash of a feature of 9 to 16 bytes, as [`hash_9_to_16`] takes it.
     #[inline(always)]
     pub fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64 {
         if self.0 == 0 {

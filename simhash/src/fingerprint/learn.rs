@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::feature_table::FeatureTable;
-use super::features::{FeatureSink, each_feature_of};
+use super::features::{FeatureSink, each_feature};
 use super::fingerprinter::Fingerprinter;
 use super::neighbours::join;
 use super::options::Options;
@@ -42,7 +42,6 @@ pub struct TextSample {
 /// A feature whose weight, 1 to 4 fifths, was learnt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Learnt {
-    /// The text of the feature.
     pub feature: String,
     /// Its weight, in units of .2.
     pub fifths: u8,
@@ -62,17 +61,14 @@ pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
 }
 
 impl TextSample {
-    /// A sample of up to `size` texts.
     pub fn new(size: usize) -> Self {
         Self { size, texts: Vec::new() }
     }
 
-    /// Number of texts.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether no text was offered.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
@@ -270,7 +266,7 @@ fn each_succession(
     }
 
     fingerprinter.read_normal(text, options, tick, |normal| {
-        each_feature_of(normal, false, options, tick, Successions { previous: None, pass })
+        each_feature(normal, false, options, tick, Successions { previous: None, pass })
     })
 }
 
@@ -284,58 +280,50 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Learnt, MAX_TABLE_WEIGHT_BYTES, MAX_TABLE_WEIGHTS, TABLE_SAMPLE, TextSample};
-    use crate::fingerprint::Fingerprinter;
-    use crate::fingerprint::options::Options;
+    use super::*;
     use crate::fingerprint::resemblance::{COPY, resemblance};
 
-    fn learn(texts: &[&str], size: usize, most: usize) -> Vec<Learnt> {
+    fn sample(texts: impl IntoIterator<Item = String>, size: usize) -> TextSample {
         let mut sample = TextSample::new(size);
-        texts.iter().for_each(|text| sample.add(text).expect("memory"));
-        sample.learn(&Options::default(), most, &|| ()).expect("memory")
+        texts.into_iter().for_each(|text| sample.add(&text).expect("memory suffices"));
+        sample
+    }
+
+    /// Features that are learnt, with their weights, in the order of these.
+    fn learnt(sample: &TextSample, most: usize) -> Vec<(u8, String)> {
+        let learnt = sample.learn(&Options::default(), most, &|| ()).expect("memory suffices");
+        let mut learnt: Vec<_> = learnt.into_iter().map(|learnt| (learnt.fifths, learnt.feature)).collect();
+        learnt.sort_unstable();
+        learnt
     }
 
     #[test]
     fn common_features_weigh_less() {
-        let texts: Vec<String> =
-            (0..100).map(|n| format!("The n{n} {} {}", if n % 2 == 0 { "even" } else { "odd" }, n / 3)).collect();
-        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-        let learnt = learn(&texts, 300, 3);
+        let text = |n| format!("The n{n} {} {}", if n % 2 == 0 { "even" } else { "odd" }, n / 3);
+        let texts = sample((0..100).map(text), 300);
         // ln(1 + ln(100 / 51)) / ln(1 + ln(100 / 2)) = .52 / 1.59 = .32
-        let expected: Vec<(&str, u8)> = vec![("the", 1), ("even", 2), ("odd", 2)];
-        let mut found: Vec<(&str, u8)> = learnt.iter().map(|learnt| (&*learnt.feature, learnt.fifths)).collect();
-        found[1..].sort_unstable();
-        assert_eq!(found, expected);
-        assert_eq!(learn(&texts, 300, 0), []);
+        let expected = [(1, "the"), (2, "even"), (2, "odd")].map(|(fifths, feature)| (fifths, feature.to_owned()));
+        assert_eq!(learnt(&texts, 3), expected);
+        assert_eq!(learnt(&texts, 0), []);
+        for texts in [&[][..], &["a"], &["a", "a b"], &["", "!", "a"]] {
+            assert_eq!(learnt(&sample(texts.iter().map(|text| (*text).to_owned()), 300), 100), [], "{texts:?}");
+        }
     }
 
     #[test]
-    fn order_changes_nothing() {
-        let texts: Vec<String> = (0..400).map(|n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n)).collect();
-        let mut texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-        let learnt = learn(&texts, 50, 10);
-        assert_eq!(learnt.len(), 10);
-        texts.reverse();
-        texts.extend_from_within(100..300);
-        assert_eq!(learn(&texts, 50, 10), learnt);
+    fn order_and_copies_change_nothing() {
+        let text = |n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n);
+        let found = learnt(&sample((0..400).map(text), 50), 10);
+        assert_eq!(found.len(), 10);
+        assert_eq!(learnt(&sample((0..400).rev().chain(100..300).map(text), 50), 10), found);
     }
 
     #[test]
-    fn commonest_features_are_found() {
+    fn commonest_of_many_features_are_found() {
         // Eight pairs of texts, each with more than 6,000 words of its own; two words are in all of them.
         let words = |pair: usize| (0..8000).map(move |n| format!("{:x} ", pair * 8000 + n)).collect::<String>();
-        let texts: Vec<String> = (0..16).map(|n| format!("t{n} zz yy {}", words(n / 2))).collect();
-        let learnt = learn(&texts.iter().map(|text| &**text).collect::<Vec<_>>(), 300, 2);
-        let mut found: Vec<&str> = learnt.iter().map(|learnt| &*learnt.feature).collect();
-        found.sort_unstable();
-        assert_eq!(found, ["yy", "zz"]);
-    }
-
-    #[test]
-    fn few_texts_give_none() {
-        for texts in [&[][..], &["a"], &["a", "a b"], &["", "!", "a"]] {
-            assert_eq!(learn(texts, 300, 100), [], "{texts:?}");
-        }
+        let texts = sample((0..16).map(|n| format!("t{n} zz yy {}", words(n / 2))), 300);
+        assert!(learnt(&texts, 2).iter().map(|(_, feature)| &**feature).eq(["yy", "zz"]));
     }
 
     /// A line with a few words that no other text has, and a disclaimer of eighty.
@@ -346,36 +334,31 @@ mod tests {
 
     #[test]
     fn weights_of_a_table_tell_texts_with_a_template_apart() {
-        let mut sample = TextSample::new(TABLE_SAMPLE);
-        (0..100).for_each(|n| sample.add(&mail(n)).expect("memory"));
-        (0..200).for_each(|n| sample.add(&format!("unrelated{n} rare{} words{n}", n / 20)).expect("memory"));
+        let others = (0..200).map(|n| format!("unrelated{n} rare{} words{n}", n / 20));
+        let sample = sample((0..100).map(mail).chain(others), TABLE_SAMPLE);
         assert_eq!(sample.mostly_common(&Options::default(), &|| ()), Ok(1.0 / 3.0));
-        let json = sample.learn_table(&Options::default(), &|| ()).expect("memory");
+        let json = sample.learn_table(&Options::default(), &|| ()).expect("memory suffices");
         assert!(json.contains(r#""legal7":0.2"#) && !json.contains("rare"), "{json}");
-        let weighted = Options::from_json(&format!(r#"{{"weights": {json}}}"#)).expect("weights");
-        let found = |a: &str, b: &str, options: &Options| {
-            resemblance(&mut Fingerprinter::default(), a, b, options, &|| ()).expect("memory").expect("features")
+        let weighted = Options::default().with_weights(&json).expect("weights");
+        let found = |b: &str, options: &Options| {
+            resemblance(&mut Fingerprinter::default(), &mail(1), b, options, &|| ()).expect("memory suffices")
         };
-        assert!(found(&mail(1), &mail(2), &Options::default()) >= COPY);
-        assert!(found(&mail(1), &mail(2), &weighted) < COPY);
-        assert!(found(&mail(1), &format!("{}!", mail(1).to_uppercase()), &weighted) >= COPY);
+        assert!(found(&mail(2), &Options::default()) >= Some(COPY));
+        assert!(found(&mail(2), &weighted) < Some(COPY));
+        assert!(found(&format!("{}!", mail(1).to_uppercase()), &weighted) >= Some(COPY));
     }
 
     #[test]
     fn weights_of_a_table_are_bounded() {
-        let texts = |word: fn(usize) -> String| -> TextSample {
-            let mut sample = TextSample::new(TABLE_SAMPLE);
+        let weights = |word: fn(usize) -> String| {
             let common: String = (0..500).map(word).collect();
-            (0..20).for_each(|n| sample.add(&format!("{n} {common}")).expect("memory"));
-            sample
-        };
-        let weights = |sample: TextSample| {
-            let json = sample.learn_table(&Options::default(), &|| ()).expect("memory");
+            let sample = sample((0..20).map(|n| format!("{n} {common}")), TABLE_SAMPLE);
+            let json = sample.learn_table(&Options::default(), &|| ()).expect("memory suffices");
             let read: serde_json::Map<_, _> = serde_json::from_str(&json).expect("JSON");
             (read.len(), json.len())
         };
-        let (short, _) = weights(texts(|n| format!("w{n} ")));
-        let (long, bytes) = weights(texts(|n| format!("{n}{} ", "w".repeat(1000))));
+        let (short, _) = weights(|n| format!("w{n} "));
+        let (long, bytes) = weights(|n| format!("{n}{} ", "w".repeat(1000)));
         assert_eq!((short, long), (MAX_TABLE_WEIGHTS, 15));
         assert!(bytes <= MAX_TABLE_WEIGHT_BYTES, "{bytes}");
         assert_eq!(TextSample::new(9).learn_table(&Options::default(), &|| ()), Ok("{}".to_owned()));

@@ -52,7 +52,6 @@ pub enum Weight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Markup {
-    /// HTML.
     Html,
 }
 
@@ -63,7 +62,6 @@ pub struct Options {
     pub tokens: Tokens,
     /// Number of tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
     pub ngram: Option<u8>,
-    /// How much a feature weighs, by the number of its occurrences.
     pub weight: Weight,
     /// Whether letters that differ only in case are the same.
     pub case_fold: bool,
@@ -99,7 +97,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The keys of an options document.
     pub const KEYS: [&str; 10] =
         ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same"];
 
@@ -150,10 +147,6 @@ impl Options {
 
     pub(super) fn spaceless_per_feature(&self) -> usize {
         self.ngram.unwrap_or(3).into()
-    }
-
-    pub(super) fn dictionary_words_per_feature(&self) -> usize {
-        self.ngram.unwrap_or(1).into()
     }
 
     pub(super) fn chars_per_feature(&self) -> usize {
@@ -232,13 +225,10 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
     read_json(document)
 }
 
-/// What the option `tokens` may be.
+/// What the options of these names may be.
 const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
-/// What the option `ignore` may be.
 const IGNORED: &str = "an array of \"numbers\", \"urls\", \"accents\"";
-/// What the option `same` may be.
 const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
-/// What the option `weights` may be.
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
 /// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong
@@ -376,7 +366,6 @@ fn whole(value: &str) -> Option<u64> {
     Decimal::read(value)?.whole()
 }
 
-/// What is wrong with an options document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidOptions {
     /// Memory was refused, or a limit was exceeded.
@@ -413,7 +402,6 @@ impl From<Error> for InvalidOptions {
 }
 
 impl InvalidOptions {
-    /// A wrong value of a key.
     pub(crate) fn wrong_value(key: String, value: &str, allowed: &'static str) -> Self {
         let in_criterion = CriterionDocument::OWN_KEYS.contains(&key.as_str());
         Self::Value { key, value: shorten(value), allowed, in_criterion }
@@ -480,7 +468,6 @@ impl fmt::Display for InvalidOptions {
 
 impl std::error::Error for InvalidOptions {}
 
-/// Keys as a list in a hint.
 fn quoted(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ")
 }
@@ -489,128 +476,84 @@ fn quoted(keys: &[&str]) -> String {
 mod tests {
     use super::{InvalidOptions, Options};
 
-    fn top(number: &str) -> Result<Option<u32>, String> {
-        match Options::from_json(&format!(r#"{{"top": {number}}}"#)) {
-            Ok(options) => Ok(options.top.map(std::num::NonZeroU32::get)),
-            Err(InvalidOptions::Value { value, .. }) => Err(value),
-            Err(other) => panic!("{other:?}"),
-        }
+    /// Reads the value of an option; an error has what of it is wrong.
+    fn read(key: &str, value: &str) -> Result<Options, String> {
+        Options::from_json(&format!(r#"{{"{key}": {value}}}"#)).map_err(|invalid| match invalid {
+            InvalidOptions::Value { value, .. } => value,
+            other => panic!("{other:?}"),
+        })
     }
 
     #[test]
-    fn reads_numbers_by_value() {
-        for (number, value) in [
-            ("1", 1),
-            ("1e0", 1),
-            ("1E+3", 1000),
-            ("2.0", 2),
-            ("2.50e1", 25),
-            ("0.5e1", 5),
-            ("0.00000000000000000000001e23", 1),
-            ("1000000000000000000000000000000e-30", 1),
-            ("4294967295", u32::MAX),
-            ("4.294967295e9", u32::MAX),
-            ("4294967295.00000000000000000000000000000000000000", u32::MAX),
+    fn numbers_are_read_by_value() {
+        for (numbers, value) in [
+            ("1 1e0 0.00000000000000000000001e23 1000000000000000000000000000000e-30", 1),
+            ("2.50e1 25", 25),
+            ("1E+3 0.1e4 1000.0", 1000),
+            ("4294967295 4.294967295e9 4294967295.00000000000000000000000000000000000000", u32::MAX),
         ] {
-            assert_eq!(top(number), Ok(Some(value)), "{number}");
-        }
-    }
-
-    #[test]
-    fn refuses_other_numbers() {
-        for number in [
-            "0",
-            "-0.0",
-            "-1e3",
-            "2.5",
-            "25e-1",
-            "4294967296",
-            "4294967295.0000000000000000000000001",
-            "18446744073709551617",
-            "1e999999999999999999999",
-            "1e-9223372036854775808",
-            "[1e3, {\"b\": 1}]",
-        ] {
-            assert_eq!(top(number), Err(number.to_owned()));
-        }
-    }
-
-    fn weights(json: &str) -> Result<Vec<(String, u32)>, String> {
-        match Options::from_json(json) {
-            Ok(options) => {
-                let weights = options.weights.iter().flat_map(|weights| weights.iter());
-                Ok(weights.map(|(feature, weight)| (feature.to_owned(), weight)).collect())
+            for number in numbers.split(' ') {
+                let top = read("top", number).map(|options| options.top.map(std::num::NonZeroU32::get));
+                assert_eq!(top, Ok(Some(value)), "{number}");
             }
-            Err(InvalidOptions::Value { value, .. }) => Err(value),
-            Err(other) => panic!("{other:?}"),
+        }
+        let others = "0 -0.0 -1e3 2.5 25e-1 4294967296 4294967295.0000000000000000000000001 18446744073709551617 \
+            1e999999999999999999999 1e-9223372036854775808 [1e3,{\"b\":1}]";
+        for number in others.split(' ') {
+            assert_eq!(read("top", number), Err(number.to_owned()));
         }
     }
 
+    fn weights(value: &str) -> Result<Vec<(String, u32)>, String> {
+        let options = read("weights", value)?;
+        let weights = options.weights.iter().flat_map(|weights| weights.iter());
+        Ok(weights.map(|(feature, weight)| (feature.to_owned(), weight)).collect())
+    }
+
     #[test]
-    fn rounds_weights_to_billionths() {
-        for (number, billionths) in [
-            ("0", 0),
-            ("-0.0", 0),
-            ("0e99999999999999999999", 0),
-            ("1e-99999999999999999999", 0),
-            ("0.2", 200_000_000),
-            ("2e-1", 200_000_000),
-            ("0.00000002e7", 200_000_000),
-            ("0.0000000004999", 0),
+    fn weights_are_rounded_to_billionths() {
+        for (numbers, billionths) in [
+            ("0 -0.0 0e99999999999999999999 1e-99999999999999999999 0.0000000004999", 0),
+            ("0.2 2e-1 0.00000002e7", 200_000_000),
             ("0.0000000005", 1),
             ("0.1234567894999999999999", 123_456_789),
             ("0.1234567895", 123_456_790),
             ("0.999999999", 999_999_999),
         ] {
-            assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![("a".into(), billionths)]));
+            for number in numbers.split(' ') {
+                assert_eq!(weights(&format!(r#"{{"a": {number}}}"#)), Ok(vec![("a".into(), billionths)]), "{number}");
+            }
         }
         for number in ["1", "1.000", "10e-1", "0.9999999995"] {
-            assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![]), "{number}");
+            assert_eq!(weights(&format!(r#"{{"a": {number}}}"#)), Ok(vec![]), "{number}");
         }
-        for number in [
-            "1.00000000000000000001",
-            "2",
-            "4.2949672955",
-            "99999999999999999999",
-            "1e1",
-            "1e99999999999999999999",
-            "-1e-30",
-            "-1",
-        ] {
-            assert!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)).is_err(), "{number}");
+        let others = "1.00000000000000000001 2 4.2949672955 99999999999999999999 1e1 1e99999999999999999999 -1e-30 -1";
+        for number in others.split(' ') {
+            assert!(weights(&format!(r#"{{"a": {number}}}"#)).is_err(), "{number}");
         }
     }
 
     #[test]
-    fn normalises_weighted_features() {
+    fn weighted_features_are_normalised() {
         let expected = vec![("of the".to_owned(), 500_000_000), ("\u{6570}\u{636e}".to_owned(), 0)];
-        assert_eq!(weights(r#"{"weights": {"OF the": 0.5, "\u6570\u636e": 0, "x": 1}}"#), Ok(expected));
-        assert_eq!(weights(r#"{"weights": {"A": 0.5}, "case_fold": false}"#), Ok(vec![("A".into(), 500_000_000)]));
-        assert_eq!(weights(r#"{"weights": {"A": 0.5, "a": 1}}"#), Err("\"a\" twice".to_owned()));
-        assert_eq!(weights(r#"{"weights": {"A": "0.5"}}"#), Err("\"A\": \"0.5\"".to_owned()));
-        assert_eq!(weights(r#"{"weights": [0.50]}"#), Err("[0.50]".to_owned()));
-    }
-
-    #[test]
-    fn ineffective_options_are_default() {
-        assert_eq!(Options::from_json(r#"{"weights": {"a": 1, "b": 1.0}, "seed": 0}"#), Ok(Options::default()));
+        assert_eq!(weights(r#"{"OF the": 0.5, "\u6570\u636e": 0, "x": 1}"#), Ok(expected));
+        assert_eq!(weights(r#"{"A": 0.5}, "case_fold": false"#), Ok(vec![("A".into(), 500_000_000)]));
+        assert_eq!(weights(r#"{"A": 0.5, "a": 1}"#), Err("\"a\" twice".to_owned()));
+        assert_eq!(weights(r#"{"A": "0.5"}"#), Err("\"A\": \"0.5\"".to_owned()));
+        assert_eq!(weights("[0.50]"), Err("[0.50]".to_owned()));
+        assert_eq!(read("weights", r#"{"a": 1, "b": 1.0}, "seed": 0"#), Ok(Options::default()));
     }
 
     #[test]
     fn last_equal_key_counts() {
-        let read = |json: &str| Options::from_json(json).map(|options| options.ngram);
-        assert_eq!(read(r#"{"ngram": 99, "ngram": 2}"#), Ok(Some(2)));
-        assert!(matches!(read(r#"{"ngram": 2, "ngram": 99}"#), Err(InvalidOptions::Value { .. })));
+        assert_eq!(read("ngram", r#"99, "ngram": 2"#).map(|options| options.ngram), Ok(Some(2)));
+        assert_eq!(read("ngram", r#"2, "ngram": 99"#), Err("99".to_owned()));
     }
 
     #[test]
-    fn refuses_deep_value() {
-        let deep = format!(r#"{{"top": {}{}}}"#, "[".repeat(4000), "]".repeat(4000));
-        assert!(matches!(Options::from_json(&deep), Err(InvalidOptions::Value { .. })));
-    }
-
-    #[test]
-    fn invalid_json_is_unreadable() {
+    fn other_json_is_refused() {
+        let deep = format!("{}{}", "[".repeat(4000), "]".repeat(4000));
+        assert!(read("top", &deep).is_err());
         for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"top\": 01}", "{\"top\": 1.}", "nul"] {
             assert!(matches!(Options::from_json(json), Err(InvalidOptions::Unreadable(_))), "{json}");
         }

@@ -100,7 +100,6 @@ impl Prepared {
         Ok(found.map(|found| if agrees { found } else { 0.0 }).filter(|found| *found >= least))
     }
 
-    /// Bytes of memory that the features take.
     pub fn memory(&self) -> usize {
         match &self.features {
             Features::Set(features) => features.memory(),

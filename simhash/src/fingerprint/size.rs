@@ -37,7 +37,6 @@ pub fn is_exact(options: &Options) -> bool {
 /// The sizes of the texts that may resemble a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimilarSizes {
-    /// The sizes.
     pub range: RangeInclusive<i32>,
     /// The share of all texts that are expected to have them.
     pub expected_share: f64,

@@ -66,7 +66,6 @@ impl Tally {
         }
     }
 
-    /// Adds features of weight 1.
     pub fn vote_all(&mut self, hashes: &[u64]) {
         let (batches, rest) = hashes.as_chunks();
         batches.iter().for_each(|batch| self.add_batch(batch, VOTE_BATCH));

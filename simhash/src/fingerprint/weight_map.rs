@@ -78,7 +78,6 @@ impl WeightMap {
         self.features.iter().map(|(feature, weight)| (&**feature, *weight))
     }
 
-    /// The weight of the feature with this hash, in units.
     #[inline]
     pub(super) fn weight(&self, hash: u64) -> u64 {
         self.units.get(&hash).copied().unwrap_or(self.one)

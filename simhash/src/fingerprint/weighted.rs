@@ -40,7 +40,6 @@ impl WeightedFeatures {
         }
     }
 
-    /// Bytes of memory that the features take.
     pub fn memory(&self) -> usize {
         self.distinct.memory() + self.factors.capacity() * size_of::<(u64, u64)>()
     }

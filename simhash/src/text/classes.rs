@@ -6,11 +6,8 @@
 /// Alphabets in which marks on letters may be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alphabet {
-    /// Script = Latin.
     Latin,
-    /// Script = Greek.
     Greek,
-    /// Script = Cyrillic.
     Cyrillic,
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::classes::{DIGIT, class};
 use super::normalise::{normalise_separators, remove_accents};
-use super::tokens::{TokenSink, tokenize};
+use super::tokens::tokenize;
 use crate::error::Error;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
@@ -21,7 +21,6 @@ pub struct Ignored {
 }
 
 impl Ignored {
-    /// Whether everything counts.
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
@@ -54,37 +53,18 @@ pub fn has_digit(token: &str) -> bool {
 }
 
 fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
-    struct Numbers<'a> {
-        normal: &'a str,
-        out: &'a mut String,
-        copied: usize,
-    }
-
-    impl TokenSink for Numbers<'_> {
-        fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
-            if has_digit(&self.normal[token.clone()]) {
-                self.out.push_str(&self.normal[self.copied..token.start]);
-                self.out.push(' ');
-                self.copied = token.end;
-            }
-            Ok(())
-        }
-
-        // A letter of a script written without spaces is no digit.
-        fn spaceless(&mut self, _: Range<usize>) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn letters(&mut self, _: usize, _: u64) -> Result<(), Error> {
-            Ok(())
-        }
-    }
-
     // A space takes the place of at least one byte.
     out.try_reserve_exact(normal.len())?;
-    let mut numbers = Numbers { normal, out, copied: 0 };
-    tokenize(normal, &mut numbers, tick)?;
-    numbers.out.push_str(&normal[numbers.copied..]);
+    let mut copied = 0;
+    let mut remove = |token: Range<usize>| {
+        if has_digit(&normal[token.clone()]) {
+            out.push_str(&normal[copied..token.start]);
+            out.push(' ');
+            copied = token.end;
+        }
+    };
+    tokenize(normal, &mut remove, tick)?;
+    out.push_str(&normal[copied..]);
     Ok(())
 }
 

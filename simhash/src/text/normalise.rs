@@ -27,7 +27,7 @@ use super::classes::{
     Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark,
     is_plain_point, kind,
 };
-use super::mask::{CHUNK, HIGH_BITS, mask};
+use super::mask::{CHUNK, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES};
 use crate::memory::check_available;
@@ -130,13 +130,13 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
         out.extend(span.chars().filter(|c| !is_plain_point(*c)));
         return Ok(());
     }
-    let visible;
-    let span = match span.contains(is_invisible) {
-        true => {
-            visible = remove_invisible(span)?;
-            &visible
-        }
-        false => span,
+    let mut visible = String::new();
+    let span = if span.contains(is_invisible) {
+        visible.try_reserve(span.len())?;
+        visible.extend(span.chars().filter(|c| !is_invisible(*c)));
+        &visible
+    } else {
+        span
     };
     scratch.clear();
     scratch.try_reserve(span.len() * LONGEST_NFKC)?;
@@ -157,13 +157,6 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
 
 fn is_invisible(c: char) -> bool {
     !c.is_ascii() && class(c.into()) & INVISIBLE != 0
-}
-
-fn remove_invisible(span: &str) -> Result<String, Error> {
-    let mut visible = String::new();
-    visible.try_reserve(span.len())?;
-    visible.extend(span.chars().filter(|c| !is_invisible(*c)));
-    Ok(visible)
 }
 
 /// Appends the characters that count of a text that NFKC and case folding have normalised. The string has room for all.
@@ -375,23 +368,9 @@ fn is_unchanged_boundary(character: &[u8; 3]) -> bool {
 /// Length of the ASCII prefix, searched 64 and then eight bytes at a time.
 #[inline]
 fn ascii_prefix(bytes: &[u8]) -> usize {
-    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & HIGH_BITS;
     let mut at = 0;
-    while let Some(chunk) = bytes[at..].first_chunk::<64>()
-        && chunk.is_ascii()
-    {
-        at += 64;
+    for size in [64, 8, 1] {
+        at += size * bytes[at..].chunks_exact(size).take_while(|chunk| chunk.is_ascii()).count();
     }
-    while let Some(word) = bytes[at..].first_chunk() {
-        if high(word) != 0 {
-            return at + high(word).trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    // The last bytes again, together with those before them.
-    match bytes.last_chunk() {
-        Some(last) if high(last) == 0 => bytes.len(),
-        Some(last) => bytes.len() - 8 + high(last).trailing_zeros() as usize / 8,
-        None => at + bytes[at..].iter().take_while(|byte| byte.is_ascii()).count(),
-    }
+    at
 }

@@ -18,7 +18,6 @@ pub struct Shingler<'t> {
     joiner: Option<u8>,
     /// Ranges of the last `n` tokens; the index is the token's number in the run modulo `RING`.
     last: [(usize, usize); RING],
-    /// Number of tokens of the run so far.
     tokens: usize,
     /// How many tokens at the end of the run have only the joiner between them.
     joined: usize,

@@ -35,6 +35,18 @@ pub trait TokenSink {
     }
 }
 
+/// Receives tokens of all scripts.
+impl<F: FnMut(Range<usize>)> TokenSink for F {
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self(token);
+        Ok(())
+    }
+
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self.word(token)
+    }
+}
+
 /// Passes each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
 #[inline]
 pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<(), Error> {

@@ -129,7 +129,7 @@ fn plain_tag(text: &[u8], offset: usize) -> Option<(usize, bool)> {
     // html5gum reads names that do not end within eight bytes.
     let length = ends_name(letters).trailing_zeros() / 8;
     let name = (letters | CASE_BITS) & !(!0u64).checked_shl(8 * length)?;
-    let element = Element::of_word(name);
+    let element = Element::of(&name.to_le_bytes()[..length as usize]);
     if !(name as u8).is_ascii_lowercase() || !matches!(element, Element::Inline | Element::Box) {
         return None;
     }
