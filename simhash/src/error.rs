@@ -20,19 +20,12 @@ pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 /// An error of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The allocator refused memory.
     OutOfMemory,
-    /// The text has a combining sequence of more than [`MAX_COMBINING_SEQUENCE`] bytes.
     CombiningSequenceTooLong,
-    /// The normal form of the text has more than [`MAX_VALUE_BYTES`] bytes.
     NormalFormTooLong,
-    /// The text has more than [`MAX_FEATURES`] distinct features.
     TooManyFeatures,
-    /// The features of the text have more than [`MAX_VALUE_BYTES`] bytes in all.
     FeaturesTooLong,
-    /// The sum of the weights exceeds the range of a [`crate::fingerprint::tally::Tally`].
     WeightOverflow,
-    /// There are more than [`MAX_ROWS`] rows.
     TooManyRows,
 }
 

@@ -1,18 +1,11 @@
-//! Resemblance: simple cases by hand, and texts that share features, compared with sets of features.
+//! Resemblance: simple cases by hand, and long texts.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::num::NonZeroU32;
 
-use proptest::prelude::*;
-use proptest::sample::select;
 use serde_json::{Value, json};
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::difference::difference;
-use simhash::fingerprint::feature_list::FeatureList;
-use simhash::fingerprint::feature_table::FeatureTable;
-use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::options::{Options, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 
 fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
@@ -21,74 +14,8 @@ fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
 
 /// The features of a text with their weights, in their order.
 fn listed(text: &str, options: &Options) -> Vec<(String, u64)> {
-    owned(&Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices"))
-}
-
-fn owned(list: &FeatureList) -> Vec<(String, u64)> {
+    let list = Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices");
     list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
-}
-
-/// A text of few different words, so that two texts have some in common, and some words occur often.
-fn text() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        6 => "[a-e]{1,2} ",
-        2 => "[A-Ca-c] ",
-        3 => "[天地人]{1,4}",
-        1 => "[ก-ค]{1,2}\u{e48}?",
-        2 => select(vec!["ﬁ ", "fi ", "é ", "e\u{301} ", "٣ ", "한국 ", ". ", "\u{301}", "１ ", "1 "])
-            .prop_map(str::to_owned),
-        1 => any::<char>().prop_map(String::from),
-    ];
-    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
-}
-
-fn options() -> impl Strategy<Value = Options> {
-    (
-        select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
-        prop::option::of(1u8..=4),
-        select(vec![Weight::Set, Weight::Log, Weight::Tf]),
-        any::<bool>(),
-        prop::option::of((1u32..20).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
-    )
-        .prop_map(|(tokens, ngram, weight, case_fold, top)| Options {
-            tokens,
-            ngram,
-            weight,
-            case_fold,
-            top,
-            ..Options::default()
-        })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn difference_matches_features(a in text(), b in text(), options in options()) {
-        let [of_a, of_b] = [&a, &b].map(|text| listed(text, &options));
-        let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
-            let other: HashMap<_, _> = other.iter().cloned().collect();
-            let less = |(feature, weight): &(String, u64)| {
-                let weight = weight.saturating_sub(other.get(feature).copied().unwrap_or(0));
-                (feature.clone(), weight)
-            };
-            own.iter().map(less).filter(|(_, weight)| *weight > 0).collect()
-        };
-        let found = difference(&mut Fingerprinter::default(), &a, &b, &options, &|| ()).expect("memory suffices");
-        let found = found.each_ref().map(owned);
-        prop_assert_eq!(&found, &[more_than(&of_a, &of_b), more_than(&of_b, &of_a)]);
-    }
-
-    #[test]
-    fn scratch_leaves_no_trace(texts in prop::collection::vec((text(), text(), options()), 1..6)) {
-        let mut fingerprinter = Fingerprinter::default();
-        for (a, b, options) in texts {
-            let reused = resemblance(&mut fingerprinter, &a, &b, &options, &|| ());
-            prop_assert_eq!(reused, compare(&a, &b, &options));
-            let fingerprint = fingerprinter.fingerprint(&a, &options, &|| ());
-            prop_assert_eq!(fingerprint, Fingerprinter::default().fingerprint(&a, &options, &|| ()));
-        }
-    }
 }
 
 /// Of a million words that the first text lacks, few are read.
@@ -177,23 +104,6 @@ fn long_texts_grow_tables() {
     assert_eq!(compare(&a, &b, &Options::default()), Ok(Some(399_999.0 / 799_999.0)));
     let tf = Options { weight: Weight::Tf, ..Options::default() };
     assert_eq!(compare(&a.repeat(2), &b, &tf), Ok(Some(399_999.0 / 1_399_999.0)));
-}
-
-/// Tests the table directly, since no text is known with a feature that hashes to 0, which is counted apart.
-#[test]
-fn table_counts_features() {
-    for counted in [false, true] {
-        let mut features = FeatureTable::default();
-        features.reset(0, counted, &|| ()).expect("memory suffices");
-        for hash in [0, 1, 64] {
-            assert_eq!(features.count(hash), 0);
-            for count in [1, if counted { 2 } else { 1 }] {
-                features.insert(hash, &|| ()).expect("memory suffices");
-                assert_eq!(features.count(hash), count);
-            }
-        }
-        assert_eq!(features.count(65), 0);
-    }
 }
 
 #[test]

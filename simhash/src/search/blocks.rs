@@ -39,7 +39,6 @@ impl Block {
         Some(Self { shift: 64 - end, width: narrow + u32::from(number < wider) })
     }
 
-    /// The lowest bit of the block.
     pub fn low(self) -> u32 {
         self.shift
     }
@@ -78,8 +77,7 @@ impl Block {
     ///
     /// There are [`Block::probe_count`] values; the caller must check that they are not too many.
     pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
-        let radii = 0..radius.map_or(0, |radius| radius.min(self.width) + 1);
-        radii.flat_map(move |radius| self.ring(fingerprint, radius, !0))
+        radius.into_iter().flat_map(move |radius| Probed::whole(self, radius).probes(fingerprint))
     }
 
     /// [`Block::probes`] as a list of up to 4 MB. Fails if out of memory.

@@ -109,27 +109,22 @@ mod tests {
     #[test]
     fn share_near_is_limited_by_both() {
         let by_radii = |max_distance, radii: &[i32]| share_near(Nearness::by_radii(max_distance, radii).unwrap());
-        for distance in [-1, 0, 3, 30, 64] {
-            assert_eq!(share_near(Nearness::within(distance)), share_within(distance));
-        }
+        assert!([-1, 0, 3, 30, 64].iter().all(|&distance| by_radii(distance, &[]) == share_within(distance)));
         assert!((by_radii(64, &[0; 4]) * 65536.0 - 4.0).abs() < 1e-3);
         assert_eq!(by_radii(3, &[0; 4]), share_within(3));
-        assert_eq!(by_radii(64, &[64, -1]), 1.0);
-        assert_eq!(by_radii(64, &[-1; 4]), 0.0);
+        assert_eq!([by_radii(64, &[64, -1]), by_radii(64, &[-1; 4])], [1.0, 0.0]);
     }
 
     #[test]
     fn layouts_respect_max_probes() {
-        let within = Nearness::within;
-        assert_eq!(probes(2, within(-1)), Some(0));
-        assert_eq!(uniform_share(2, within(-1)), 0.0);
-        assert_eq!(probes(2, within(12)), None);
-        assert_eq!(probes(3, within(64)), None);
-        assert_eq!(probes(8, within(64)), Some(256 + 7 * 255));
-        assert_eq!(uniform_share(8, within(64)), 1.0);
+        let cost = |blocks, distance| {
+            (probes(blocks, Nearness::within(distance)), uniform_share(blocks, Nearness::within(distance)))
+        };
+        assert_eq!(cost(2, -1), (Some(0), 0.0));
+        assert_eq!(cost(8, 64), (Some(256 + 7 * 255), 1.0));
+        assert_eq!([cost(2, 12).0, cost(3, 64).0], [None, None]);
         for blocks in [i32::MIN, 0, 1, 9, i32::MAX] {
-            assert_eq!(probes(blocks, within(3)), None);
-            assert_eq!(uniform_share(blocks, within(3)), 0.0);
+            assert_eq!(cost(blocks, 3), (None, 0.0));
         }
     }
 }

@@ -74,7 +74,6 @@ impl Flippable {
 /// A block that a search looks up, and which of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// The block.
     pub block: Block,
     /// The most bits of the block that are flipped together.
     pub radius: u32,
@@ -83,7 +82,6 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// All values within a radius.
     pub fn whole(block: Block, radius: u32) -> Self {
         Self { block, radius, flippable: Flippable::ALL }
     }
@@ -93,7 +91,6 @@ impl Probed {
         self.block.ring(query, flipped, self.flippable.among(flipped))
     }
 
-    /// Number of values that [`Probed::ring`] returns.
     pub fn ring_count(self, flipped: u32) -> u64 {
         count_of_weight(flipped, self.block.ones(self.flippable.among(flipped)))
     }
@@ -103,7 +100,6 @@ impl Probed {
         (0..=self.radius.min(self.block.width())).flat_map(move |flipped| self.ring(query, flipped))
     }
 
-    /// Number of values that [`Probed::probes`] returns.
     pub fn probe_count(self) -> u64 {
         (0..=self.radius.min(self.block.width())).map(|flipped| self.ring_count(flipped)).sum()
     }
@@ -125,14 +121,12 @@ mod tests {
     fn flips_match_oracle() {
         let mut random = Random(0);
         for _ in 0..2000 {
-            let blocks = (random.next() % 7 + 2) as i32;
+            let blocks = random.below(7) as i32 + 2;
             let mut order: BitOrder = std::array::from_fn(|bit| bit as u8);
-            for last in (1..64).rev() {
-                order.swap(last, (random.next() % (last as u64 + 1)) as usize);
-            }
-            let counts: Vec<_> = (0..random.next() % 4).map(|_| (random.next() % 7 + 1) as u32).collect();
+            (1..64).for_each(|last| order.swap(last, random.below(last as u64 + 1) as usize));
+            let counts: Vec<_> = (0..random.below(4)).map(|_| random.below(7) as u32 + 1).collect();
             let flippable = Flippable::first_of(&order, blocks, &counts);
-            let block = Block::new((random.next() % blocks as u64) as i32, blocks).unwrap();
+            let block = Block::new(random.below(blocks as u64) as i32, blocks).unwrap();
             let radius = flippable.most().min(3);
             let probed = Probed { block, radius, flippable };
             let query = random.next();
@@ -140,7 +134,7 @@ mod tests {
             assert_eq!(values.len() as u64, probed.probe_count());
             // The bits of the block in this order: which of them a value flips must be the first ones.
             let bits: Vec<_> = order.iter().filter(|bit| block.ones(1 << **bit) == 1).collect();
-            let flipped = (0..random.next() % 5).fold(0, |all, _| all | 1 << bits[(random.next() % 6) as usize]);
+            let flipped = (0..random.below(5)).fold(0, |all, _| all | 1 << bits[random.below(6) as usize]);
             let count = u64::count_ones(flipped);
             let among = match (count, counts.is_empty()) {
                 (0, _) | (_, true) => 64,

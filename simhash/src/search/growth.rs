@@ -27,7 +27,6 @@ use super::cost::{Entries, PROBE_MICROSECONDS};
 use super::flips::{Flippable, Probed};
 use super::nearness::Nearness;
 
-/// The largest distance of two fingerprints.
 pub const LARGEST_DISTANCE: i32 = 64;
 /// A step is given up only after it has cost this many times its expected cost.
 const MIN_COST_FACTOR: f64 = 8.0;
@@ -35,9 +34,7 @@ const MIN_COST_FACTOR: f64 = 8.0;
 /// A block that is indexed.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchBlock {
-    /// The block.
     pub block: Block,
-    /// Whether the entries of its index have the fingerprint.
     pub entries: Entries,
 }
 
@@ -53,7 +50,6 @@ pub struct Growth {
     spent: f64,
 }
 
-/// The progress of one block.
 #[derive(Clone, Debug)]
 struct BlockProgress {
     searched: SearchBlock,
@@ -68,13 +64,11 @@ struct BlockProgress {
 }
 
 impl BlockProgress {
-    /// What its steps look up.
     fn probed(&self) -> Probed {
         Probed { block: self.searched.block, radius: self.radii, flippable: self.flippable }
     }
 }
 
-/// One step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The index of the layout in the argument of [`Growth::new`].
@@ -98,7 +92,6 @@ pub struct ExpectedWork {
     pub entries: f64,
     /// Number of rows that are fetched, because their index entries lack the fingerprint.
     pub fetches: f64,
-    /// The cost in microseconds.
     pub microseconds: f64,
 }
 
@@ -170,7 +163,6 @@ impl Growth {
         Some(Step { layout, block: sequence.first, radius: progress.radii, cost, limit })
     }
 
-    /// Records that a step is complete.
     pub fn complete(&mut self, step: Step) {
         let progress = &mut self.layouts[step.layout][step.block];
         progress.radii = step.radius + 1;

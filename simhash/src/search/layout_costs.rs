@@ -53,12 +53,10 @@ impl FingerprintSample {
         }
     }
 
-    /// The fingerprints in the sample.
     pub fn fingerprints(&self) -> &[u64] {
         &self.fingerprints
     }
 
-    /// Number of fingerprints that were added.
     pub fn added(&self) -> u64 {
         self.added
     }
@@ -67,11 +65,8 @@ impl FingerprintSample {
 /// The cost of searches with a layout on a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutCost {
-    /// Number of blocks of the layout.
     pub blocks: i32,
-    /// Which fingerprints the searches find.
     pub near: Nearness,
-    /// Number of probes of a search.
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
     pub commonest: Vec<f64>,
@@ -80,7 +75,6 @@ pub struct LayoutCost {
     pub candidates: f64,
     /// Number of index entries that the worst hundredth of the searches reads on average.
     pub worst: f64,
-    /// The [`cost`] of the average search.
     pub cost: f64,
     /// Whether no other search finds as many copies at a lower cost. Among equal costs, the first one is best.
     pub best: bool,
@@ -107,18 +101,13 @@ pub fn layout_costs(
     for index in 0..layouts.len() {
         let layout = &layouts[index];
         let is_better = |(other, of_other): (usize, &LayoutCost)| {
-            of_other.finds_as_much_as(layout) && (of_other.cost, other) < (layout.cost, index)
+            let recalls = recall(of_other.near).zip(recall(layout.near));
+            let finds_as_much = of_other.near == layout.near || recalls.is_some_and(|(other, own)| other >= own);
+            finds_as_much && (of_other.cost, other) < (layout.cost, index)
         };
         layouts[index].best = !layouts.iter().enumerate().any(is_better);
     }
     Ok(layouts)
-}
-
-impl LayoutCost {
-    fn finds_as_much_as(&self, other: &Self) -> bool {
-        let more = recall(self.near).zip(recall(other.near)).map(|(share, of_other)| share >= of_other);
-        self.near == other.near || more == Some(true)
-    }
 }
 
 /// Equal fingerprints, which are counted at once: a table may have a million true duplicates.
@@ -133,7 +122,6 @@ struct CountedSample {
     queries: Vec<u64>,
     /// Number of fingerprints in all groups.
     sampled: u64,
-    /// Number of rows of the table.
     rows: f64,
 }
 
@@ -175,30 +163,23 @@ impl CountedSample {
         let compared = probed.iter().map(|probed| compared_groups(self.groups.len(), *probed)).sum::<u64>();
         let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
         let count = ((MAX_COMPARISONS / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
-        let mut searches = Vec::new();
+        // Queries, each with the number of fingerprints that it has found.
+        let mut searches: Vec<(u64, u64)> = Vec::new();
         searches.try_reserve_exact(count)?;
-        searches.extend(spaced_evenly(&self.queries, count).map(|query| SampledQuery { query, found: 0 }));
+        searches.extend(spaced_evenly(&self.queries, count).map(|query| (query, 0)));
 
         for (number, &of_block) in probed.iter().enumerate() {
             self.sort_by(of_block.block);
             // Count only fingerprints that no earlier block has found.
             let earlier = probed.get(..number).unwrap_or_default();
-            for search in &mut searches {
+            for (query, found) in &mut searches {
                 tick();
-                search.found += first_found(&self.groups, search.query, of_block, earlier);
+                *found += first_found(&self.groups, *query, of_block, earlier);
             }
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
-        Ok(LayoutCost {
-            blocks,
-            near,
-            probes,
-            commonest,
-            candidates,
-            worst,
-            cost: cost(probes, candidates),
-            best: false,
-        })
+        let cost = cost(probes, candidates);
+        Ok(LayoutCost { blocks, near, probes, commonest, candidates, worst, cost, best: false })
     }
 
     fn sort_by(&mut self, block: Block) {
@@ -207,17 +188,18 @@ impl CountedSample {
 
     /// The share of the commonest value of the block that the groups are sorted by.
     fn commonest(&self, block: Block) -> f64 {
-        let equal =
-            |a: &EqualFingerprints, b: &EqualFingerprints| block.value(a.fingerprint) == block.value(b.fingerprint);
-        let most = self.groups.chunk_by(equal).map(count_fingerprints).max().unwrap_or(0);
+        let value = |group: &EqualFingerprints| block.value(group.fingerprint);
+        let equal = self.groups.chunk_by(|a, b| value(a) == value(b));
+        let most =
+            equal.map(|groups| groups.iter().map(|group| u64::from(group.count)).sum::<u64>()).max().unwrap_or(0);
         most as f64 / self.sampled.max(1) as f64
     }
 
     /// Estimates how many rows of the table the average search and the worst hundredth of the searches find, from their
     /// numbers in the sample.
-    fn candidates(&self, searches: &[SampledQuery], uniform_share: f64) -> (f64, f64) {
+    fn candidates(&self, searches: &[(u64, u64)], uniform_share: f64) -> (f64, f64) {
         // Each search has found its own fingerprint.
-        let mut found: Vec<u64> = searches.iter().map(|search| search.found.saturating_sub(1)).collect();
+        let mut found: Vec<u64> = searches.iter().map(|(_, found)| found.saturating_sub(1)).collect();
         let (queries, others) = (found.len() as f64, self.sampled.saturating_sub(1) as f64);
         if others == 0.0 {
             let nothing_known = if self.rows > 1.0 { self.rows * uniform_share } else { 0.0 };
@@ -249,19 +231,9 @@ impl CountedSample {
     }
 }
 
-/// A query, and how many fingerprints of the sample it has found.
-struct SampledQuery {
-    query: u64,
-    found: u64,
-}
-
 fn spaced_evenly(fingerprints: &[u64], count: usize) -> impl Iterator<Item = u64> {
     let count = count.min(fingerprints.len());
     (0..count).filter_map(move |i| fingerprints.get((2 * i + 1) * fingerprints.len() / (2 * count)).copied())
-}
-
-fn count_fingerprints(groups: &[EqualFingerprints]) -> u64 {
-    groups.iter().map(|group| u64::from(group.count)).sum()
 }
 
 /// Number of groups to compare to find the groups within a radius: by a binary search for each probe or, if these are

@@ -41,11 +41,9 @@ fn microseconds(blocks: &[Probed]) -> f64 {
 
 /// The keys of the rows of one scope of a table.
 pub struct LockKeys<'a> {
-    /// The table's secret.
     pub secret: &'a Secret,
     /// A hash of the scope's values.
     pub scope: u64,
-    /// The blocks that keys are made from.
     pub key_blocks: &'a KeyBlocks,
     /// Which rows are near: by the votes of a row's text, or by any votes.
     pub near: Nearness,
@@ -112,10 +110,6 @@ mod tests {
         Secret(std::array::from_fn(|_| random.next() as u8))
     }
 
-    fn within(max_distance: i32) -> KeyBlocks {
-        KeyBlocks::of(Nearness::within(max_distance))
-    }
-
     #[test]
     fn near_fingerprints_share_key() {
         let (mut random, secret) = (Random(0), secret());
@@ -124,21 +118,19 @@ mod tests {
         let by_radii = by_radii.into_iter().flatten().chain([votes, votes.by_any_votes()]);
         let mut by_votes = 0;
         for near in (-1..=64).map(Nearness::within).chain(by_radii) {
-            let blocks = KeyBlocks::of(if near == votes.by_any_votes() { votes } else { near });
+            let key_blocks = KeyBlocks::of(if near == votes.by_any_votes() { votes } else { near });
             let mut order: BitOrder = std::array::from_fn(|bit| bit as u8);
-            order.rotate_left((random.next() % 64) as usize);
+            order.rotate_left(random.below(64) as usize);
             let near = near.by_votes(&order);
-            let keys = LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks, near };
-            for _ in 0..500 {
-                let a = random.next();
-                let flipped = random.next() % (near.max_distance().max(0) as u64 + 1);
-                let b = (0..flipped).fold(a, |b, _| b ^ 1 << (random.next() % 64));
+            let keys = LockKeys { secret: &secret, scope: random.next(), key_blocks: &key_blocks, near };
+            for _ in 0..3000 {
+                let (a, flipped) = (random.next(), random.below(near.max_distance().max(0) as u64 + 1));
+                let b = random.near(a, flipped);
                 let own: Vec<_> = keys.of_row(a).collect();
                 let is_found = keys.of_near(b).any(|key| own.contains(&key)) && keys.is_near(keys.encrypt(a), b);
                 assert!(is_found || !near.contains(a ^ b), "{a:x} {b:x} {near:?}");
-                let is_by_votes =
-                    near == votes.by_votes(&order) && near.contains(a ^ b) && !votes.by_radii_alone().contains(a ^ b);
-                by_votes += u32::from(is_by_votes);
+                let is_by_votes = near.contains(a ^ b) && !votes.by_radii_alone().contains(a ^ b);
+                by_votes += u32::from(near == votes.by_votes(&order) && is_by_votes);
             }
         }
         assert!(by_votes > 0, "no pair is near by two flips alone");
@@ -148,9 +140,8 @@ mod tests {
     fn far_fingerprints_share_few() {
         let (mut random, secret) = (Random(0), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
-            let blocks = within(max_distance);
             let near = Nearness::within(max_distance);
-            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks, near };
+            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &KeyBlocks::of(near), near };
             let own: Vec<_> = keys.of_row(random.next()).collect();
             let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
             let count = (0..10_000).filter(|_| shares_one(random.next())).count();
@@ -161,48 +152,33 @@ mod tests {
     #[test]
     fn costs_are_bounded() {
         let counts = |near| {
-            let (secret, blocks) = (secret(), KeyBlocks::of(near));
-            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks, near };
+            let keys = LockKeys { secret: &secret(), scope: 0, key_blocks: &KeyBlocks::of(near), near };
             (keys.of_row(0).count(), keys.of_near(0).count())
         };
         let of_distance = |max_distance| counts(Nearness::within(max_distance));
-        assert_eq!([0, 3, 6, 8, 10].map(of_distance), [(1, 1), (4, 4), (7, 7), (6, 39), (6, 60)]);
+        assert_eq!([0, 3, 6, 8, 10, 64].map(of_distance), [(1, 1), (4, 4), (7, 7), (6, 39), (6, 60), (1, 1)]);
         assert!((0..=64).map(of_distance).all(|(own, of_near)| own <= 8 && of_near <= 300));
-        assert_eq!(of_distance(64), (1, 1));
-        let by_radii = |radii: &[i32]| Nearness::by_radii(10, radii).map(counts);
-        assert_eq!(by_radii(&[1; 4]), Some((4, 68)));
-        assert_eq!(by_radii(&[0; 3]), Some((3, 3)));
-        assert_eq!(by_radii(&[64; 2]), Some((1, 1)));
+        let by_radii = |radii: &[i32]| counts(Nearness::by_radii(10, radii).unwrap());
+        assert_eq!([&[1; 4][..], &[0; 3], &[64; 2]].map(by_radii), [(4, 68), (3, 3), (1, 1)]);
     }
 
     #[test]
-    fn scopes_change_keys() {
-        let blocks = within(3);
-        let (secret, other) = (secret(), Secret([7; _]));
-        let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &blocks, near: Nearness::within(3) };
-        let own: Vec<_> = keys(&secret, 1).of_row(0).collect();
-        let encrypted = keys(&secret, 1).encrypt(0);
-        assert!(keys(&secret, 1).is_near(encrypted, 7));
-        for others in [keys(&secret, 2), keys(&other, 1)] {
-            assert!(!others.of_row(0).any(|key| own.contains(&key)));
-            assert_ne!(others.encrypt(0), encrypted);
-            assert!(!others.is_near(encrypted, 7));
-        }
-    }
-
-    #[test]
-    fn fingerprints_are_encrypted() {
-        let (mut random, secret, blocks) = (Random(0), secret(), within(3));
+    fn fingerprints_are_encrypted_by_secret_and_scope() {
+        let (near, mut random) = (Nearness::within(3), Random(0));
+        let (secret, other, key_blocks) = (secret(), Secret([7; _]), KeyBlocks::of(near));
+        let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &key_blocks, near };
         for _ in 0..1000 {
-            let (fingerprint, keys) = (
-                random.next(),
-                LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks, near: Nearness::within(3) },
-            );
-            let encrypted = keys.encrypt(fingerprint);
-            assert_eq!(keys.decrypt(encrypted), fingerprint);
+            let (fingerprint, scope) = (random.next(), random.next());
+            let of_scope = keys(&secret, scope);
+            let (own, encrypted): (Vec<_>, _) = (of_scope.of_row(fingerprint).collect(), of_scope.encrypt(fingerprint));
+            assert_eq!(of_scope.decrypt(encrypted), fingerprint);
             // One bit of the fingerprint changes about half of all bits.
-            let changed = (keys.encrypt(fingerprint ^ 1 << (random.next() % 64)) ^ encrypted).count_ones();
+            let changed = (of_scope.encrypt(fingerprint ^ 1 << random.below(64)) ^ encrypted).count_ones();
             assert!((8..=56).contains(&changed), "{changed}");
+            for others in [keys(&secret, scope + 1), keys(&other, scope)] {
+                assert!(!others.of_row(fingerprint).any(|key| own.contains(&key)));
+                assert!(others.encrypt(fingerprint) != encrypted && !others.is_near(encrypted, fingerprint));
+            }
         }
     }
 }

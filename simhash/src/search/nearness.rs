@@ -59,12 +59,10 @@ impl Nearness {
         self.flipping(Flippable::first_of(order, self.blocks.into(), &counts))
     }
 
-    /// The bits that the search flips.
     pub fn flippable(self) -> Flippable {
         self.flippable
     }
 
-    /// The same, with these bits to flip.
     pub fn flipping(self, flippable: Flippable) -> Self {
         Self { flippable, ..self }
     }
@@ -87,7 +85,6 @@ impl Nearness {
         Self { radii, ..self.by_radii_alone() }
     }
 
-    /// The largest distance.
     pub fn max_distance(self) -> i32 {
         self.max_distance
     }
@@ -141,18 +138,16 @@ mod tests {
     use crate::random::Random;
 
     /// The definition, on strings of bits.
-    fn oracle(a: u64, b: u64, max_distance: i32, radii: &[i32]) -> bool {
-        let bits = format!("{:064b}", a ^ b);
+    fn oracle(difference: u64, max_distance: i32, radii: &[i32]) -> bool {
+        let bits = format!("{difference:064b}");
         let ones = |bits: &str| bits.matches('1').count() as i32;
-        let widths = (0..radii.len()).map(|block| 64 / radii.len() + usize::from(block < 64 % radii.len()));
-        let mut start = 0;
-        let mut next_block = |width: usize| {
-            start += width;
-            &bits[start - width..start]
+        let mut rest = &*bits;
+        let within_radius = |(block, &radius): (usize, &i32)| {
+            let (bits, after) = rest.split_at(rest.len().div_ceil(radii.len() - block));
+            rest = after;
+            ones(bits) <= radius
         };
-        let blocks: Vec<_> = widths.map(&mut next_block).collect();
-        ones(&bits) <= max_distance
-            && (radii.is_empty() || blocks.iter().zip(radii).any(|(block, &radius)| ones(block) <= radius))
+        ones(&bits) <= max_distance && (radii.is_empty() || radii.iter().enumerate().any(within_radius))
     }
 
     #[test]
@@ -160,25 +155,20 @@ mod tests {
         let mut random = Random(0);
         let (mut near, mut exact) = (0, 0);
         for _ in 0..100_000 {
-            let max_distance = (random.next() % 24) as i32 - 1;
-            let blocks = [0, 2, 3, 4, 5, 6, 7, 8][(random.next() % 8) as usize];
-            let radii: Vec<_> = (0..blocks).map(|_| (random.next() % 5) as i32 - 1).collect();
-            let a = random.next();
-            let b = (0..random.next() % 24).fold(a, |b, _| b ^ 1 << (random.next() % 64));
+            let max_distance = random.below(24) as i32 - 1;
+            let blocks = *random.one_of(&[0, 2, 3, 4, 5, 6, 7, 8]);
+            let radii: Vec<_> = (0..blocks).map(|_| random.below(5) as i32 - 1).collect();
+            let flipped = random.below(24);
+            let difference = random.near(0, flipped);
             let by_radii = Nearness::by_radii(max_distance, &radii).unwrap();
-            let expected = oracle(a, b, max_distance, &radii);
-            assert_eq!(by_radii.contains(a ^ b), expected, "{a:x} {b:x} {max_distance} {radii:?}");
+            let expected = oracle(difference, max_distance, &radii);
+            assert_eq!(by_radii.contains(difference), expected, "{difference:x} {max_distance} {radii:?}");
             near += u32::from(expected);
             // Radii may be so large that all pairs within the distance are near: in a pair that is not near, each block
             // differs in at least its radius plus 1 bits, and the sum of these exceeds the distance.
             if blocks == 0 || by_radii.radii().map(|radius| radius + 1).sum::<i32>() > max_distance {
                 exact += 1;
-                assert_eq!(expected, Nearness::within(max_distance).contains(a ^ b));
-            }
-            // A near fingerprint has a block that is looked up.
-            if let (true, Some(blocks)) = (expected, by_radii.blocks()) {
-                let mut probed = by_radii.probed_blocks(blocks).unwrap();
-                assert!(probed.any(|probed| probed.finds(a ^ b)));
+                assert_eq!(expected, Nearness::within(max_distance).contains(difference));
             }
         }
         assert!(near > 10_000 && exact > 10_000, "{near} {exact}");

@@ -13,6 +13,7 @@ use icu_segmenter::WordSegmenter;
 use icu_segmenter::options::WordBreakInvariantOptions;
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::text::ignore::Ignored;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use markup::text_of_html;
 
@@ -62,12 +63,11 @@ fn is_greek_mark(c: char) -> bool {
 
 /// The text without marks right after letters of these scripts.
 fn without_marks(text: &str, scripts: &[Script], is_left_out: impl Fn(char) -> bool) -> String {
-    let is_mark = |c| GeneralCategoryGroup::Mark.contains(CATEGORY.get(c));
     let is_letter = |c| GeneralCategoryGroup::Letter.contains(CATEGORY.get(c)) && scripts.contains(&SCRIPT.get(c));
     let mut rest = String::new();
     let mut is_after_letter = false;
     for c in text.chars() {
-        if is_after_letter && is_mark(c) && is_left_out(c) {
+        if is_after_letter && kind(c) == Kind::Mark && is_left_out(c) {
             continue;
         }
         is_after_letter = is_letter(c);
@@ -126,13 +126,7 @@ fn pieces(normal: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut is_last_word = false;
     for c in normal.chars() {
-        let category = CATEGORY.get(c);
-        let is_word = !is_spaceless(c)
-            && (GeneralCategoryGroup::Letter.contains(category) || GeneralCategoryGroup::Number.contains(category))
-            || is_spaceless(c)
-                && GeneralCategoryGroup::Number.contains(category)
-                && category != GeneralCategory::LetterNumber
-            || is_last_word && GeneralCategoryGroup::Mark.contains(category);
+        let is_word = kind(c) == Kind::Word || is_last_word && kind(c) == Kind::Mark;
         if is_word != is_last_word {
             pieces.push(String::new());
         }
@@ -151,35 +145,53 @@ pub fn tokens(normal: &str) -> Vec<Token> {
     // Whether the current character directly follows the last token.
     let mut touching = false;
     for c in normal.chars() {
-        let category = CATEGORY.get(c);
-        let letter = GeneralCategoryGroup::Letter.contains(category);
-        let number = GeneralCategoryGroup::Number.contains(category);
-        let mark = GeneralCategoryGroup::Mark.contains(category);
-        let spaceless = is_spaceless(c) && (letter || category == GeneralCategory::LetterNumber);
-        match tokens.last_mut().filter(|_| touching) {
-            Some(token) if mark => token.text.push(c),
-            Some(token) if !spaceless && (letter || number) && !token.spaceless => token.text.push(c),
-            _ if letter || number => tokens.push(Token { text: c.to_string(), spaceless, touching }),
-            _ => {}
+        match (kind(c), tokens.last_mut().filter(|_| touching)) {
+            (Kind::Separator, _) | (Kind::Mark, None) => (),
+            (Kind::Mark, Some(token)) => token.text.push(c),
+            (Kind::Word, Some(token)) if !token.spaceless => token.text.push(c),
+            (kind, _) => tokens.push(Token { text: c.to_string(), spaceless: kind == Kind::Spaceless, touching }),
         }
-        touching = letter || number || (mark && touching);
+        touching = matches!(kind(c), Kind::Word | Kind::Spaceless) || kind(c) == Kind::Mark && touching;
     }
     tokens
 }
 
-fn is_spaceless(c: char) -> bool {
-    let scripts =
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Separator,
+    Mark,
+    Word,
+    Spaceless,
+}
+
+fn kind(c: char) -> Kind {
+    const SPACELESS: [Script; 7] =
         [Script::Han, Script::Hiragana, Script::Katakana, Script::Thai, Script::Lao, Script::Khmer, Script::Myanmar];
-    c == 'ー' || scripts.contains(&SCRIPT.get(c))
+    let category = CATEGORY.get(c);
+    let is_letter = GeneralCategoryGroup::Letter.contains(category);
+    if GeneralCategoryGroup::Mark.contains(category) {
+        Kind::Mark
+    } else if (is_letter || category == GeneralCategory::LetterNumber)
+        && (c == 'ー' || SPACELESS.contains(&SCRIPT.get(c)))
+    {
+        Kind::Spaceless
+    } else if is_letter || GeneralCategoryGroup::Number.contains(category) {
+        Kind::Word
+    } else {
+        Kind::Separator
+    }
+}
+
+fn without_markup(text: &str, options: &Options) -> String {
+    match options.markup {
+        None => text.to_owned(),
+        Some(Markup::Html) => text_of_html(text),
+    }
 }
 
 /// The tokens of a document.
 pub fn tokens_of(text: &str, options: &Options) -> Vec<Token> {
-    let text = match options.markup {
-        None => text.to_owned(),
-        Some(Markup::Html) => text_of_html(text),
-    };
-    tokens(&counting(&text, options.case_fold, options.ignore))
+    tokens(&counting(&without_markup(text, options), options.case_fold, options.ignore))
 }
 
 /// All features of a text, once for each occurrence.
@@ -218,16 +230,14 @@ fn runs(text: &str, options: &Options) -> Vec<Vec<String>> {
 fn dictionary_words(tokens: &[Token]) -> Vec<String> {
     let text: String = tokens.iter().map(|token| &*token.text).collect();
     let ends = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()).segment_str(&text);
-    let starts: Vec<usize> = tokens
-        .iter()
-        .scan(0, |end, token| {
-            *end += token.text.len();
-            Some(*end)
-        })
-        .collect();
-    let ends: Vec<usize> = ends.filter(|end| starts.contains(end)).collect();
-    let mut start = 0;
-    ends.into_iter().map(|end| text[std::mem::replace(&mut start, end)..end].to_owned()).collect()
+    let (mut start, mut end) = (0, 0);
+    let mut end_of = |token: &Token| {
+        end += token.text.len();
+        end
+    };
+    let ends_of_tokens: Vec<usize> = tokens.iter().map(&mut end_of).collect();
+    let ends = ends.filter(|end| ends_of_tokens.contains(end));
+    ends.map(|end| text[std::mem::replace(&mut start, end)..end].to_owned()).collect()
 }
 
 /// The features that the fingerprint is made of, as hashes and weights, the heaviest first. With the option `weights`,
@@ -240,22 +250,31 @@ pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
     let mut weighted: Vec<(u64, u64)> = counts
         .into_iter()
         .map(|(feature, count)| {
-            let weight = match options.weight {
-                Weight::Set => 1,
-                Weight::Log => (256.0 * (1.0 + (count as f64).ln())).round() as u64,
-                Weight::Tf => count,
-            };
-            let factor = options.weights.as_ref().map_or(1, |weights| {
-                let given = weights.iter().find(|given| given.0 == feature);
-                given.map_or(1_000_000_000, |(_, billionths)| billionths.into())
-            });
-            (xxhash_rust::xxh3::xxh3_64_with_seed(feature.as_bytes(), options.seed), weight * factor)
+            let weight = weight_of(count, options) * factor_of(&feature, options);
+            (xxh3_64_with_seed(feature.as_bytes(), options.seed), weight)
         })
         .collect();
     weighted.sort_by_key(|&(hash, weight)| (std::cmp::Reverse(weight), hash));
     weighted.truncate(options.top.map_or(usize::MAX, |top| top.get() as usize));
     weighted.retain(|(_, weight)| *weight > 0);
     weighted
+}
+
+/// The weight of a feature by its number of occurrences.
+fn weight_of(count: u64, options: &Options) -> u64 {
+    match options.weight {
+        Weight::Set => 1,
+        Weight::Log => (256.0 * (1.0 + (count as f64).ln())).round() as u64,
+        Weight::Tf => count,
+    }
+}
+
+/// The weight of a feature by the option `weights`, in billionths; 1 without the option.
+fn factor_of(feature: &str, options: &Options) -> u64 {
+    options.weights.as_ref().map_or(1, |weights| {
+        let given = weights.iter().find(|given| given.0 == feature);
+        given.map_or(1_000_000_000, |(_, billionths)| billionths.into())
+    })
 }
 
 pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
@@ -270,13 +289,8 @@ pub fn tokens_of_word(word: &str, options: &Options) -> Vec<String> {
 
 /// Whether two texts agree in what the options name.
 fn agree(a: &str, b: &str, options: &Options) -> bool {
-    let [a, b] = [a, b].map(|text| {
-        let text = match options.markup {
-            None => text.to_owned(),
-            Some(Markup::Html) => text_of_html(text),
-        };
-        counting(&text, options.case_fold, Ignored { numbers: false, ..options.ignore })
-    });
+    let ignored = Ignored { numbers: false, ..options.ignore };
+    let [a, b] = [a, b].map(|text| counting(&without_markup(text, options), options.case_fold, ignored));
     let has = |text: &str, word: &Vec<String>| {
         let tokens: Vec<String> = tokens(text).into_iter().map(|token| token.text).collect();
         tokens.windows(word.len()).any(|tokens| tokens == word)
@@ -305,15 +319,10 @@ fn numbers(normal: &str) -> Vec<String> {
         {
             at += 2;
         }
-        let mut before = pieces[..first].concat().chars().rev().collect::<Vec<_>>().into_iter();
+        let before = pieces[..first].concat();
+        let mut before = before.chars().rev();
         let is_negative = before.next().is_some_and(is_dash)
-            && before.next().is_none_or(|c| {
-                let category = CATEGORY.get(c);
-                let is_in_token = GeneralCategoryGroup::Letter.contains(category)
-                    || GeneralCategoryGroup::Number.contains(category)
-                    || GeneralCategoryGroup::Mark.contains(category);
-                !is_in_token && !is_dash(c)
-            });
+            && before.next().is_none_or(|c| kind(c) == Kind::Separator && !is_dash(c));
         let number = canonical(&pieces[first..=at]);
         numbers.push(if is_negative { format!("-{number}") } else { number });
         at += 1;
@@ -352,10 +361,6 @@ fn canonical(pieces: &[String]) -> String {
 
 /// What two texts are compared by: features and pairs of neighbours, each with its weight.
 pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
-    let factor = |feature: &String| {
-        let given = options.weights.as_ref().and_then(|weights| weights.iter().find(|given| given.0 == feature));
-        given.map_or(1_000_000_000, |(_, billionths)| u64::from(billionths))
-    };
     let kept: Vec<u64> = weighted_features(text, options).into_iter().map(|(hash, _)| hash).collect();
     let mut counts: BTreeMap<[String; 2], u64> = BTreeMap::new();
     for run in runs(text, options) {
@@ -366,16 +371,12 @@ pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
             *counts.entry([pair[0].clone(), pair[1].clone()]).or_default() += 1;
         }
     }
-    let hash = |feature: &str| xxhash_rust::xxh3::xxh3_64_with_seed(feature.as_bytes(), options.seed);
+    let hash = |feature: &str| xxh3_64_with_seed(feature.as_bytes(), options.seed);
     counts.retain(|[first, second], _| options.top.is_none() || second.is_empty() && kept.contains(&hash(first)));
     let weight = |([first, second], count): ([String; 2], u64)| {
-        let weight = match options.weight {
-            Weight::Set => 1,
-            Weight::Log => (256.0 * (1.0 + (count as f64).ln())).round() as u64,
-            Weight::Tf => count,
-        };
-        let factor = if second.is_empty() { factor(&first) } else { factor(&first).min(factor(&second)) };
-        ([first, second], if options.weights.is_some() { weight * factor } else { weight })
+        let factor = factor_of(&first, options);
+        let factor = if second.is_empty() { factor } else { factor.min(factor_of(&second, options)) };
+        ([first, second], weight_of(count, options) * factor)
     };
     counts.into_iter().map(weight).filter(|(_, weight)| *weight > 0).collect()
 }
@@ -384,13 +385,10 @@ pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
 /// if they do not agree.
 pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
     let [of_a, of_b] = [a, b].map(|text| compared(text, options));
-    of_features(&of_a, &of_b).map(|found| if agree(a, b, options) { found } else { 0.0 })
-}
-
-fn of_features(a: &BTreeMap<[String; 2], u64>, b: &BTreeMap<[String; 2], u64>) -> Option<f64> {
-    let smaller = common(a, b);
-    let both: u64 = a.values().chain(b.values()).sum();
-    (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / (both - smaller) as f64)
+    let smaller = common(&of_a, &of_b);
+    let both: u64 = of_a.values().chain(of_b.values()).sum();
+    let share = if agree(a, b, options) { smaller as f64 / (both - smaller) as f64 } else { 0.0 };
+    (!of_a.is_empty() && !of_b.is_empty()).then_some(share)
 }
 
 /// The sum of the smaller weights.
@@ -403,15 +401,7 @@ pub fn fingerprint_of(weighted: &[(u64, u64)]) -> Option<u64> {
     if weighted.iter().all(|&(_, weight)| weight == 0) {
         return None;
     }
-    let mut fingerprint = 0;
-    for bit in 0..64 {
-        let sum: i128 = weighted
-            .iter()
-            .map(|&(hash, weight)| if hash >> bit & 1 == 1 { i128::from(weight) } else { -i128::from(weight) })
-            .sum();
-        if sum > 0 {
-            fingerprint |= 1 << bit;
-        }
-    }
-    Some(fingerprint)
+    let vote = |bit: u32, (hash, weight): (u64, u64)| i128::from(weight) * if hash >> bit & 1 == 1 { 1 } else { -1 };
+    let sum = |bit| weighted.iter().map(|&feature| vote(bit, feature)).sum::<i128>();
+    Some((0..64).fold(0, |fingerprint, bit| fingerprint | u64::from(sum(bit) > 0) << bit))
 }
