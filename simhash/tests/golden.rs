@@ -10,6 +10,7 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::size::size;
 use simhash::search::blocks::{Block, radius};
@@ -19,7 +20,7 @@ use simhash::text::dictionary::Dictionary;
 fn fingerprints_match_the_reference() {
     let entries = entries(include_str!("golden/golden.jsonl"));
     assert!(entries.len() >= 60, "only {} golden texts", entries.len());
-    let mut fingerprinter = Fingerprinter::default();
+    let (mut fingerprinter, mut with_passages) = (Fingerprinter::default(), 0);
     for entry in entries {
         let name = &entry["name"];
         let options = match &entry["options"] {
@@ -51,9 +52,20 @@ fn fingerprints_match_the_reference() {
         }
         let size = size(&mut fingerprinter, &text, &options, &|| ()).expect(&text);
         assert_eq!(size.map(i64::from), entry["size"].as_i64(), "{name}");
+        if let Some(passages) = entry["passages"].as_array() {
+            let expected: Vec<i64> = passages.iter().flat_map(Value::as_i64).collect();
+            let found = passages_of(&mut fingerprinter, &text, &options, &|| ()).expect(&text);
+            assert_eq!(found.into_iter().map(u64::cast_signed).collect::<Vec<_>>(), expected, "{name}");
+            with_passages += 1;
+        }
+        if let (Some(with), Some(expected)) = (entry["with"].as_str(), entry.get("coverage")) {
+            let coverage = coverage_of(&mut fingerprinter, &text, with, &options, &|| ()).expect(&text);
+            assert_eq!(coverage, expected.as_f64(), "{name}");
+        }
         let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
     }
+    assert!(with_passages >= 60, "only {with_passages} golden texts with passages");
 }
 
 /// The words that the reference takes from the file are those of ICU4X.

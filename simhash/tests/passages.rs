@@ -1,13 +1,10 @@
-//! Passages: compared with their oracle, with golden vectors of another implementation, and with what they promise.
+//! Passages: compared with their oracle, and with what they promise; golden.rs has the vectors of another implementation.
 
-#[path = "golden/entries.rs"]
-mod entries;
 #[allow(dead_code, reason = "fingerprints have other tests")]
 mod oracle;
 
 use std::collections::BTreeSet;
 
-use entries::{entries, text};
 use proptest::prelude::*;
 use simhash::Options;
 use simhash::fingerprint::Fingerprinter;
@@ -107,30 +104,5 @@ fn clues_by_length() {
     let letters: String = (0x4e00..0x4e00 + 13).filter_map(char::from_u32).collect();
     for (count, found) in [(5, Found::Whole), (6, Found::Most), (12, Found::Most), (13, Found::All)] {
         assert_eq!(clue(&letters[..3 * count]).found, found, "{count} letters");
-    }
-}
-
-#[test]
-fn passages_match_the_reference() {
-    let entries = entries(include_str!("golden/passages.jsonl"));
-    assert!(entries.len() >= 60, "only {} golden texts", entries.len());
-    let mut fingerprinter = Fingerprinter::default();
-    for entry in entries {
-        let options = entry.get("options").map_or("{}".to_owned(), ToString::to_string);
-        let options = Options::from_json(&options).expect("the entry has options");
-        let text = text(&entry);
-        let expected: Vec<u64> = entry["passages"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(|p| p.as_i64())
-            .map(i64::cast_unsigned)
-            .collect();
-        let passages = fast::passages(&mut fingerprinter, &text, &options, &|| ()).expect("no limit");
-        assert_eq!(passages, expected, "{}", entry["name"]);
-        if let Some(with) = entry["with"].as_str() {
-            let coverage = fast::coverage(&mut fingerprinter, &text, with, &options, &|| ()).expect("no limit");
-            assert_eq!(coverage, entry["coverage"].as_f64(), "{}", entry["name"]);
-        }
     }
 }

@@ -78,7 +78,7 @@ test('blocks and probes', () => {
 })
 
 test('passages', () => {
-  const all = entries('passages.jsonl')
+  const all = entries('golden.jsonl').filter((entry) => 'passages' in entry)
   assert.ok(all.length >= 60)
   for (const entry of all) {
     assert.deepEqual(passages(text(entry), entry.options), entry.passages, entry.name)

@@ -3,7 +3,7 @@
 Written from the definition (docs/accuracy.md) and not from the Rust code, to
 be read and judged by eye: it is obvious rather than fast.
 
-    python reference.py check FILE    (golden.jsonl, passages.jsonl or blocks.jsonl)
+    python reference.py check FILE    (golden.jsonl or blocks.jsonl)
     python reference.py write FILE    (prints its lines with their results)
 
 A line of a file has what is computed from, such as a text and options, and the
@@ -21,7 +21,8 @@ right, except where the standard lets an end tag be omitted.
 
 A line with "wide": N also gets the fingerprint of N words, and one with
 "with": TEXT the resemblance of both texts, the containment of the first in the
-second, and their difference.
+second, and their difference. One with "passages" gets the passages of the
+text, and those with both the coverage of the second by the first.
 
 Unicode versions: normalisation, case folding and the check below use Python
 3.11's own tables, which are of Unicode 14. The package `regex` has newer
@@ -32,6 +33,7 @@ the same in both tables. `check_characters` refuses every other text. Use
 Python 3.11 to `write`, since a later one accepts later characters.
 """
 
+import collections
 import decimal
 import functools
 import itertools
@@ -56,57 +58,31 @@ SEPARATOR = "separator"
 IS_MARK = regex.compile(r"\p{M}")
 IS_DIGIT = regex.compile(r"\p{Nd}")
 IS_LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
-IS_LETTER_OR_LETTER_NUMBER = regex.compile(r"[\p{L}\p{Nl}]")
-IS_SPACELESS_SCRIPT = regex.compile(
-    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}"
-    r"\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]"
+# U+30FC is a prolonged sound mark, which is written among kana.
+IS_SPACELESS = regex.compile(
+    r"(?=[\p{L}\p{Nl}])[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}"
+    r"\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\u30FC]"
 )
-PROLONGED_SOUND_MARK = "\u30FC"  # Script=Common, but written among kana
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def kind_of(character):
     if IS_MARK.fullmatch(character):
         return MARK
-    if character == PROLONGED_SOUND_MARK:
+    if IS_SPACELESS.fullmatch(character):
         return SPACELESS
-    if (IS_LETTER_OR_LETTER_NUMBER.fullmatch(character)
-            and IS_SPACELESS_SCRIPT.fullmatch(character)):
-        return SPACELESS
-    if IS_LETTER_OR_NUMBER.fullmatch(character):
-        return WORD
-    return SEPARATOR
-
-
-@functools.lru_cache(maxsize=None)
-def why_not_allowed(character):
-    """Why a golden text must not have this character; None if it may."""
-    name = f"U+{ord(character):04X}"
-    category = unicodedata.category(character)
-    if character == "\0":
-        return f"{name}: PostgreSQL text cannot hold it"
-    if category == "Cs":
-        return f"{name}: a surrogate is not a character"
-    if category == "Cn":
-        return f"{name}: not assigned in Unicode {UNICODE_VERSION}"
-    if not regex.fullmatch(r"\p{%s}" % category, character):
-        return f"{name}: category {category} in Unicode {UNICODE_VERSION}, another in regex"
-    return None
-
-
-def version(text):
-    return tuple(int(part) for part in text.split("."))
+    return WORD if IS_LETTER_OR_NUMBER.fullmatch(character) else SEPARATOR
 
 
 def check_characters(name, text):
-    if version(unicodedata.unidata_version) < version(UNICODE_VERSION):
-        raise SystemExit(f"needs Python 3.11 or later (Unicode {UNICODE_VERSION}), "
-                         f"this one has Unicode {unicodedata.unidata_version}")
+    """Refuses characters that PostgreSQL cannot hold, or that are not the same in both tables."""
+    if unicodedata.unidata_version < UNICODE_VERSION:
+        raise SystemExit(f"needs Python 3.11 or later, this one has Unicode {unicodedata.unidata_version}")
     # Check the text, and what normalising and folding make of it.
     for character in sorted(set(text) | set(normalise(text, True)) | set(normalise(text, False))):
-        problem = why_not_allowed(character)
-        if problem:
-            raise SystemExit(f"{name}: {problem}")
+        category = unicodedata.category(character)
+        if character == "\0" or category in ("Cs", "Cn") or not regex.fullmatch(r"\p{%s}" % category, character):
+            raise SystemExit(f"{name}: U+{ord(character):04X}, of category {category}, is not allowed")
 
 
 # --------------------------------------------------------------- fingerprint
@@ -123,7 +99,7 @@ IS_GREEK = regex.compile(r"(?=\p{L})\p{Script=Greek}")
 IS_ALPHABETIC = regex.compile(r"(?=\p{L})[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def greek_marks():
     """The marks in canonical decompositions of Greek letters."""
     greek = [chr(code) for code in range(0x370, 0x2000) if IS_GREEK.fullmatch(chr(code))]
@@ -280,7 +256,7 @@ def runs_of(tokens, options, words):
     return runs
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def log_weight(count):
     """round(256 * (1 + ln count)), computed with 60 digits, so that rounding is exact."""
     with decimal.localcontext() as context:
@@ -311,14 +287,8 @@ def multiply(weights, given, case_fold):
 
 def weigh(features, weight):
     """A dictionary from each distinct feature to its integer weight."""
-    counts = {}
-    for feature in features:
-        counts[feature] = counts.get(feature, 0) + 1
-    if weight == "set":
-        return {feature: 1 for feature in counts}
-    if weight == "tf":
-        return counts
-    return {feature: log_weight(count) for feature, count in counts.items()}
+    by_count = {"set": lambda count: 1, "tf": lambda count: count, "log": log_weight}[weight]
+    return {feature: by_count(count) for feature, count in collections.Counter(features).items()}
 
 
 def hash_of(feature, seed):
@@ -339,12 +309,7 @@ def sum_bits(weights, seed):
     hashes = [(hash_of(feature, seed), weight) for feature, weight in weights.items()]
     fingerprint = 0
     for bit in range(64):
-        total = 0
-        for hashed, weight in hashes:
-            if hashed >> bit & 1:
-                total += weight
-            else:
-                total -= weight
+        total = sum(weight if hashed >> bit & 1 else -weight for hashed, weight in hashes)
         if total > 0:
             fingerprint |= 1 << bit
     return signed(fingerprint, 64)
@@ -360,24 +325,10 @@ DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True
 
 
 def complete_options(given):
-    options = dict(DEFAULTS)
-    for key, value in given.items():
-        allowed = {
-            "tokens": lambda: value in ("words", "chars", "dictionary"),
-            "ngram": lambda: type(value) is int and 1 <= value <= 16,
-            "weight": lambda: value in ("set", "log", "tf"),
-            "case_fold": lambda: type(value) is bool,
-            "top": lambda: type(value) is int and value >= 1,
-            "seed": lambda: type(value) is int and 0 <= value < 2**64,
-            "markup": lambda: value == "html",
-            "ignore": lambda: type(value) is list and set(value) <= {"numbers", "urls", "accents"},
-            "same": lambda: type(value) is list and all(type(word) is str for word in value),
-            "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
-        }
-        if key not in allowed or not allowed[key]():
-            raise SystemExit(f"bad option {key}: {value!r}")
-        options[key] = value
-    return options
+    """All options. Their values are valid: the Rust tests read the same lines."""
+    if given.keys() - DEFAULTS.keys():
+        raise SystemExit(f"bad options {given}")
+    return DEFAULTS | given
 
 
 def text_that_counts(text, options):
@@ -387,14 +338,14 @@ def text_that_counts(text, options):
 
 
 def weighted_features(text, options, words=()):
-    """A dictionary from each feature of a text that counts to its weight."""
+    """A counter of the features of a text that count: their weights."""
     runs = runs_of(tokenize(text_that_counts(text, options)), options, words)
     weights = weigh(itertools.chain.from_iterable(runs), options["weight"])
     if options["weights"] is not None:
         weights = multiply(weights, options["weights"], options["case_fold"])
     if options["top"] is not None:
         weights = keep_heaviest(weights, options["top"], options["seed"])
-    return {feature: weight for feature, weight in weights.items() if weight > 0}
+    return collections.Counter({feature: weight for feature, weight in weights.items() if weight > 0})
 
 
 def fingerprint_of(text, options, words=()):
@@ -422,13 +373,9 @@ def block_unsigned(fingerprint, block, blocks):
     return (fingerprint & (2**64 - 1)) >> lowest & (2**width - 1)
 
 
-def as_int32(number):
-    """A 32-bit block is read as signed; a narrower one never reaches bit 31."""
-    return signed(number, 32)
-
-
 def simhash_block(fingerprint, block, blocks):
-    return as_int32(block_unsigned(fingerprint, block, blocks))
+    """A 32-bit block is read as signed; a narrower one never reaches bit 31."""
+    return signed(block_unsigned(fingerprint, block, blocks), 32)
 
 
 def radius(block, blocks, max_distance):
@@ -441,14 +388,9 @@ def simhash_probes(fingerprint, block, blocks, max_distance):
     """The values of the block with up to `radius` bits flipped, sorted."""
     _, width = block_bits(block, blocks)
     value = block_unsigned(fingerprint, block, blocks)
-    probes = []
-    for flips in range(radius(block, blocks, max_distance) + 1):
-        for positions in itertools.combinations(range(width), flips):
-            probe = value
-            for position in positions:
-                probe ^= 1 << position
-            probes.append(as_int32(probe))
-    return sorted(probes)
+    flips = range(radius(block, blocks, max_distance) + 1)
+    flipped = [positions for count in flips for positions in itertools.combinations(range(width), count)]
+    return sorted(signed(value ^ sum(1 << position for position in positions), 32) for positions in flipped)
 
 
 def complete_block_line(line):
@@ -460,7 +402,7 @@ def complete_block_line(line):
 
 
 def compared_features(text, options, words=()):
-    """A dictionary from what texts are compared by to its weight: features, and pairs of neighbours in a run."""
+    """A counter of what texts are compared by: the weights of features, and of pairs of neighbours in a run."""
     features = weighted_features(text, options, words)
     if options["top"] is not None or options["tokens"] == "chars":
         return features
@@ -469,13 +411,13 @@ def compared_features(text, options, words=()):
     if options["weights"] is not None:
         factors = multiply({feature: 1 for run in runs for feature in run}, options["weights"], options["case_fold"])
         pairs = {pair: weight * min(factors[feature] for feature in pair) for pair, weight in pairs.items()}
-    return features | {pair: weight for pair, weight in pairs.items() if weight > 0}
+    return features | collections.Counter({pair: weight for pair, weight in pairs.items() if weight > 0})
 
 
 def size_of(text, options, words=()):
     """The weight of all that a text is compared by, rounded up; None if nothing weighs anything."""
     unit = BILLION if options["weights"] is not None else 1
-    return -(-sum(compared_features(text, options, words).values()) // unit) or None
+    return -(-compared_features(text, options, words).total() // unit) or None
 
 
 DASHES = "-\u2010\u2012\u2013\u2212"
@@ -535,10 +477,8 @@ def resemblance_of(a, b, options):
         return None
     if agreement_of(a, options) != agreement_of(b, options):
         return 0.0
-    both = of_a.keys() | of_b.keys()
-    smaller = sum(min(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
-    larger = sum(max(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
-    return smaller / larger
+    # Counters have the smaller weights of both, and the larger ones.
+    return (of_a & of_b).total() / (of_a | of_b).total()
 
 
 def containment_of(a, b, options):
@@ -547,9 +487,7 @@ def containment_of(a, b, options):
     None if the text has no feature. The option `same` has no effect.
     """
     of_a, of_b = compared_features(a, options), compared_features(b, options)
-    if not of_a:
-        return None
-    return sum(min(weight, of_b.get(feature, 0)) for feature, weight in of_a.items()) / sum(of_a.values())
+    return (of_a & of_b).total() / of_a.total() if of_a else None
 
 
 def difference_of(a, b, options):
@@ -559,47 +497,8 @@ def difference_of(a, b, options):
     """
     unit = BILLION if options["weights"] is not None else 1
     of_a, of_b = weighted_features(a, options), weighted_features(b, options)
-    return [
-        [side, feature, (weight - other.get(feature, 0)) / unit]
-        for side, own, other in [("a", of_a, of_b), ("b", of_b, of_a)]
-        for feature, weight in own.items()
-        if weight > other.get(feature, 0)
-    ]
-
-
-# -------------------------------------------------------------- golden files
-
-def text_of(line):
-    """The text of a line, which is literal or in one of two generator forms."""
-    forms = [form for form in ("text", "repeat", "numbered") if form in line]
-    if len(forms) != 1:
-        raise SystemExit(f"{line['name']}: needs exactly one of text, repeat, numbered")
-    if forms == ["text"]:
-        return line["text"]
-    piece, count = line[forms[0]]
-    if forms == ["repeat"]:
-        return piece * count
-    return "".join(piece.replace("{}", str(i)) for i in range(count))
-
-
-def complete_text_line(line):
-    """The line with its expected results added or replaced."""
-    text = text_of(line)
-    check_characters(line["name"], text)
-    if line.get("options", {}).get("markup"):
-        check_characters(line["name"], text_of_html(text))
-    options, words = complete_options(line.get("options", {})), line.get("words", ())
-    weights = weighted_features(text, options, words)
-    line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights),
-            "size": size_of(text, options, words)}
-    if "wide" in line:
-        line["wide_fingerprint"] = wide_fingerprint(text, options, words, line["wide"])
-    if "with" in line:
-        check_characters(line["name"], line["with"])
-        line["resemblance"] = resemblance_of(text, line["with"], options)
-        line["containment"] = containment_of(text, line["with"], options)
-        line["difference"] = difference_of(text, line["with"], options)
-    return line
+    more = [("a", of_a - of_b), ("b", of_b - of_a)]
+    return [[side, feature, weight / unit] for side, weights in more for feature, weight in weights.items()]
 
 
 # --------------------------------------------------------------- passages
@@ -639,12 +538,35 @@ def coverage_of(clue, text, options):
     return len(covered) / len({place for start, end, _ in runs for place in range(start, end)})
 
 
-def complete_passages_line(line):
-    text, options = text_of(line), complete_options(line.get("options", {}))
-    check_characters(line["name"], text)
-    line = {**line, "passages": passages_of(text, options)}
+# -------------------------------------------------------------- golden files
+
+def text_of(line):
+    """The text of a line, which is literal or in one of two generator forms."""
+    if "text" in line:
+        return line["text"]
+    piece, count = line["repeat"] if "repeat" in line else line["numbered"]
+    # A repeated piece has no braces.
+    return "".join(piece.replace("{}", str(i)) for i in range(count))
+
+
+def complete_text_line(line):
+    """The line with its expected results added or replaced."""
+    text = text_of(line)
+    options, words = complete_options(line.get("options", {})), line.get("words", ())
+    check_characters(line["name"], text + line.get("with", "") + (text_of_html(text) if options["markup"] else ""))
+    weights = weighted_features(text, options, words)
+    line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights),
+            "size": size_of(text, options, words)}
+    if "wide" in line:
+        line["wide_fingerprint"] = wide_fingerprint(text, options, words, line["wide"])
     if "with" in line:
-        line["coverage"] = coverage_of(text, line["with"], options)
+        line["resemblance"] = resemblance_of(text, line["with"], options)
+        line["containment"] = containment_of(text, line["with"], options)
+        line["difference"] = difference_of(text, line["with"], options)
+    if "passages" in line:
+        line["passages"] = passages_of(text, options)
+        if "with" in line:
+            line["coverage"] = coverage_of(text, line["with"], options)
     return line
 
 
@@ -665,7 +587,7 @@ def check(lines, complete):
     return 1 if failed or not lines else 0
 
 
-COMPLETE = {"golden": complete_text_line, "passages": complete_passages_line, "blocks": complete_block_line}
+COMPLETE = {"golden": complete_text_line, "blocks": complete_block_line}
 
 
 def main(arguments):
@@ -677,8 +599,7 @@ def main(arguments):
                 raise SystemExit("names are not unique")
             if command == "check":
                 return check(lines, complete)
-            for line in lines:
-                print(json.dumps(complete(line)))
+            print(*(json.dumps(complete(line)) for line in lines), sep="\n")
         case _:
             print(__doc__)
             return 2
