@@ -1,38 +1,15 @@
 //! Components of pairs are what a breadth-first search finds, whatever orders the ids.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+#[path = "oracle/connected.rs"]
+mod connected;
+#[path = "oracle/ticks.rs"]
+mod ticks;
 
+use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::pairs::{Compare, Components, Phase, Progress, Rows};
 use simhash::random::Random;
-
-/// The components by breadth-first search, from the smallest id on: each id, and the smallest id that it reaches.
-fn reached(pairs: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
-    for &(a, b) in pairs {
-        neighbours.entry(a).or_default().insert(b);
-        neighbours.entry(b).or_default().insert(a);
-    }
-    let mut components = BTreeMap::new();
-    for &start in neighbours.keys() {
-        if components.contains_key(&start) {
-            continue;
-        }
-        components.insert(start, start);
-        let mut queue = VecDeque::from([start]);
-        while let Some(id) = queue.pop_front() {
-            for &neighbour in &neighbours[&id] {
-                if components.insert(neighbour, start).is_none() {
-                    queue.push_back(neighbour);
-                }
-            }
-        }
-    }
-    components.into_iter().collect()
-}
 
 /// How ids are ordered: by a key that is the whole id, by its upper bits and then by comparison, or by comparison only.
 const KEYS: [&str; 3] = ["whole", "upper bits", "none"];
@@ -61,7 +38,7 @@ fn check(pairs: &[(u64, u64)], kind: &str) {
     let ids = by_position(pairs);
     let found: Vec<(u32, u32)> = components(&ids, kind, &|_| ()).collect();
     let values: Vec<(u64, u64)> = found.iter().map(|&(id, of)| (ids[id as usize], ids[of as usize])).collect();
-    let expected = reached(pairs);
+    let expected = connected(pairs.iter().copied());
     assert!(values == expected, "{kind}, {} pairs: {} ids of {}", pairs.len(), values.len(), expected.len());
     let first = |position: u32| ids.iter().position(|&id| id == ids[position as usize]) == Some(position as usize);
     // Looking for the first position takes long for many pairs.
@@ -124,11 +101,12 @@ fn joins_components_of_parts() {
     let mut pair = || (random.below(5000), random.below(50));
     let pairs: Vec<_> =
         (0..20_000).map(|_| pair()).map(|(a, b)| (a, a / 50 * 50 + b)).filter(|(a, b)| a != b).collect();
-    let of_parts: Vec<(u64, u64)> = pairs.chunks(4000).flat_map(reached).filter(|(id, of)| id != of).collect();
+    let of_parts: Vec<(u64, u64)> =
+        pairs.chunks(4000).flat_map(|part| connected(part.iter().copied())).filter(|(id, of)| id != of).collect();
     assert!(of_parts.len() < pairs.len());
     let ids = by_position(&of_parts);
     let found = components(&ids, "whole", &|_| ());
-    assert!(found.map(|(id, of)| (ids[id as usize], ids[of as usize])).eq(reached(&pairs)));
+    assert!(found.map(|(id, of)| (ids[id as usize], ids[of as usize])).eq(connected(pairs)));
 }
 
 #[test]
@@ -148,21 +126,7 @@ fn null_ids_connect_nothing() {
 fn any_tick_may_panic() {
     let ids = by_position(&shaped("scattered", 50_000, &mut Random(6)));
     for kind in KEYS {
-        let ticks = Cell::new(0);
-        components(&ids, kind, &|_| ticks.set(ticks.get() + 1));
-        let all = ticks.get();
-        assert!(all >= 20, "{kind}: {all} ticks");
-        for nth in (0..all).step_by(1 + all / 100) {
-            ticks.set(0);
-            let panics = |_: Progress| {
-                ticks.set(ticks.get() + 1);
-                if ticks.get() > nth {
-                    // Unlike a panic, this prints no message.
-                    std::panic::resume_unwind(Box::new(()));
-                }
-            };
-            assert!(catch_unwind(AssertUnwindSafe(|| components(&ids, kind, &panics))).is_err(), "{kind}, tick {nth}");
-        }
+        ticks::any_tick_may_panic(20, |tick| drop(components(&ids, kind, tick)));
     }
 }
 
@@ -171,18 +135,10 @@ fn shares_ascend() {
     for shape in SHAPES {
         let ids = by_position(&shaped(shape, 200_000, &mut Random(7)));
         for kind in KEYS {
-            let reports = RefCell::new(Vec::new());
-            components(&ids, kind, &|progress| reports.borrow_mut().push((progress.phase, progress.share)));
-            let reports = reports.into_inner();
-            let fall = reports.windows(2).find(|two| two[0] > two[1]);
-            assert_eq!(fall, None, "{shape}, {kind}");
-            assert!(reports.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}, {kind}");
+            let reports = ticks::ascending_shares(|tick| drop(components(&ids, kind, tick)));
             assert!(reports.last().is_some_and(|&(phase, share)| phase == Phase::JoinPairs && share > 0.9), "{shape}");
-            assert_eq!(
-                reports.iter().any(|&(phase, _)| phase == Phase::CompareIds),
-                kind != "whole",
-                "{shape}, {kind}"
-            );
+            let has_compared = reports.iter().any(|&(phase, _)| phase == Phase::CompareIds);
+            assert_eq!(has_compared, kind != "whole", "{shape}, {kind}");
         }
     }
 }

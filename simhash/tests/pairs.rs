@@ -1,19 +1,58 @@
 //! Pairs and clusters are what the definition says, each pair once, for fingerprints of every shape.
 
-#[path = "oracle/pairs.rs"]
-mod oracle;
+#[path = "oracle/connected.rs"]
+mod connected;
+#[path = "oracle/ticks.rs"]
+mod ticks;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ops::RangeInclusive;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use oracle::{check, found, rows};
+use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::error::{Error, MAX_ROWS};
 use simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
 use simhash::random::Random;
 use simhash::search::nearness::Nearness;
+
+fn rows(fingerprints: &[Option<u64>]) -> Rows {
+    let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
+    fingerprints.iter().for_each(|&fingerprint| rows.push(fingerprint).expect("memory suffices"));
+    rows
+}
+
+/// All pairs that [`Pairs`] finds, in its order.
+fn found(fingerprints: &[Option<u64>], near: Nearness, tick: &dyn Fn(Progress)) -> Vec<Pair> {
+    let mut pairs = Pairs::new(rows(fingerprints), near, tick).expect("memory suffices");
+    std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
+}
+
+/// All near pairs by definition, in ascending order.
+fn near_pairs(fingerprints: &[Option<u64>], near: Nearness) -> Vec<Pair> {
+    let present: Vec<(u32, u64)> =
+        (0..).zip(fingerprints).filter_map(|(position, &fingerprint)| Some((position, fingerprint?))).collect();
+    let mut pairs = Vec::new();
+    for (i, &(a, first)) in present.iter().enumerate() {
+        let others = present[i + 1..].iter().filter(|(_, second)| near.contains(first ^ second));
+        pairs.extend(others.map(|&(b, second)| Pair { a, b, distance: (first ^ second).count_ones() }));
+    }
+    pairs
+}
+
+/// Checks that pairs and clusters are what the definition says.
+fn check(fingerprints: &[Option<u64>], near: Nearness, context: &str) {
+    let in_order = found(fingerprints, near, &|_| ());
+    let mut sorted = in_order.clone();
+    sorted.sort_unstable();
+    let expected = near_pairs(fingerprints, near);
+    assert!(sorted == expected, "{context}, {near:?}: {} pairs of {}", sorted.len(), expected.len());
+    assert!(found(fingerprints, near, &|_| ()) == in_order, "{context}: another order");
+    let clusters = clusters(rows(fingerprints), near, &|_| ()).expect("memory suffices");
+    let alone = (0..fingerprints.len() as u64).map(|row| (row, row));
+    let connected = connected(alone.chain(expected.iter().map(|pair| (pair.a.into(), pair.b.into()))));
+    assert!(connected.iter().map(|(_, first)| *first as u32).eq(clusters), "{context}, {near:?}: other clusters");
+}
 
 /// The names of the shapes of fingerprints.
 const SHAPES: [&str; 14] = [
@@ -143,25 +182,8 @@ fn nested_slices_lose_nothing() {
 fn any_tick_may_panic() {
     for (count, near) in [(40_000, Nearness::within(3)), (5_000, by_radii(10, &[1, 1, 1, 1]))] {
         let fingerprints = present(shaped("half share a block", count, &mut Random(5)));
-        let ticks = Cell::new(0);
-        let count = |_: Progress| ticks.set(ticks.get() + 1);
-        found(&fingerprints, near, &count);
-        let all = ticks.get();
-        assert!(all >= 30, "{all} ticks");
-        for nth in 0..all {
-            ticks.set(0);
-            let panics = |_: Progress| {
-                ticks.set(ticks.get() + 1);
-                if ticks.get() > nth {
-                    // Unlike a panic, this prints no message.
-                    std::panic::resume_unwind(Box::new(()));
-                }
-            };
-            assert!(catch_unwind(AssertUnwindSafe(|| found(&fingerprints, near, &panics))).is_err(), "tick {nth}");
-            ticks.set(0);
-            let clustered = catch_unwind(AssertUnwindSafe(|| clusters(rows(&fingerprints), near, &panics).map(|_| ())));
-            assert!(clustered.is_err(), "tick {nth}");
-        }
+        ticks::any_tick_may_panic(30, |tick| drop(found(&fingerprints, near, tick)));
+        ticks::any_tick_may_panic(30, |tick| drop(clusters(rows(&fingerprints), near, tick)));
     }
 }
 
@@ -177,17 +199,9 @@ fn shares_ascend() {
         ("half share a block", 50_000, by_radii),
     ] {
         let fingerprints = present(shaped(shape, count, &mut Random(3)));
-        let reports = RefCell::new(Vec::new());
-        found(&fingerprints, near, &|progress| reports.borrow_mut().push((progress.phase, progress.share)));
-        let reports = reports.into_inner();
-        assert!(reports.is_sorted(), "{shape}, {near:?}");
-        assert!(reports.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}");
+        let reports = ticks::ascending_shares(|tick| drop(found(&fingerprints, near, tick)));
         let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
-        assert!(
-            reports.last().is_some_and(|&(phase, share)| phase == last && share > 0.9),
-            "{shape}: {:?}",
-            reports.last()
-        );
+        assert!(reports.last().is_some_and(|&(phase, share)| phase == last && share > 0.9), "{shape}: {reports:?}");
     }
 }
 
