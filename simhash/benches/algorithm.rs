@@ -2,8 +2,7 @@
 //!
 //! `cargo bench -p simhash --bench algorithm -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents,
 //! either one JSON object with "id" and "text" a line, or every file in and below a folder. The sets take turns; the
-//! result is the median of all runs. With `--compare`, each document is compared with itself, in place of making its
-//! fingerprint: with one text prepared, as guards do.
+//! result is the median of all runs.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -11,7 +10,6 @@ use std::time::Instant;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::resemblance::Prepared;
 
 mod documents;
 
@@ -44,18 +42,13 @@ impl Set {
         Some(Self { name, documents, bytes, features, seconds: Vec::new() })
     }
 
-    fn run(&mut self, compares: bool) {
+    fn run(&mut self) {
         let options = Options::default();
         let mut fingerprinter = Fingerprinter::default();
         let passes = BYTES.div_ceil(self.bytes);
         let start = Instant::now();
         for document in std::iter::repeat_n(&self.documents, passes).flatten() {
-            if compares {
-                let prepared = Prepared::new(&mut fingerprinter, document, &options, &|| ());
-                let _ = black_box(prepared.map(|prepared| prepared.resemblance(&mut fingerprinter, document, &|| ())));
-            } else {
-                let _ = black_box(fingerprinter.fingerprint(black_box(document), &options, &|| ()));
-            }
+            let _ = black_box(fingerprinter.fingerprint(black_box(document), &options, &|| ()));
         }
         self.seconds.push(start.elapsed().as_secs_f64() / passes as f64);
     }
@@ -87,7 +80,6 @@ impl Set {
 
 fn main() {
     let mut sets = Vec::new();
-    let compares = std::env::args().any(|argument| argument == "--compare");
     for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
         match Set::read(&path) {
             Some(set) => sets.push(set),
@@ -95,7 +87,7 @@ fn main() {
         }
     }
     for _ in 0..RUNS {
-        sets.iter_mut().for_each(|set| set.run(compares));
+        sets.iter_mut().for_each(Set::run);
     }
     println!(
         "{:<24} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>11}",

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::random::Random;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 mod documents;
@@ -82,7 +83,7 @@ impl Library {
     }
 
     fn text(&self, number: u64, attempt: u64) -> String {
-        let mut dice = Dice::new(number, attempt);
+        let mut dice = Random(xxh3_64_with_seed(&number.to_le_bytes(), attempt));
         if number > 1 && dice.below(REVISED) == 0 {
             let original = 1 + dice.below(number - 1);
             return self.revise(&self.text(original, 0), &mut dice);
@@ -90,13 +91,13 @@ impl Library {
         self.compose(&mut dice)
     }
 
-    fn compose(&self, dice: &mut Dice) -> String {
+    fn compose(&self, dice: &mut Random) -> String {
         let shelf = self.shelf(dice);
         let passages = PASSAGES.start() + dice.below(PASSAGES.end() - PASSAGES.start() + 1);
         (0..passages).map(|_| passage(shelf, dice)).collect()
     }
 
-    fn revise(&self, text: &str, dice: &mut Dice) -> String {
+    fn revise(&self, text: &str, dice: &mut Random) -> String {
         let per_million = dice.below(1_000_000 / WORDS);
         let mut revised = String::with_capacity(text.len());
         for word in text.split_inclusive(char::is_whitespace) {
@@ -111,7 +112,7 @@ impl Library {
         revised
     }
 
-    fn shelf(&self, dice: &mut Dice) -> &[String] {
+    fn shelf(&self, dice: &mut Random) -> &[String] {
         let at = dice.below(self.bytes);
         let shelf = self.shelves.iter().find(|(end, _)| at < *end);
         shelf.map_or(&[], |(_, texts)| texts)
@@ -119,28 +120,10 @@ impl Library {
 }
 
 /// Whole lines of one document, from a random offset on.
-fn passage<'a>(shelf: &'a [String], dice: &mut Dice) -> &'a str {
-    let text = &shelf[dice.below(shelf.len() as u64) as usize];
+fn passage<'a>(shelf: &'a [String], dice: &mut Random) -> &'a str {
+    let text = dice.one_of(shelf);
     let offset = text.floor_char_boundary(dice.below(text.len() as u64) as usize);
     let start = text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
     let fitting = &text[start..text.floor_char_boundary(start + PASSAGE)];
     fitting.rfind('\n').map_or(fitting, |newline| &fitting[..=newline])
-}
-
-/// Random numbers that are the same in every run: hashes of the text's number, the attempt and the throw.
-struct Dice {
-    seed: u64,
-    throws: u64,
-}
-
-impl Dice {
-    fn new(number: u64, attempt: u64) -> Self {
-        Self { seed: xxh3_64_with_seed(&number.to_le_bytes(), attempt), throws: 0 }
-    }
-
-    /// A number below `sides`, which must be at least 1.
-    fn below(&mut self, sides: u64) -> u64 {
-        self.throws += 1;
-        xxh3_64_with_seed(&self.throws.to_le_bytes(), self.seed) % sides
-    }
 }

@@ -3,70 +3,48 @@
 
 use std::fs;
 use std::panic::catch_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn project() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Runs the check of a target on each of its cases.
-fn replay(target: &str, check: fn(&[u8])) {
-    let folder = project().join("fuzz/cases").join(target);
-    let mut cases = 0;
-    for case in fs::read_dir(&folder).expect("the target has cases") {
-        let case = case.expect("a case").path();
-        let input = fs::read(&case).expect("a readable case");
-        assert!(catch_unwind(|| check(&input)).is_ok(), "{} fails", case.display());
-        cases += 1;
-    }
-    assert!(cases >= 5, "only {cases} cases in {}", folder.display());
+/// The targets, in the order of their names, and their checks.
+const TARGETS: [(&str, fn(&[u8])); 2] =
+    [("markup", fuzz_checks::markup::check), ("tsvector", fuzz_checks::tsvector::check)];
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
 }
 
-macro_rules! targets {
-    ($($target:ident),*) => {
-        $(#[test]
-        fn $target() {
-            replay(stringify!($target), fuzz_checks::$target::check);
-        })*
-
-        #[test]
-        fn every_target_is_replayed() {
-            let mut targets: Vec<&str> = vec![$(stringify!($target)),*];
-            targets.sort_unstable();
-            for folder in ["fuzz/cases", "fuzz/fuzz_targets"] {
-                let folder = project().join(folder);
-                let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-                let mut found: Vec<String> =
-                    entries.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
-                found.sort_unstable();
-                assert_eq!(found, targets);
-            }
+#[test]
+fn cases_are_replayed() {
+    for (target, check) in TARGETS {
+        let cases = files(&project().join("fuzz/cases").join(target));
+        assert!(cases.len() >= 5, "only {} cases of {target}", cases.len());
+        for case in cases {
+            let input = fs::read(&case).expect("a readable case");
+            assert!(catch_unwind(|| check(&input)).is_ok(), "{} fails", case.display());
         }
-    };
+    }
+    for folder in ["fuzz/cases", "fuzz/fuzz_targets"] {
+        let mut found = files(&project().join(folder));
+        found.sort_unstable();
+        let names = found.iter().map(|path| path.file_stem().expect("a name").to_string_lossy());
+        assert!(names.eq(TARGETS.map(|(target, _)| target)), "{folder}: {found:?}");
+    }
 }
-
-targets!(markup, tsvector);
 
 fn read(path: &str) -> String {
     fs::read_to_string(project().join(path)).expect("a file of Cargo's")
 }
 
-/// Checks that the fuzzed code is the shipped code: both lock files have the same versions.
+/// Checks that what is fuzzed, and the packages for other languages, have the same crates as the extension.
 #[test]
-fn fuzz_lock_file_matches() {
-    assert!(compare_locks("fuzz/Cargo.lock") > 20);
-}
-
-/// Checks that the Python package computes fingerprints with the same crates.
-#[test]
-fn python_lock_file_matches() {
-    assert!(compare_locks("clients/python/Cargo.lock") > 20);
-}
-
-/// Checks that the JavaScript package computes fingerprints with the same crates.
-#[test]
-fn javascript_lock_file_matches() {
-    assert!(compare_locks("clients/js/Cargo.lock") > 20);
+fn lock_files_match() {
+    for path in ["fuzz/Cargo.lock", "clients/python/Cargo.lock", "clients/js/Cargo.lock"] {
+        assert!(compare_locks(path) > 20, "{path}");
+    }
 }
 
 /// Compares the packages of a lock file that the project's lock file has too; returns their number.
