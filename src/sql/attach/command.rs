@@ -9,6 +9,7 @@ use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
 use postgres::owner::as_owner;
 use postgres::settings::{read_setting, set_locally};
+use postgres::trigger::triggers;
 
 use super::prefix::Prefix;
 use crate::sql::functions::ExtensionSchema;
@@ -44,4 +45,10 @@ pub fn run<T>(
         let family = table.family(lock)?;
         f(Command { schema, prefix, table: &table, family: &family })
     })
+}
+
+/// Whether a table has a guard.
+pub fn is_guarded(schema: ExtensionSchema, table: &Target) -> bool {
+    let function = schema.function(c"simhash_dedup", &[]);
+    triggers(&table.open()).iter().any(|trigger| Some(trigger.tgfoid) == function)
 }

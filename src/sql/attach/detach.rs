@@ -14,11 +14,11 @@ use postgres::catalog::names::relation_sql;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
-use postgres::trigger::triggers;
 
-use super::command::{self, Command};
+use super::command::{self, Command, is_guarded};
 use super::prefix::{Maker, Prefix, in_quotes};
 use crate::sql::arguments::required;
+use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
@@ -32,7 +32,7 @@ fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, fcinfo: pg
         if attached.columns.is_empty() && attached.indexes.is_empty() {
             return Err(nothing_attached(&prefix, table)?);
         }
-        check_has_no_guard(schema.function(c"simhash_dedup", &[]), family)?;
+        check_has_no_guard(schema, family)?;
         attached.check_dependents(table, family)?;
         attached.remove(table)
     })
@@ -155,10 +155,9 @@ fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool
     })
 }
 
-/// Refuses tables with a guard, whose trigger executes this function: without indexes, it would refuse all rows.
-fn check_has_no_guard(function: Option<pg_sys::Oid>, family: &[Target]) -> Result<()> {
-    let is_guarded = |table: &&Target| triggers(&table.open()).iter().any(|trigger| Some(trigger.tgfoid) == function);
-    let Some(table) = family.iter().find(is_guarded) else { return Ok(()) };
+/// Refuses tables with a guard: without indexes, it would refuse all rows.
+fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> {
+    let Some(table) = family.iter().find(|table| is_guarded(schema, table)) else { return Ok(()) };
     let message = format!("cannot detach table \"{}\", which is guarded", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
         .set_detail("A guard searches the indexes of its table.")

@@ -71,6 +71,7 @@ struct Built {
 impl IndexCommands<'_> {
     fn list(&mut self, table: &Target, family: &[Target]) -> Result<()> {
         family.iter().try_for_each(|member| self.wanted.check_scope(&member.open()))?;
+        family.iter().try_for_each(|member| self.wanted.check_other_fingerprints(member))?;
         self.wanted.source.check_sql(self.wanted.schema, table)?;
         for block in 0..self.wanted.blocks {
             let mut built = Vec::new();

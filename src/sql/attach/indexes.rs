@@ -12,14 +12,16 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use pgrx::pg_sys;
+use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::Result;
+use postgres::error::{Result, sendable, user_error};
 use postgres::text::{from_server, to_server};
 
+use super::command::is_guarded;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{
@@ -94,6 +96,39 @@ impl BlockIndexes<'_> {
         let object = format!("INDEX {}", table.index_sql(&name)?);
         let comment = self.prefix.comment(&object, &format!("btree of block {block} of {}", self.blocks));
         Ok((name, [create, comment]))
+    }
+
+    /// Refuses another fingerprint than those that are indexed under the same prefix, since detach would remove both.
+    /// A guard would not know which of two expressions on its column is meant.
+    pub fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
+        let relation = table.open();
+        for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
+            let Some(key) = block_keys(&relation, &index).next() else { continue };
+            let other = key.call.fingerprint;
+            if self.source.is_fingerprint(self.schema, &relation, other)? {
+                continue;
+            }
+            let error = |message| {
+                let detail = format!("Index \"{}\" is made from another column, or with other options.", index.name()?);
+                Ok(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_detail(sendable(detail)))
+            };
+            if self.prefix.maker_of(index.oid, 0)? == Maker::Attach {
+                let prefix = self.prefix.fingerprint();
+                return Err(error(format!("prefix \"{prefix}\" has another fingerprint on table \"{}\"", table.name))?
+                    .set_hint("Choose another prefix, or call simhash_detach first."));
+            }
+            let source = Column::find(&relation, &self.source.column)?.map(|column| column.attnum);
+            let is_expression_on_source = source.is_some_and(|source| other.own_columns() == [source]);
+            if !self.has_columns && is_expression_on_source && is_guarded(self.schema, table) {
+                let column = &self.source.column;
+                return Err(error(format!(
+                    "guarded table \"{}\" has another fingerprint of column \"{column}\"",
+                    table.name
+                ))?
+                .set_hint("Attach this one with columns, or call simhash_unguard first."));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a scope with a column that is the source, the fingerprint or a block of it.

@@ -59,6 +59,7 @@ pub fn required_blocks(blocks: Option<i32>) -> Result<i32> {
 
 fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<()> {
     family.iter().try_for_each(|member| wanted.check_scope(&member.open()))?;
+    family.iter().try_for_each(|member| wanted.check_other_fingerprints(member))?;
     wanted.source.check_sql(wanted.schema, table)?;
     let columns = Columns::new(wanted);
     let mut analyzed = Vec::new();

@@ -34,6 +34,13 @@ SELECT array_agg(id) = '{7}' FROM alone WHERE simhash_near(simhash(body), simhas
 -- A second layout within a scope, other options, and a column of fingerprints.
 SELECT simhash_attach('alone', 'body', blocks => 2, scope => '{tenant}', columns => false);
 SELECT plan('SELECT id FROM alone WHERE tenant = 1 AND simhash_near(simhash(body), 42, 1)');
+-- A prefix has one fingerprint.
+SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', columns => false);
+SELECT simhash_index_commands('alone', 'body', '{"tokens": "chars"}');
+-- A guard uses one fingerprint of its column.
+SELECT simhash_guard('alone', 'reject');
+SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
+SELECT simhash_unguard('alone');
 SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
 -- Options count by their meaning, in whatever type they are written.
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"tokens": "chars"}''), 42)');
