@@ -1,0 +1,102 @@
+-- Searches and a guard for fingerprints that an application has computed, in SQL and PL/pgSQL alone: for servers that
+-- cannot load a library. docs/managed.md says how to use it.
+--
+-- Run it with psql as any role that may create functions in the current schema, or install it by pg_tle. Functions with
+-- names of the extension return what its functions return. PostgreSQL replaces calls of functions that only RETURN an
+-- expression, and answers it from indexes, as long as they are not STRICT or SECURITY DEFINER and have no SET clause.
+
+CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN bit_count((a # b)::bit(64));
+COMMENT ON FUNCTION hamming(bigint, bigint) IS
+    'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
+
+CREATE FUNCTION simhash_block(fingerprint bigint, block integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (fingerprint >> (48 - 16 * block)) & 65535;
+COMMENT ON FUNCTION simhash_block(bigint, integer) IS
+    'a block of a fingerprint cut into four; block 0 is the most significant';
+
+-- The radius of a block is the number of bits in which it may differ. The radii, with one added to each, sum to more
+-- than the distance. So a fingerprint within the distance is within the radius of some block.
+CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, max_distance integer) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN ARRAY(
+        WITH RECURSIVE masks(mask, lowest, bits) AS (
+            SELECT 0, 16, 0
+            UNION ALL
+            SELECT mask | (1 << bit), bit, bits + 1 FROM masks, generate_series(0, lowest - 1) AS bit
+            WHERE bits < (max_distance - block) >> 2 -- the radius
+        )
+        SELECT simhash_block(fingerprint, block) # mask FROM masks WHERE block <= max_distance
+    );
+COMMENT ON FUNCTION simhash_probes(bigint, integer, integer) IS
+    'part of simhash_near: the values of a block that a search within a distance must look up';
+
+CREATE FUNCTION simhash_near(fingerprint bigint, query bigint) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (simhash_block(fingerprint, 0) = simhash_block(query, 0)
+        OR simhash_block(fingerprint, 1) = simhash_block(query, 1)
+        OR simhash_block(fingerprint, 2) = simhash_block(query, 2)
+        OR simhash_block(fingerprint, 3) = simhash_block(query, 3))
+        AND hamming(fingerprint, query) <= 3;
+COMMENT ON FUNCTION simhash_near(bigint, bigint) IS
+    'whether two fingerprints differ in at most 3 bits; a table with indexed blocks is searched by them';
+
+CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (simhash_block(fingerprint, 0) = ANY (simhash_probes(query, 0, max_distance))
+        OR simhash_block(fingerprint, 1) = ANY (simhash_probes(query, 1, max_distance))
+        OR simhash_block(fingerprint, 2) = ANY (simhash_probes(query, 2, max_distance))
+        OR simhash_block(fingerprint, 3) = ANY (simhash_probes(query, 3, max_distance)))
+        AND hamming(fingerprint, query) <= max_distance;
+COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
+    'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
+
+-- The trigger function is written for one table, so that its search is planned once in a session.
+--
+-- Two near fingerprints have a block in common. So of two sessions, the second one waits for the first one's lock.
+CREATE FUNCTION simhash_keep_out(target regclass, fingerprint name, key name, action text DEFAULT 'reject')
+    RETURNS void LANGUAGE plpgsql AS $create$
+DECLARE
+    functions regnamespace := (SELECT pronamespace FROM pg_proc
+                               WHERE oid = 'simhash_near(bigint, bigint)'::regprocedure);
+    schema_name name;
+    table_name name;
+    trigger_name text;
+BEGIN
+    SELECT nspname, relname INTO STRICT schema_name, table_name
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = target;
+    trigger_name := format('%I.%I', schema_name, table_name || '_keep_out');
+    EXECUTE format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS %L', trigger_name, format($body$
+#variable_conflict use_column
+DECLARE
+    existing text;
+BEGIN
+    -- Elsewhere, a row that was committed while this session waited for it is invisible.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE 'table "%%" must be written at READ COMMITTED', TG_TABLE_NAME USING ERRCODE = 'feature_not_supported';
+    END IF;
+
+    PERFORM pg_advisory_xact_lock((%1$L::regclass::bigint << 18) | (block << 16) | %4$s.simhash_block(NEW.%2$I, block))
+    FROM generate_series(0, 3) AS block
+    WHERE NEW.%2$I IS NOT NULL;
+
+    -- This statement has a new snapshot, which sees what was committed while the locks were waited for.
+    SELECT %3$I INTO existing FROM %1$s AS stored
+    WHERE %4$s.simhash_near(%2$I, NEW.%2$I) AND %3$I <> NEW.%3$I
+    ORDER BY %4$s.hamming(%2$I, NEW.%2$I), %3$I LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NEW;
+    ELSIF %5$L = 'skip' THEN
+        RETURN NULL;
+    END IF;
+    RAISE 'near-duplicate of row %% of table "%%"', existing, TG_TABLE_NAME
+        USING ERRCODE = 'exclusion_violation', TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
+END
+$body$, format('%I.%I', schema_name, table_name), fingerprint, key, functions, action));
+    EXECUTE format('CREATE TRIGGER keep_out BEFORE INSERT OR UPDATE OF %I ON %s FOR EACH ROW EXECUTE FUNCTION %s()',
+                   fingerprint, target, trigger_name);
+END $create$;
+COMMENT ON FUNCTION simhash_keep_out(regclass, name, name, text) IS
+    'creates a trigger that keeps rows out whose fingerprint is near another: it rejects them, or skips them';
