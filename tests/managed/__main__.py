@@ -100,7 +100,7 @@ class Managed(unittest.TestCase):
 class Functions(Managed):
     def test_same_as_the_extension(self):
         self.connection.execute("CREATE SCHEMA extension; CREATE EXTENSION pg_simhash SCHEMA extension")
-        self.fill(200)
+        self.fill(30)
         pairs = "docs AS x (_, _, a), docs AS y (_, _, b)"
         each_block = "docs AS x (_, _, a), generate_series(0, 3) AS block"
         distances = "unnest('{0,1,2,3,4,5,6,7,8,11,12,NULL}'::integer[]) AS n"
