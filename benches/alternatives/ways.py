@@ -64,45 +64,28 @@ class Simhash(Way):
         self.rows("SELECT simhash_attach('docs', 'body')")
 
 
-class Radii(Simhash):
-    name = "pg_simhash, radii 1, texts: default"
-    limits = [0.89]
+class Default(Simhash):
+    name = "pg_simhash, the default"
+    limits = [0.84]
+    criterion = "{}"
 
     def search(self, text, limit):
         return self.rows(
             "SELECT id, simhash_resemblance(body, %(text)s) FROM docs"
-            " WHERE simhash_near(simhash, simhash(%(text)s), 10, '{1,1,1,1}')"
-            " AND simhash_resemblance(body, %(text)s) >= %(limit)s", text=text, limit=limit,
+            f" WHERE simhash_near(body, %(text)s, '{self.criterion}')", text=text,
         )
 
     def pairs(self, limit):
         return self.rows(
-            "SELECT a.id, b.id FROM docs AS a JOIN docs AS b ON simhash_near(b.simhash, a.simhash, 10, '{1,1,1,1}')"
-            " AND a.id < b.id AND simhash_resemblance(a.body, b.body) >= %(limit)s", limit=limit,
+            f"SELECT a.id, b.id FROM docs AS a JOIN docs AS b ON simhash_near(b.body, a.body, '{self.criterion}')"
+            " AND a.id <> b.id AND simhash_resemblance(a.body, b.body) >= %(limit)s", limit=limit,
         )
 
 
-class RadiiWithLimit(Radii):
-    name = "pg_simhash, radii 1, texts"
+class BestResemblance(Default):
+    name = "pg_simhash, the best resemblance"
     limits = LIMITS
-
-
-class Within8(Radii):
-    name = "pg_simhash, distance 8, texts"
-    limits = LIMITS
-
-    def search(self, text, limit):
-        return self.rows(
-            "SELECT id, simhash_resemblance(body, %(text)s) FROM docs WHERE simhash_near(simhash, simhash(%(text)s), 8)"
-            " AND simhash_resemblance(body, %(text)s) >= %(limit)s", text=text, limit=limit,
-        )
-
-    def pairs(self, limit):
-        return self.rows(
-            "SELECT a.id, b.id FROM (SELECT array_agg(id), array_agg(simhash) FROM docs) AS x (ids, fingerprints),"
-            " simhash_pairs(ids, fingerprints, 8) AS near JOIN docs AS a ON a.id = near.a"
-            " JOIN docs AS b ON b.id = near.b WHERE simhash_resemblance(a.body, b.body) >= %(limit)s", limit=limit,
-        )
+    criterion = f'{{"resemblance": {LIMITS[0]}}}'
 
 
 class Within3(Simhash):
@@ -368,7 +351,7 @@ class MinHash(Way):
 
 
 WAYS = [
-    Radii, RadiiWithLimit, Within8, Within3, VectorOfSimhash, EverySimhash, VectorOfShingles, EveryVector, EveryText,
+    Default, BestResemblance, Within3, VectorOfSimhash, EverySimhash, VectorOfShingles, EveryVector, EveryText,
     MinHash, TrigramsGin, TrigramsGist, Smlar, Rank,
 ]
 
