@@ -98,35 +98,35 @@ impl BlockIndexes<'_> {
         Ok((name, [create, comment]))
     }
 
-    /// Refuses another fingerprint than those that are indexed under the same prefix, since detach would remove both.
-    /// A guard would not know which of two expressions on its column is meant.
+    /// Refuses a second fingerprint of the source without columns: under the same prefix, since detach would remove
+    /// both; and of a guarded table, since the guard would not know which one is meant.
     pub fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
         let relation = table.open();
+        let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
             let Some(key) = block_keys(&relation, &index).next() else { continue };
             let other = key.call.fingerprint;
-            if self.source.is_fingerprint(self.schema, &relation, other)? {
+            if self.has_columns
+                || other.as_own_column().is_some()
+                || other.own_columns() != [source.attnum]
+                || self.source.is_fingerprint(self.schema, &relation, other)?
+            {
                 continue;
             }
-            let error = |message| {
-                let detail = format!("Index \"{}\" is made from another column, or with other options.", index.name()?);
-                Ok(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_detail(sendable(detail)))
+            let same_prefix = self.prefix.maker_of(index.oid, 0)? == Maker::Attach;
+            let hint = match () {
+                () if same_prefix => "Choose another prefix, or call simhash_detach first.",
+                () if is_guarded(self.schema, table) => "Attach this one with columns, or call simhash_unguard first.",
+                () => continue,
             };
-            if self.prefix.maker_of(index.oid, 0)? == Maker::Attach {
-                let prefix = self.prefix.fingerprint();
-                return Err(error(format!("prefix \"{prefix}\" has another fingerprint on table \"{}\"", table.name))?
-                    .set_hint("Choose another prefix, or call simhash_detach first."));
-            }
-            let source = Column::find(&relation, &self.source.column)?.map(|column| column.attnum);
-            let is_expression_on_source = source.is_some_and(|source| other.own_columns() == [source]);
-            if !self.has_columns && is_expression_on_source && is_guarded(self.schema, table) {
-                let column = &self.source.column;
-                return Err(error(format!(
-                    "guarded table \"{}\" has another fingerprint of column \"{column}\"",
-                    table.name
-                ))?
-                .set_hint("Attach this one with columns, or call simhash_unguard first."));
-            }
+            let of =
+                if same_prefix { format!("prefix \"{}\" of", self.prefix.fingerprint()) } else { "guarded".to_owned() };
+            let message =
+                format!("{of} table \"{}\" has another fingerprint of \"{}\"", table.name, self.source.column);
+            let detail = format!("Index \"{}\" is made with other options.", index.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
+                .set_detail(sendable(detail))
+                .set_hint(hint));
         }
         Ok(())
     }

@@ -159,7 +159,7 @@ BEGIN
     PERFORM simhash_attach(target, source, blocks => 2, options => '{"ngram": 2}', prefix => prefix);
     PERFORM simhash_attach(target, source, blocks => 2, options => '{"ngram": 2}', prefix => prefix);
     PERFORM simhash_attach(target, source, '{"ngram": 2}', columns => false, prefix => online);
-    FOR command IN SELECT simhash_index_commands(target, source, blocks => 3, prefix => online) LOOP
+    FOR command IN SELECT simhash_index_commands(target, source, '{"ngram": 2}', blocks => 3, prefix => online) LOOP
         EXECUTE replace(command, ' CONCURRENTLY', '');
         commands = commands + 1;
     END LOOP;
