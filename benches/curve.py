@@ -12,7 +12,7 @@ FONT = 11
 COLOURS = ["#d9730d", "#8a63d2", "#2da44e"]
 
 
-def draw(lines, what, end, svg):
+def draw(lines, what, end, svg, scale="log"):
     """Draws lines, of which each is figures by the number of rows, by its name. `end` is the form of the last ones."""
     # Text as text, and the same file for the same numbers.
     plot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pg_simhash", "font.family": "sans-serif"})
@@ -23,11 +23,14 @@ def draw(lines, what, end, svg):
         shown = [figures[size] for size in rows]
         axes.plot(rows, shown, color=colour, linewidth=2, marker="o", markersize=4, label=label)
     axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set_yscale(scale)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: short(rows)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda figure, _: f"{figure:,g}"))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_locator(NullLocator())
+    if scale == "log":
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(bottom=0)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("rows", color=INK, fontsize=FONT)
     axes.set_ylabel(what, color=INK, fontsize=FONT)

@@ -61,8 +61,8 @@ def main():
                 line += f"; bar {BARS[rows]}: {'reached' if ratio >= BARS[rows] else 'MISSED'}"
             print(line, flush=True)
             if clients == 1 and guard in lines:
-                lines[guard][rows] = rate
-    curve.draw(lines, "rows inserted a second by one client", "{:,.0f} a second", svg)
+                lines[guard][rows] = ratio
+    curve.draw(lines, "share of the rate of inserts without a guard", "{:.2f}", svg, scale="linear")
 
 
 class Table:
