@@ -60,15 +60,19 @@ CREATE FUNCTION simhash_keep_out(target regclass, fingerprint name, key name, ac
     RETURNS void LANGUAGE plpgsql AS $create$
 DECLARE
     functions regnamespace := (SELECT pronamespace FROM pg_proc
-                               WHERE oid = 'simhash_near(bigint, bigint)'::regprocedure);
+                               WHERE oid = 'simhash_near(bigint, bigint)'::regprocedure::oid);
     schema_name name;
     table_name name;
     trigger_name text;
 BEGIN
     SELECT nspname, relname INTO STRICT schema_name, table_name
-    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = target;
-    trigger_name := format('%I.%I', schema_name, table_name || '_keep_out');
-    EXECUTE format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS %L', trigger_name, format($body$
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = target::oid;
+    trigger_name := format('%I.%I', schema_name, table_name::text || '_keep_out'::text);
+    IF action IS NULL OR action NOT IN ('reject', 'skip') THEN
+        RAISE 'action must be reject or skip, not "%"', action USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    EXECUTE format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS %L',
+                   trigger_name, format($body$
 #variable_conflict use_column
 DECLARE
     existing text;
@@ -78,7 +82,7 @@ BEGIN
         RAISE 'table "%%" must be written at READ COMMITTED', TG_TABLE_NAME USING ERRCODE = 'feature_not_supported';
     END IF;
 
-    PERFORM pg_advisory_xact_lock((%1$L::regclass::bigint << 18) | (block << 16) | %4$s.simhash_block(NEW.%2$I, block))
+    PERFORM pg_advisory_xact_lock((%6$L::bigint << 18) | ((block << 16) | %4$s.simhash_block(NEW.%2$I, block))::bigint)
     FROM generate_series(0, 3) AS block
     WHERE NEW.%2$I IS NOT NULL;
 
@@ -94,7 +98,7 @@ BEGIN
     RAISE 'near-duplicate of row %% of table "%%"', existing, TG_TABLE_NAME
         USING ERRCODE = 'exclusion_violation', TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
 END
-$body$, format('%I.%I', schema_name, table_name), fingerprint, key, functions, action));
+$body$, format('%I.%I', schema_name, table_name), fingerprint, key, functions, action, target::oid::bigint));
     EXECUTE format('CREATE TRIGGER keep_out BEFORE INSERT OR UPDATE OF %I ON %s FOR EACH ROW EXECUTE FUNCTION %s()',
                    fingerprint, target, trigger_name);
 END $create$;

@@ -464,7 +464,8 @@ impl PairSearch {
         let counts = &level.counts[first..first + block.buckets()];
         fill(&mut self.ends, block.buckets(), 0, &|| ())?;
         begins(counts, &mut self.ends);
-        let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return Ok(()) };
+        let buffers = self.buffers.get_disjoint_mut([level.from, level.to]);
+        let [from, to] = buffers.expect("a slice moves between two buffers");
         block.scatter(from, (level.start, level.end), to, level.to_start, &mut self.ends, &|| tick(progress));
         self.spend(len, tick);
         Ok(())
@@ -476,7 +477,8 @@ impl PairSearch {
         self.depth -= 1;
         let level = &self.levels[self.depth];
         if level.to < LARGE_BUFFERS && level.to != level.home && self.depth > 0 {
-            let Ok([from, to]) = self.buffers.get_disjoint_mut([level.to, level.home]) else { return };
+            let buffers = self.buffers.get_disjoint_mut([level.to, level.home]);
+            let [from, to] = buffers.expect("a slice moves between two buffers");
             to.copy_from(from, level.start, level.end, &|| tick(progress));
         }
     }

@@ -5,11 +5,13 @@ use std::ffi::CStr;
 use pgrx::pg_sys;
 use postgres::call::Call;
 use postgres::catalog::citus::distribution;
+use postgres::catalog::relation::Relation;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
 use postgres::owner::as_owner;
 use postgres::settings::{read_setting, set_locally};
-use postgres::trigger::triggers;
+use postgres::text::from_bytes;
+use postgres::trigger::{arguments, triggers};
 
 use super::prefix::Prefix;
 use crate::sql::functions::ExtensionSchema;
@@ -47,8 +49,12 @@ pub fn run<T>(
     })
 }
 
-/// Whether a table has a guard.
-pub fn is_guarded(schema: ExtensionSchema, table: &Target) -> bool {
+/// What the guards of a table name as their fingerprint: a column of fingerprints, or the source of indexed ones.
+pub fn guard_fingerprints(schema: ExtensionSchema, table: &Relation) -> Result<Vec<String>> {
     let function = schema.function(c"simhash_dedup", &[]);
-    triggers(&table.open()).iter().any(|trigger| Some(trigger.tgfoid) == function)
+    let guards = triggers(table).iter().filter(|trigger| Some(trigger.tgfoid) == function);
+    // The call is simhash_dedup(action, criterion, fingerprint, ..). SAFETY: a trigger in the relation cache has
+    // NUL-terminated arguments, as many as `tgnargs` says.
+    let named = guards.filter_map(|guard| unsafe { arguments(guard) }.get(2).copied());
+    named.map(|name| from_bytes(name.to_bytes())).collect()
 }

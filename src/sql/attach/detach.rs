@@ -14,8 +14,9 @@ use postgres::catalog::names::relation_sql;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
+use postgres::trigger::triggers;
 
-use super::command::{self, Command, is_guarded};
+use super::command::{self, Command};
 use super::prefix::{Maker, Prefix, in_quotes};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -157,7 +158,9 @@ fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool
 
 /// Refuses tables with a guard: without indexes, it would refuse all rows.
 fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> {
-    let Some(table) = family.iter().find(|table| is_guarded(schema, table)) else { return Ok(()) };
+    let function = schema.function(c"simhash_dedup", &[]);
+    let is_guarded = |table: &&Target| triggers(&table.open()).iter().any(|trigger| Some(trigger.tgfoid) == function);
+    let Some(table) = family.iter().find(is_guarded) else { return Ok(()) };
     let message = format!("cannot detach table \"{}\", which is guarded", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
         .set_detail("A guard searches the indexes of its table.")

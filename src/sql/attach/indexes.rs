@@ -21,7 +21,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, sendable, user_error};
 use postgres::text::{from_server, to_server};
 
-use super::command::is_guarded;
+use super::command::guard_fingerprints;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{
@@ -71,8 +71,8 @@ impl BlockIndexes<'_> {
         Ok(!self.source.has_size() || size_key(table, index, key).map_or(Ok(false), is_size)?)
     }
 
-    /// The commands that create an index and label it: `create` is the beginning of the first, `table` the quoted name.
-    /// Returns the name of the index and the commands.
+    /// Names an index, and returns the name and the commands that create and label it. `create` is CREATE INDEX, perhaps
+    /// CONCURRENTLY; `only` is `ONLY ` if the indexes of the partitions are built apart, and else empty.
     pub fn create(
         &self,
         names: &mut IndexNames,
@@ -98,29 +98,30 @@ impl BlockIndexes<'_> {
         Ok((name, [create, comment]))
     }
 
-    /// Refuses a second fingerprint of the source without columns: under the same prefix, since detach would remove
-    /// both; and of a guarded table, since the guard would not know which one is meant.
+    /// Refuses another fingerprint of the source than is indexed as an expression: without columns under the same
+    /// prefix, since detach would remove both; and beside a guard by that expression, which would not know which one is
+    /// meant.
     pub fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
         let relation = table.open();
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
+        let is_guarded_by_source = guard_fingerprints(self.schema, &relation)?.contains(&self.source.column);
         for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
             let Some(key) = block_keys(&relation, &index).next() else { continue };
             let other = key.call.fingerprint;
-            if self.has_columns
-                || other.as_own_column().is_some()
+            if other.as_own_column().is_some()
                 || other.own_columns() != [source.attnum]
                 || self.source.is_fingerprint(self.schema, &relation, other)?
             {
                 continue;
             }
-            let same_prefix = self.prefix.maker_of(index.oid, 0)? == Maker::Attach;
-            let hint = match () {
-                () if same_prefix => "Choose another prefix, or call simhash_detach first.",
-                () if is_guarded(self.schema, table) => "Attach this one with columns, or call simhash_unguard first.",
-                () => continue,
+            let (of, hint) = if !self.has_columns && self.prefix.maker_of(index.oid, 0)? == Maker::Attach {
+                let prefix = self.prefix.fingerprint();
+                (format!("prefix \"{prefix}\" of"), "Choose another prefix, or call simhash_detach first.")
+            } else if is_guarded_by_source {
+                ("guarded".to_owned(), "Call simhash_unguard first, and guard a column with one of the fingerprints.")
+            } else {
+                continue;
             };
-            let of =
-                if same_prefix { format!("prefix \"{}\" of", self.prefix.fingerprint()) } else { "guarded".to_owned() };
             let message =
                 format!("{of} table \"{}\" has another fingerprint of \"{}\"", table.name, self.source.column);
             let detail = format!("Index \"{}\" is made with other options.", index.name()?);

@@ -34,14 +34,22 @@ SELECT array_agg(id) = '{7}' FROM alone WHERE simhash_near(simhash(body), simhas
 -- A second layout within a scope, other options, and a column of fingerprints.
 SELECT simhash_attach('alone', 'body', blocks => 2, scope => '{tenant}', columns => false);
 SELECT plan('SELECT id FROM alone WHERE tenant = 1 AND simhash_near(simhash(body), 42, 1)');
--- A prefix has one fingerprint.
-SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', columns => false);
-SELECT simhash_index_commands('alone', 'body', '{"tokens": "chars"}');
--- A guard uses one fingerprint of its column.
+-- A prefix has one fingerprint of a column, and so has a column that is guarded.
+SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', columns => false)$$);
+SELECT errors($$SELECT simhash_index_commands('alone', 'body', '{"tokens": "chars"}')$$);
 SELECT simhash_guard('alone', 'reject');
-SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
+SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false)$$);
+SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars')$$);
+INSERT INTO alone (id, tenant, body) VALUES (1000, 0, 'a row that the guard accepts');
+DELETE FROM alone WHERE id = 1000;
 SELECT simhash_unguard('alone');
 SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
+-- A guard of a column of fingerprints allows others.
+CREATE TABLE stored AS TABLE texts;
+SELECT simhash_attach('stored', 'body'), simhash_guard('stored', 'reject');
+SELECT count(*) = 9 FROM simhash_index_commands('stored', 'body', '{"tokens": "chars"}', prefix => 'chars');
+SELECT simhash_attach('stored', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
+INSERT INTO stored (id, tenant, body) VALUES (1000, 0, 'a row that the guard accepts');
 -- Options count by their meaning, in whatever type they are written.
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"tokens": "chars"}''), 42)');
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{ "ngram":1, "tokens":"chars" }''::jsonb), 42)');

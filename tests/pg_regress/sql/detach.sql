@@ -84,3 +84,12 @@ SELECT simhash_detach('detach_own', 'fingerprint');
 CREATE TABLE detach_copy (LIKE detach_original INCLUDING ALL);
 SELECT simhash_detach('detach_copy');
 \d detach_copy
+
+-- A fingerprint that is no longer generated is kept with its values.
+CREATE TABLE detach_kept (body text);
+INSERT INTO detach_kept VALUES ('a text of some words');
+SELECT simhash_attach('detach_kept', 'body', blocks => 3);
+ALTER TABLE detach_kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP EXPRESSION;
+SELECT simhash_detach('detach_kept');
+SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept FROM detach_kept;
+\d detach_kept
