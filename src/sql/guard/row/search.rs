@@ -2,8 +2,8 @@
 //!
 //! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees the
 //! row versions of all transactions, committed or not. Each version of a row counts. A search in a query
-//! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before.
-//! If the indexes are not covering, it fetches rows in the order of their tids.
+//! (`sql::search::finder`) reads the same indexes under the query's snapshot. That one skips entries that it has seen
+//! before; this one must not (see [`NearQuery::each_near`]).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -175,7 +175,8 @@ impl NearQuery<'_> {
         let sizes = self.sizes.as_ref().filter(|_| searched.has_sizes);
         let rows = rows * share_read(layouts, sizes.map(|sizes| sizes.expected_share));
         let mut growth = Growth::new(rows, block_indexes(layouts), self.near);
-        // With flips, a value that very many rows share can be given up only for a search by the distance alone.
+        // With flips, nothing is cheaper than to read all rows with a value that very many of them share. So a search by
+        // the distance alone is in reserve, for when these steps would cost more.
         let within = || Growth::new(rows, block_indexes(layouts), Nearness::within(self.near.max_distance()));
         let mut by_distance = self.near.flips().next().map(|_| within());
         let cost = |other: &Growth| Some(other.total(self.max_distance.get())?.microseconds);
@@ -217,6 +218,8 @@ impl NearQuery<'_> {
                     return Ok(flow);
                 }
             }
+            // A step that ended at the limit of marked rows counts as complete: if no row is found, the search is
+            // repeated without that limit.
             if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
         }
         Ok(ControlFlow::Continue(()))

@@ -24,7 +24,7 @@ use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::{Guard, TriggerGuard};
 use crate::sql::guard::definition::scope::GuardScopeValues;
 
-/// The state of a guard for one table in one statement.
+/// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
     /// The trigger function.
     function: Oid,
@@ -42,6 +42,8 @@ pub struct Statement {
     unless: Option<Condition>,
     /// Memory that lives as long as the statement.
     memory: pg_sys::MemoryContext,
+    /// The row that the statement is storing. Its partitions share it, so that a row which moves is known where it
+    /// arrives.
     current: Rc<RefCell<CurrentRow>>,
 }
 
@@ -150,12 +152,12 @@ impl Statement {
     /// # Safety
     /// The event belongs to this statement.
     pub unsafe fn moves(&self, event: &RowEvent) -> bool {
-        let is_of_partition = |partition: &Computed| {
+        let leaves = |partition: &Computed| {
             // SAFETY: the row belongs to the table that the condition was made for; the condition's result is a
-            // boolean.
-            unsafe { partition.value(event.new_row()) != Some(Datum::from(false)) }
+            // boolean. A row for which it is NULL stays.
+            unsafe { partition.value(event.new_row()) == Some(Datum::from(false)) }
         };
-        event.old_row().is_some() && !self.partition.as_ref().is_none_or(is_of_partition)
+        event.old_row().is_some() && self.partition.as_ref().is_some_and(leaves)
     }
 
     /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
