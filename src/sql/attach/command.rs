@@ -49,12 +49,16 @@ pub fn run<T>(
     })
 }
 
+/// The guards of a table: the triggers that execute `simhash_dedup`.
+pub fn guards(schema: ExtensionSchema, table: &Relation) -> impl Iterator<Item = &pg_sys::Trigger> {
+    let function = schema.function(c"simhash_dedup", &[]);
+    triggers(table).iter().filter(move |trigger| Some(trigger.tgfoid) == function)
+}
+
 /// What the guards of a table name as their fingerprint: a column of fingerprints, or the source of indexed ones.
 pub fn guard_fingerprints(schema: ExtensionSchema, table: &Relation) -> Result<Vec<String>> {
-    let function = schema.function(c"simhash_dedup", &[]);
-    let guards = triggers(table).iter().filter(|trigger| Some(trigger.tgfoid) == function);
     // The call is simhash_dedup(action, criterion, fingerprint, ..). SAFETY: a trigger in the relation cache has
     // NUL-terminated arguments, as many as `tgnargs` says.
-    let named = guards.filter_map(|guard| unsafe { arguments(guard) }.get(2).copied());
+    let named = guards(schema, table).filter_map(|guard| unsafe { arguments(guard) }.get(2).copied());
     named.map(|name| from_bytes(name.to_bytes())).collect()
 }

@@ -14,9 +14,8 @@ use postgres::catalog::names::relation_sql;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
-use postgres::trigger::triggers;
 
-use super::command::{self, Command};
+use super::command::{self, Command, guards};
 use super::prefix::{Maker, Prefix, in_quotes};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -158,8 +157,7 @@ fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool
 
 /// Refuses tables with a guard: without indexes, it would refuse all rows.
 fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> {
-    let function = schema.function(c"simhash_dedup", &[]);
-    let is_guarded = |table: &&Target| triggers(&table.open()).iter().any(|trigger| Some(trigger.tgfoid) == function);
+    let is_guarded = |table: &&Target| guards(schema, &table.open()).next().is_some();
     let Some(table) = family.iter().find(is_guarded) else { return Ok(()) };
     let message = format!("cannot detach table \"{}\", which is guarded", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)

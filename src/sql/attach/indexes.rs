@@ -24,6 +24,7 @@ use postgres::text::{from_server, to_server};
 use super::command::guard_fingerprints;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::fingerprint_column::is_made_from;
 use crate::sql::indexed::layouts::{
     BlockKey, TableFingerprint, block_keys, fingerprint_in, has_own_equality, size_key,
 };
@@ -109,7 +110,7 @@ impl BlockIndexes<'_> {
             let Some(key) = block_keys(&relation, &index).next() else { continue };
             let other = key.call.fingerprint;
             if other.as_own_column().is_some()
-                || other.own_columns() != [source.attnum]
+                || !is_made_from(&relation, &source, other)
                 || self.source.is_fingerprint(self.schema, &relation, other)?
             {
                 continue;

@@ -63,12 +63,7 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableF
         check_is_stored(table, column)?;
         return Ok(Some(TableFingerprint::Column(column.attnum)));
     }
-    let repeated = column.generation(table).map(Expression::own_columns);
-    let is_made_from_it = |fingerprint: &Expression| {
-        let columns = fingerprint.own_columns();
-        columns == [column.attnum] || repeated.as_ref() == Some(&columns)
-    };
-    let mut found = indexed_expressions(table).into_iter().filter(is_made_from_it);
+    let mut found = indexed_expressions(table).into_iter().filter(|found| is_made_from(table, column, *found));
     let (first, second) = (found.next(), found.next());
     if second.is_some() {
         let message =
@@ -81,6 +76,12 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableF
         let stored = column_of(table, Bits::of_bigint(fingerprint));
         stored.map_or(TableFingerprint::Expression(fingerprint), |column| TableFingerprint::Column(column.attnum))
     }))
+}
+
+/// Whether a fingerprint that is an expression is made from a column, which it names or whose generation it repeats.
+pub fn is_made_from(table: &Relation, column: &Column, fingerprint: Expression) -> bool {
+    let columns = fingerprint.own_columns();
+    columns == [column.attnum] || column.generation(table).map(Expression::own_columns) == Some(columns)
 }
 
 /// The fingerprints that are expressions and whose blocks are indexed, each once.
