@@ -5,7 +5,7 @@
 //! asks for the same fingerprint five times; a row with four indexes on expressions asks four times for both. A search
 //! asks for the query's fingerprint once per block and once per candidate. Texts are compared in the form in which they
 //! are passed: a compressed text is not decompressed, and a text that is stored out of line is not fetched, because in
-//! an `INSERT .. SELECT` of long texts that costs as much as the fingerprint (`benches/run insert` has the figures).
+//! an `INSERT .. SELECT` of long texts that costs as much as the fingerprint.
 
 use std::cell::RefCell;
 
