@@ -1,4 +1,4 @@
-// docs/frameworks/node_orms.md: drizzle-kit push, which makes a database like a model. The page's code is in page/.
+// docs/frameworks/node_orms.md: drizzle-kit push, which makes a database like a model.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -27,13 +27,6 @@ async function push(schema) {
   const { stdout, stderr } = await promisify(execFile)('node', ['node_modules/drizzle-kit/bin.cjs', ...arguments_])
   return stdout + stderr
 }
-
-test("the page's model has all columns and indexes: nothing changes", async () => {
-  await createDocs(query, { id, columns: true })
-  const found = await objects(query)
-  assert.match(await push('./page/pushed/schema.js'), /No changes detected/)
-  assert.deepEqual(await objects(query), found)
-})
 
 test('indexes alone are dropped without a question, and can be made again', async () => {
   await createDocs(query, { id })

@@ -1,4 +1,4 @@
-"""docs/frameworks/django.md and django_rest.md as a program.
+"""docs/frameworks/django.md as a program.
 
 A `python` block is a file, whose name is the comment on its first line. A `sh` block has commands of manage.py. A
 `pycon` block is a session, which must print what the page says. There is no block that is not run.
@@ -14,8 +14,4 @@ sys.path.append(str(ROOT / "tests/documents"))
 
 from blocks import blocks  # noqa: E402
 
-BLOCKS = [
-    (kind, "".join(f"{line}\n" for line in lines))
-    for page in (PAGE, PAGE.with_name("django_rest.md"))
-    for kind, lines in blocks(page.read_text())
-]
+BLOCKS = [(kind, "".join(f"{line}\n" for line in lines)) for kind, lines in blocks(PAGE.read_text())]
