@@ -103,16 +103,6 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE search(:lookup_simhash);
 
 \set ECHO none
 \echo
-\echo 'The nearest of the documents with another fingerprint, however far:'
-\set ECHO queries
-SELECT path, simhash <~> :lookup_simhash AS distance
-FROM docs
-WHERE simhash <> :lookup_simhash
-ORDER BY simhash <~> :lookup_simhash, id
-LIMIT 5;
-
-\set ECHO none
-\echo
 \echo 'What it takes:'
 SELECT pg_size_pretty(sum(octet_length(body))) AS texts, pg_size_pretty(pg_table_size('docs')) AS "table",
     pg_size_pretty(pg_indexes_size('docs')) AS indexes, count(*) AS documents,
