@@ -173,22 +173,11 @@ class Inserts(Managed):
         self.assertEqual(caught.exception.diag.constraint_name, "keep_out")
         self.assertEqual(caught.exception.diag.table_name, "docs")
 
-    def test_distances(self):
-        for bits in range(7):
-            first = signed(self.rng.getrandbits(64))
-            self.insert(first)
-            near = flipped(self.rng, first, bits)
-            if bits <= 3:
-                self.assert_refused("INSERT INTO docs (body, simhash) VALUES ('', %s)", near)
-            else:
-                self.insert(near)
-        self.insert(None)
-        self.insert(None)
-
     def test_one_statement(self):
         """A row is compared with the rows before it of the same statement."""
-        self.assert_refused("INSERT INTO docs (body, simhash) VALUES ('', 0), ('', -1), ('', 1)")
+        self.assert_refused("INSERT INTO docs (body, simhash) VALUES ('', 0), ('', -1), ('', 7)")
         self.assertEqual(self.values("SELECT count(*) FROM docs"), [0])
+        self.connection.execute("INSERT INTO docs (body, simhash) VALUES ('', 0), ('', 15), ('', NULL), ('', NULL)")
 
     def test_update(self):
         self.insert(0)
@@ -276,12 +265,6 @@ class Inserts(Managed):
         self.assertFalse(self.write(family))
         # All families are there: the copies of one differ in at most two bits.
         self.assertEqual(self.values("SELECT count(*) FROM docs"), [len(family)])
-
-    def test_some_hundred_rows(self):
-        """The lock table has room for the rows that the page names."""
-        self.connection.execute("""
-            INSERT INTO docs (body, simhash)
-            SELECT '', ('x' || md5(n::text))::bit(64)::bigint FROM generate_series(1, 500) AS n""")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,6 @@ class DocsTest {
             test.savepoint();
             test.search();
             test.skip();
-            test.mark();
         }
         try (var connection = DriverManager.getConnection(System.getenv("JDBC") + "&reWriteBatchedInserts=true")) {
             new DocsTest(connection).rewritten();
@@ -132,18 +131,6 @@ class DocsTest {
                 equal(false, keys.next());
             }
         }
-    }
-
-    void mark() throws SQLException {
-        execute("TRUNCATE docs");
-        execute("ALTER TABLE docs ADD duplicate_of bigint");
-        execute("SELECT simhash_guard('docs', 'mark', mark_column => 'duplicate_of')");
-        try (var statement = connection.prepareStatement("INSERT INTO docs (body) VALUES (?), (?)")) {
-            statement.setString(1, TEXT);
-            statement.setString(2, NEAR);
-            equal(2, statement.executeUpdate());
-        }
-        equal("1", value("SELECT count(*) FROM docs WHERE duplicate_of = (SELECT min(id) FROM docs)"));
     }
 
     void rewritten() throws SQLException {

@@ -31,10 +31,6 @@ class DocTest < Minitest::Test
     CreateDocs.new.migrate(:down)
   end
 
-  def guard(action, more = "")
-    Doc.connection.execute("SELECT simhash_guard('docs', '#{action}'#{more})")
-  end
-
   def test_reject
     assert_equal 1, Doc.store(url: "/a", body: TEXT).id
     found = Doc.store(url: "/b", body: NEAR)
@@ -68,36 +64,14 @@ class DocTest < Minitest::Test
     assert_equal 0, Doc.count
   end
 
-  def test_upsert
-    Doc.store(url: "/a", body: TEXT)
-    Doc.upsert_all([{ url: "/a", body: NEAR }], unique_by: :url)
-    assert_equal [NEAR], Doc.pluck(:body)
-  end
-
-  def test_update
-    Doc.store(url: "/a", body: TEXT)
-    doc = Doc.store(url: "/b", body: OTHER)
-    doc.update!(url: "/c")
-    error = assert_raises(ActiveRecord::StatementInvalid) { doc.update!(body: NEAR) }
-    assert_kind_of PG::ExclusionViolation, error.cause
-  end
-
   def test_skip
-    guard("skip")
+    Doc.connection.execute("SELECT simhash_guard('docs', 'skip')")
     Doc.store(url: "/a", body: TEXT)
     doc = Doc.store(url: "/b", body: NEAR)
     assert_nil doc.id
     assert doc.persisted?
     assert_equal 1, Doc.insert_all([{ url: "/c", body: NEAR }, { url: "/d", body: OTHER }]).length
     assert_equal %w[/a /d], Doc.order(:id).pluck(:url)
-  end
-
-  def test_mark
-    Doc.connection.execute("ALTER TABLE docs ADD duplicate_of bigint")
-    Doc.reset_column_information
-    guard("mark", ", mark_column => 'duplicate_of'")
-    assert_equal 2, Doc.insert_all([{ url: "/a", body: TEXT }, { url: "/b", body: NEAR }]).length
-    assert_equal [nil, 1], Doc.order(:id).pluck(:duplicate_of)
   end
 
   def test_search
