@@ -223,24 +223,6 @@ class Commands(OnCoordinator):
                 plan = self.run_all("EXPLAIN SELECT id FROM before WHERE simhash_near(fp, 0)")
                 self.assertTrue(any("SimhashScan" in line for (line,) in plan), plan)
 
-    def test_errors_of_citus(self):
-        """The errors of Citus itself that the page names."""
-        named = PAGE[PAGE.index("These errors are raised by Citus itself:") :].split("\n\n")[1].splitlines()
-        tries = {
-            "complex joins": "SELECT (SELECT simhash FROM docs WHERE tenant_id = 2 AND id = 42) FROM docs",
-            "distributed plan": """
-                SET plan_cache_mode = force_generic_plan;
-                PREPARE near(bigint) AS SELECT id FROM docs WHERE simhash_near(simhash, $1);
-                EXECUTE near(1)""",
-            "local execution": "SELECT count(*) FROM questions; SELECT simhash_attach('questions', 'simhash')",
-            "size functions": """
-                INSERT INTO docs SELECT tenant_id + 100, id, body FROM docs; SELECT * FROM simhash_layouts('docs')""",
-        }
-        for words, script in tries.items():
-            code, message = re.match(r"\| (\w{5}) `(.*?)`", next(error for error in named if words in error)).groups()
-            with self.subTest(words), self.fails(code, message):
-                self.run_all(script)
-
     def test_the_usual_life(self):
         """Attach, detach and attach again, for each kind of table."""
         kinds = {

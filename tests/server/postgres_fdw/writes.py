@@ -10,7 +10,7 @@ import pathlib
 import unittest
 
 import psycopg
-from cluster import OTHERS, SERVERS, create_database
+from cluster import OTHERS, create_database
 from distributed import Tests, in_threads
 
 PAGE = pathlib.Path("docs/postgres_fdw.md").read_text(encoding="utf-8")
@@ -98,14 +98,6 @@ class Guards(Hub):
                     "INSERT INTO docs (id, tenant_id, body) VALUES (6, 1, text_of(1)) ON CONFLICT DO NOTHING"
                 )
             self.assertEqual(self.ids(), [1, 2, 3, 5])
-
-    def test_changed_partition_key(self):
-        """A row does not move to another server, where it would belong."""
-        self.guard("reject")
-        self.assertEqual(self.hub.execute("UPDATE docs SET tenant_id = 1 WHERE id = 3").rowcount, 1)
-        query = "SELECT tableoid::regclass::text, tenant_id FROM docs WHERE id = 3"
-        self.assertEqual(self.hub.execute(query).fetchall(), [("docs_two", 1)])
-        self.assertEqual(self.hub.execute(query + " AND tenant_id = 1").fetchall(), [])
 
     def test_skip(self):
         rows = [
@@ -226,16 +218,6 @@ class Guards(Hub):
         self.assertIsNone(self.diag.message_detail)
         self.assertNotIn("4711", self.diag.context)
 
-    def test_changed_one_by_one(self):
-        """Near rows are fetched and changed one by one, because of the generated column."""
-        for statement in "UPDATE docs SET near_id = 1", "DELETE FROM docs":
-            plan = self.hub.execute(f"EXPLAIN (VERBOSE) {statement} WHERE simhash_near(simhash, 42)").fetchall()
-            fetched = [line for (line,) in plan if "Remote SQL: SELECT" in line]
-            changed = [line for (line,) in plan if f"Remote SQL: {statement.split()[0]}" in line]
-            self.assertEqual((len(fetched), len(changed)), (2, 2), plan)
-            self.assertTrue(all("simhash_near" in line and line.endswith("FOR UPDATE") for line in fetched), plan)
-            self.assertTrue(all("WHERE ctid = $" in line for line in changed), plan)
-
 
 class Page(Hub):
     """The errors that the page describes, on the tables that it has made."""
@@ -243,23 +225,6 @@ class Page(Hub):
     def documented(self, code, message, *more):
         self.assertIn(f"{code} `{message}", PAGE)
         return self.fails(code, message, *more)
-
-    def test_errors_of_the_hub(self):
-        self.hub.execute("""
-            CREATE FOREIGN TABLE plain (id bigint, tenant_id integer, body text, simhash bigint)
-            SERVER one OPTIONS (table_name 'docs')""")
-        insert = "INSERT INTO {} (id, tenant_id, body) VALUES (-1, 1, 'some text')"
-        on_conflict = insert.format("docs") + " ON CONFLICT (id) DO NOTHING"
-        for code, message, statement in (
-            ("0A000", 'partition "docs_one" is a foreign table', "SELECT simhash_guard('docs')"),
-            ("0A000", 'partition "docs_one" is a foreign table', "SELECT simhash_preview('docs')"),
-            ("0A000", 'foreign table "docs_one" cannot be sampled', "SELECT simhash_layouts('docs')"),
-            ("42809", '"docs_one" is not a table', "SELECT simhash_attach('docs_one', 'body')"),
-            ("42P10", "there is no unique or exclusion constraint", on_conflict),
-            ("428C9", 'cannot insert a non-DEFAULT value into column "simhash"', insert.format("plain")),
-        ):
-            with self.subTest(statement), self.documented(code, message):
-                self.hub.execute(statement)
 
     def test_other_fingerprints(self):
         """A table whose fingerprints have other options, or are not filled yet, has others than the hub computes."""
@@ -288,13 +253,6 @@ class Page(Hub):
         self.hub.execute(attach)
         found = self.hub.execute("SELECT tenant_id FROM others WHERE simhash_near(simhash, simhash(body)) ORDER BY 1")
         self.assertEqual(found.fetchall(), [(1,), (2,)])
-        # The same options, given on both.
-        self.hub.execute(again[0])
-        for server in OTHERS:
-            self.on(server, *again)
-        with self.fails("55000", message.format("others_one")):
-            self.hub.execute(attach)
-        self.hub.execute(again[1])
 
     def test_extension_in_another_schema(self):
         self.on("two", "CREATE SCHEMA elsewhere", "ALTER EXTENSION pg_simhash SET SCHEMA elsewhere")
@@ -302,13 +260,6 @@ class Page(Hub):
             self.hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
         self.on("two", "ALTER EXTENSION pg_simhash SET SCHEMA public")
         self.hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
-
-    def test_unreachable(self):
-        _, port = SERVERS["two"]
-        self.hub.execute("ALTER SERVER two OPTIONS (SET port '1')")
-        with self.connect() as hub, self.documented("08001", 'could not connect to server "two"'):
-            hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
-        self.hub.execute(f"ALTER SERVER two OPTIONS (SET port '{port}')")
 
     def test_attach(self):
         """A hub whose tables are attached on one server, then on both."""
@@ -359,18 +310,6 @@ class Page(Hub):
             self.assertEqual(found.fetchall(), [(id, id % 3)])
         plan = self.hub.execute("EXPLAIN SELECT id FROM late WHERE simhash_near(simhash, 42)").fetchall()
         self.assertTrue(any("(SimhashScan) on late_here" in line for (line,) in plan), plan)
-
-        # The servers keep what is detached on the hub.
-        self.hub.execute("SELECT simhash_detach('late')")
-        with self.assertRaises(psycopg.errors.UndefinedColumn):
-            self.hub.execute("SELECT simhash FROM late")
-        self.hub.execute(attach)
-        self.assertEqual(self.value("SELECT count(simhash) FROM late"), 900)
-
-        # A column that a server lacks.
-        self.on("two", "ALTER TABLE late DROP COLUMN simhash CASCADE")
-        with self.documented("42703", 'column "simhash" does not exist'):
-            self.hub.execute("SELECT simhash FROM late")
 
 
 if __name__ == "__main__":
