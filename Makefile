@@ -2,9 +2,7 @@
 #
 #   PG_CONFIG=path   the PostgreSQL to build for (default: the newest installed one that Cargo.toml has a feature for)
 #   TEST=names       the tests of `make check`, or of `make unit`
-#   DOCS=path        the documents of `make demo`: a folder, or a CSV or JSON lines file
-#   FIELD=body       the column or field of that file that is the text
-#   KEEP=1           `make demo` leaves its server running
+#   DOCS=folder      the documents of `make demo`
 #   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
@@ -20,7 +18,7 @@ help:
 	@echo 'make test-arm64     runs the tests of the algorithm for arm64, in an emulator (as root; takes long)'
 	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     fuzzes what reads HTML and tsvectors: 10 minutes (options: see tools/fuzz)'
-	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
+	@echo 'make hostile  calls with hostile arguments: an hour (options: see tools/hostile)'
 	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'
 	@echo 'make deny     checks the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'

@@ -1,11 +1,7 @@
-"""Load tests end when they have done their work, however long that takes. A time limit only ends what hangs. A test that
-has not done its work, or has tried too little, proves nothing about the extension: it exits with status 75
-(EX_TEMPFAIL), and tools/test runs it once more, alone."""
+"""Load tests end when they have done their work, however long that takes. A time limit only ends what hangs, with an
+exception, as it does where too little was tried: such a test proves nothing about the extension."""
 
-import os
-import sys
 import time
-from contextlib import contextmanager
 
 # In seconds. No step takes a tenth of this, even on a slow and busy machine.
 PATIENCE = 600
@@ -32,13 +28,3 @@ def until_ended(ended, progress, what):
     while not ended():
         before = progress()
         until(lambda: ended() or progress() > before, what)
-
-
-@contextmanager
-def not_reached(*errors):
-    """Ends the program with the status of a test that has not done its work, at NotReached and at these errors."""
-    try:
-        yield
-    except (NotReached, *errors) as error:
-        print(f"NOT REACHED: the test has not done its work, and proves nothing: {error}", file=sys.stderr)
-        sys.exit(os.EX_TEMPFAIL)

@@ -3,9 +3,8 @@
     python tests/load/hostile [--scenarios N] [--clients N] [--seed N] [--only N] [--huge N]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (errors.py), memory or
-a resource leaks, a cancelled statement goes on, or a comparison of oracles.py or tables.py differs. The exit status is
-75 if a statement hangs or too little was tried (patience.py).
+tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (client.py), memory or
+a resource leaks, or a cancelled statement goes on.
 
 The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
 last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
@@ -24,46 +23,20 @@ import psycopg
 
 import calls
 import catalogue
-import oracles
 import tables
 from client import Client, Failure, ended
-from values import Values
 
 sys.path.append(f"{sys.path[0]}/..")
 import database
-from patience import NotReached, not_reached, until_ended
+from patience import NotReached, until_ended
 
-WAYS = {
-    "call": 50,
-    "every": 4,
-    "claim": 25,
-    "table": 3,
-    "trigger": 8,
-    "cancelled": 5,
-    "short of memory": 3,
-    "again": 0.3,
-}
-
-
-class Journal:
-    """The last statements, in memory and in a file."""
-
-    def __init__(self, file):
-        self.file = file
-        self.last = collections.deque(maxlen=12)
-
-    def write(self, statement):
-        self.last.append(statement)
-        if self.file:
-            print(statement, file=self.file, flush=True)
+WAYS = {"call": 55, "table": 8, "cancelled": 5, "short of memory": 3}
 
 
 class Session:
     def __init__(self, number, options):
         self.number, self.options = number, options
-        file = open(f"{options.journal}.{number}", "w") if options.journal else None
-        self.journal = Journal(file)
-        self.client = Client(number, self.journal)
+        self.client = Client(number)
         self.functions = catalogue.read(self.client.connection)
         self.checked = self.client.run("SHOW debug_assertions") == [("on",)]
         self.ways = collections.Counter()
@@ -74,36 +47,31 @@ class Session:
         try:
             for scenario in scenarios if self.options.only is None else [self.options.only]:
                 self.scenario(scenario)
+            # Few, and one at a time.
+            scenario, rng = "huge", random.Random(f"{self.options.seed} huge")
+            for _ in range(self.options.huge if self.number == 0 else 0):
+                self.client.set_timeout(rng.choice((20_000, 60_000)))
+                self.client.run_all([calls.huge(rng, self.options.huge_digits)])
             return None
         except Exception as failure:
             known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
-            last = "\n    ".join(statement[:3000] for statement in self.journal.last)
+            last = "\n    ".join(statement[:3000] for statement in self.client.last)
             return f"scenario {scenario}: {known}\n  the last statements:\n    {last}"
 
     def scenario(self, number):
         rng = random.Random(f"{self.options.seed} {number}")
-        self.journal.write(f"-- scenario {number}")
         [way] = rng.choices(list(WAYS), WAYS.values())
         self.ways[way] += 1
-        size = rng.choice((20, 100, 400, 3000))
-        random_calls = calls.Calls(rng, size)
+        random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
         run = self.client.run_all
         if self.checked and rng.random() < 0.01:
             # As if all that is cached were changed by others all the time.
             run(["SET debug_discard_caches = 1"])
         if way == "call":
-            for _ in range(5):
+            for _ in range(8):
                 run(random_calls.statements(rng.choice(self.functions)))
-        elif way == "every":
-            for function in self.functions:
-                run(random_calls.statements(function))
-        elif way == "claim":
-            for _ in range(5):
-                self.client.hold(*oracles.claim(rng, random_calls.values))
         elif way == "table":
             tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
-        elif way == "trigger":
-            run(tables.triggers(rng, Values(rng, 50), self.functions))
         elif way == "cancelled":
             self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
             for _ in range(10):
@@ -112,27 +80,19 @@ class Session:
             while self.client.set_timeout(3000) is None:
                 self.client.leave_transaction()
         elif way == "short of memory":
-            self.short_of_memory(rng, random_calls)
-        elif way == "again":
-            run([self.options.tables])
+            # PostgreSQL says of a library that does not fit into memory what it says of one that is broken.
+            self.client.run("SET jit = off")
+            self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
+            try:
+                for _ in range(5):
+                    statements = random_calls.statements(rng.choice(self.functions))
+                    run(statements if rng.random() < 0.5 else [calls.huge(rng, 7.5)])
+            finally:
+                self.client.connect()
         if self.checked:
             run(["SET debug_discard_caches = 0"])
         # Now and then, use a new backend, with empty caches.
         if rng.random() < 0.02:
-            self.client.connect()
-
-    def short_of_memory(self, rng, random_calls):
-        # PostgreSQL says of a library that does not fit into memory what it says of one that is broken.
-        self.client.run("SET jit = off")
-        self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
-        try:
-            for _ in range(5):
-                share = rng.random()
-                if share < 0.5:
-                    self.client.run_all(random_calls.statements(rng.choice(self.functions)))
-                else:
-                    self.client.run_all([calls.huge(rng, 7.5) if share < 0.8 else calls.long_options(rng)])
-        finally:
             self.client.connect()
 
 
@@ -140,7 +100,8 @@ def setup(options):
     database.create("pg_simhash_hostile")
     with psycopg.connect(autocommit=True) as connection:
         connection.execute("SET client_min_messages = error")
-        connection.execute(options.tables)
+        with open(f"{sys.path[0]}/tables.sql") as file:
+            connection.execute(file.read())
         for number in range(options.clients):
             connection.execute(f"CREATE SCHEMA own_{number}")
         functions = catalogue.read(connection)
@@ -162,48 +123,18 @@ def session(number, options):
     return one.run(), one.client.counts(), one.ways
 
 
-def huge(options):
-    """Few, and one at a time."""
-    rng = random.Random(f"{options.seed} huge")
-    journal = Journal(None)
-    client = Client("huge", journal)
-    try:
-        for _ in range(options.huge):
-            client.set_timeout(rng.choice((20_000, 60_000)))
-            client.run_all([calls.huge(rng, options.huge_digits)])
-    except Exception as failure:
-        return f"a huge value: {failure}\n    {journal.last[-1]}", client.counts(), {}
-    return None, client.counts(), {"huge": options.huge}
-
-
-def untested(functions, called, succeeded, held):
-    """What was tried often enough to succeed, and never did."""
-    for function in functions:
-        name = function.name
-        if called[name] >= 50 and not succeeded[name]:
-            yield f"{called[name]} calls of {name}, and none succeeded"
-    # So many that even the claims that are seldom true are true several times, whatever the seed.
-    if sum(held.values()) > 100 * len(oracles.ALL):
-        yield from (f"never true: {claim}" for claim in oracles.ALL if not held[claim])
-
-
 def main():
     options = read_options()
-    with open(f"{sys.path[0]}/tables.sql") as file:
-        options.tables = file.read()
     start, functions = setup(options)
     # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
-    with multiprocessing.get_context("fork").Pool(options.clients + 1) as processes:
+    with multiprocessing.get_context("fork").Pool(options.clients) as processes:
         running = [processes.apply_async(session, (number, options)) for number in range(options.clients)]
-        if options.huge and options.only is None:
-            running.append(processes.apply_async(huge, (options,)))
-        with not_reached():
-            until_ended(lambda: all(one.ready() for one in running), lambda: ended.value, "the end of a statement")
+        until_ended(lambda: all(one.ready() for one in running), lambda: ended.value, "the end of a statement")
         reports = [one.get() for one in running]
-    codes, called, succeeded, held, ways = (collections.Counter() for _ in range(5))
+    codes, called, succeeded, ways = (collections.Counter() for _ in range(4))
     failed = False
     for failure, of_client, of_ways in reports:
-        for total, own in zip((codes, called, succeeded, held, ways), (*of_client, of_ways)):
+        for total, own in zip((codes, called, succeeded, ways), (*of_client, of_ways)):
             total.update(own)
         if failure:
             failed = True
@@ -217,12 +148,12 @@ def main():
     print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
     share = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
     print(f"per cent that succeed: {', '.join(share(name) for name in sorted(called))}")
-    print(f"{held.total()} claims were true: of {len(oracles.ALL)}, each at least {min(held[c] for c in oracles.ALL)} times")
     if failed:
         sys.exit(1)
-    with not_reached():
-        if problems := list(untested(functions, called, succeeded, held)):
-            raise NotReached("; ".join(problems))
+    # What was tried often enough to succeed, and never did.
+    names = {function.name for function in functions}
+    if failed := [name for name in names if called[name] >= 50 and not succeeded[name]]:
+        raise NotReached(f"no call succeeded of: {', '.join(failed)}")
 
 
 def read_options():
@@ -233,10 +164,9 @@ def read_options():
     parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
     parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
     parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
-    parser.add_argument("--journal", metavar="FILE", help="write all statements to FILE.0, FILE.1 and so on")
     options = parser.parse_args()
     if options.only is not None:
-        options.clients = 1
+        options.clients, options.huge = 1, 0
     return options
 
 

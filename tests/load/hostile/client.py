@@ -8,8 +8,28 @@ import re
 
 import psycopg
 
-import errors
-
+# The errors that a statement may end with. Any other error is a defect, above all XX000: it is the error of a panic and
+# of an unforeseen case, and gives an application no information.
+ERRORS = frozenset(
+    # Those that the reference lists.
+    "22023 42501 42809 42701 42710 42703 42804 0A000 42704 2BP01 42602 42622 22004 25001 39P01 22P02 22003 2202E 22021"
+    " 54000 54011 53200 23P01 40001 40P01 55000 42P10 42883 42P01"
+    # Limits of time and memory, and conflicts with concurrent sessions.
+    " 57014 55P03 53400 54001 55006"
+    # Values: text that is not Unicode or too long, numbers, arrays, JSON.
+    " 22001 22P05 22012 22008 22030 22032 2202H 22000"
+    # Rows that violate a constraint, or more rows than a subquery may return.
+    " 21000 23502 23503 23505 23514 428C9"
+    # Names and types that do not exist, or exist twice.
+    " 42P02 42P07 42P06 3F000 42846 42702 42725 42P18 42P38 42611 42P21 42P22"
+    # A call in a clause that does not allow it.
+    " 42803 42P20 42P16 42P17 42P13 42601 42P19 42P11 54023 0LP01"
+    # Statements in a transaction that has ended or failed, or that does not allow them.
+    " 25P01 25P02 25006 2D000 3B001 34000 24000 26000 42P05 27000 09000".split()
+)
+# Most warnings are about a resource that was not released, or memory that was overwritten. These say that no
+# transaction is in progress, and that rows lack a fingerprint.
+WARNINGS = "25P01", "55000"
 # How long a backend may work on a statement beyond its time limit, in seconds of processor time. Other processes do not
 # change this, and it is much, because the machine may be slow.
 MOST_BEYOND_LIMIT = 20
@@ -33,12 +53,14 @@ class Failure(Exception):
 
 
 class Client:
-    def __init__(self, number, journal):
-        self.number, self.journal = number, journal
+    def __init__(self, number):
+        self.number = number
+        # The last statements.
+        self.last = collections.deque(maxlen=12)
         self.connection = None
         self.codes = collections.Counter()
-        # Functions in statements that succeeded, and in all; claims that were true.
-        self.succeeded, self.called, self.held = collections.Counter(), collections.Counter(), collections.Counter()
+        # Functions in statements that succeeded, and in all.
+        self.succeeded, self.called = collections.Counter(), collections.Counter()
         self.connect()
 
     def connect(self):
@@ -62,7 +84,7 @@ class Client:
         self.timeout = 3.0
 
     def counts(self):
-        return self.codes, self.called, self.succeeded, self.held
+        return self.codes, self.called, self.succeeded
 
     def notice(self, diagnostics):
         if diagnostics.severity_nonlocalized == "WARNING":
@@ -70,7 +92,7 @@ class Client:
 
     def run(self, statement):
         """The rows; None if there is an error. An error that may not be is a Failure."""
-        self.journal.write(statement)
+        self.last.append(statement)
         worked = self.processor_time()
         try:
             rows = self.execute(statement)
@@ -79,7 +101,7 @@ class Client:
             rows, code = None, error.sqlstate
             if self.connection.closed or code is None:
                 raise Failure(f"the connection is lost: {error}") from error
-            if not errors.allowed(code):
+            if code not in ERRORS:
                 where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
                 raise Failure(f"{code}: {error.diag.message_primary}{where}") from error
         except UnicodeDecodeError as error:
@@ -95,7 +117,7 @@ class Client:
         if worked > self.timeout + MOST_BEYOND_LIMIT:
             raise Failure(f"took {worked:.1f} s of processor time, with a time limit of {self.timeout} s")
         for warning in self.warnings:
-            if not errors.allowed_warning(warning[0]):
+            if warning[0] not in WARNINGS:
                 raise Failure(f"warning {warning[0]}: {warning[1]}")
         self.warnings.clear()
         return rows
@@ -128,14 +150,6 @@ class Client:
     def leave_transaction(self):
         if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             self.run("ROLLBACK")
-
-    def hold(self, claim, name=None):
-        """A claim in SQL that must be true or NULL, unless it ends with an error that may be."""
-        rows = self.run(claim)
-        if rows and rows[0][0] is False:
-            raise Failure(f"does not hold: {claim}")
-        if rows and rows[0][0] is True:
-            self.held[name] += 1
 
     def set_timeout(self, milliseconds):
         """None if that fails."""

@@ -13,6 +13,7 @@ Needs the same server as tests/load/hostile, on Linux.
 
 import argparse
 import random
+import re
 import sys
 from functools import partial
 
@@ -23,12 +24,12 @@ import catalogue
 
 sys.path.append(f"{sys.path[0]}/..")
 import database
-from patience import PATIENCE, not_reached
+from patience import PATIENCE
 
 # Arguments of the nth call.
 ARGUMENTS = {
     "text": "'document ' || n || ' of some words'",
-    "jsonb": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{\"ngram\": 2}}' END)::jsonb",
+    "jsonb": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{\"ngram\": 2}' END)::jsonb",
     "integer": "(n % 3)::integer",
     "bigint": "n::bigint",
     "double precision": "n::float8",
@@ -36,7 +37,7 @@ ARGUMENTS = {
     "text[]": "ARRAY['a', n::text, 'b']",
     "double precision[]": "ARRAY[n, 2, 3]::float8[]",
     "bigint[]": "ARRAY[n, 2, n]::bigint[]",
-    "integer[]": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{1,0,1,1}}' END)::integer[]",
+    "integer[]": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{1,0,1,1}' END)::integer[]",
     "anyarray": "ARRAY['a', 'b', n::text]",
     "anyelement": "n::text",
     "tsvector": "('a:1A ' || n)::tsvector",
@@ -44,7 +45,7 @@ ARGUMENTS = {
     "regclass": "'leaks.searched'::regclass",
 }
 NAMED = {
-    "options text": "'{{\"ngram\": 2}}'",
+    "options text": "'{\"ngram\": 2}'",
     "blocks integer": "4",
     "max_distance integer": "3",
     "digits text": "lpad(to_hex(n), 16, '0')",
@@ -54,118 +55,78 @@ NAMED = {
     "resemblance double precision": ".84",
 }
 # Arguments of an aggregate that all rows of a group must share.
-OF_A_GROUP = {"jsonb": "'{{\"ngram\": 2}}'::jsonb"}
-
-NEW_TABLE = (
-    "DROP TABLE IF EXISTS leaks.changed ;;"
-    " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
-)
+OF_A_GROUP = {"jsonb": "'{\"ngram\": 2}'::jsonb"}
 
 ROWS = 1000
-# What is not called by a row of a query: SQL for one round, what it calls, and one round for how many calls.
+# What is not called by a row of a query: statements of one round, and one round for how many calls.
 ROUNDS = {
     # A dropped column uses up an attribute number for ever.
     "attach": (
-        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
-        ("simhash_attach", "simhash_detach"),
         400,
-    ),
-    "attach a scope": (
-        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => ARRAY['id']) ;;"
+        "DROP TABLE IF EXISTS leaks.changed ;;"
+        " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n ;;"
+        " SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed') ;;"
+        " SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => ARRAY['id']) ;;"
         " SELECT simhash_detach('leaks.changed')",
-        ("simhash_attach", "simhash_detach"),
-        400,
     ),
-    "index commands": (
-        "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')",
-        ("simhash_index_commands",),
-        50,
-    ),
+    "index commands": (50, "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')"),
     "guard": (
-        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f', among => 'f > 0') ;; SELECT"
-        " simhash_unguard('leaks.guarded_later')",
-        ("simhash_guard", "simhash_unguard"),
         500,
+        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f', among => 'f > 0') ;;"
+        " SELECT simhash_unguard('leaks.guarded_later')",
     ),
-    "preview": (
-        "SELECT count(*) FROM simhash_preview('leaks.previewed', sample => 50)",
-        ("simhash_preview",),
-        500,
-    ),
-    "layouts": ("SELECT count(*) FROM simhash_layouts('leaks.searched', 'f')", ("simhash_layouts",), 500),
-    "layouts by radii": ("SELECT count(*) FROM simhash_layouts('leaks.searched', 'f', NULL)", ("simhash_layouts",), 500),
-    "layouts of a scope": (
-        "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f', scope => ARRAY['id'])",
-        ("simhash_layouts",),
-        500,
-    ),
+    "guards": (100, "SELECT count(*) FROM (SELECT simhash_guards()) AS guards"),
+    "preview": (500, "SELECT count(*) FROM simhash_preview('leaks.previewed', sample => 50)"),
+    "layouts": (500, "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f')"),
+    "layouts by radii": (500, "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f', NULL, ARRAY['id'])"),
     "dedup trigger": (
-        "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;; DELETE FROM leaks.guarded WHERE id %"
-        " 50 <> 0",
-        ("simhash_dedup",),
         10,
+        "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;;"
+        " DELETE FROM leaks.guarded WHERE id % 50 <> 0",
     ),
     "confirming trigger": (
+        10,
         "INSERT INTO leaks.confirmed (body) SELECT string_agg('word' || least(word, 99 * random()), ' ') FROM"
         " generate_series(90, 99) AS word ;; DELETE FROM leaks.confirmed WHERE id % 50 <> 0",
-        ("simhash_dedup",),
-        10,
     ),
-    "guards": (
-        "SELECT count(*) FROM (SELECT simhash_guards()) AS guards",
-        ("simhash_guards", "simhash_guard_definition"),
-        100,
+    "rejected": (
+        20,
+        "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
     ),
-    "search": (
-        "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
-        ("simhash_near", "simhash_near_support"),
-        10,
-    ),
+    "search": (10, "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)"),
     "search by hand": (
+        10,
         "SELECT count(*) FROM leaks.searched WHERE simhash_block(f, 0) = simhash_block((random() * 1e9)::bigint, 0)",
-        ("simhash_block", "simhash_block_support"),
-        10,
     ),
-    "nearest": (
-        "SELECT f FROM leaks.searched ORDER BY f <~> (random() * 1e9)::bigint LIMIT 5",
-        ("hamming",),
-        10,
-    ),
+    "nearest": (10, "SELECT f FROM leaks.searched ORDER BY f <~> (random() * 1e9)::bigint LIMIT 5"),
     "unread rows": (
+        50,
         "SELECT simhash_features(repeat('unread text ', 50)) LIMIT 1 ;;"
         " SELECT simhash_pairs(ids, array_fill(0::bigint, ARRAY[1000])), simhash_components(ids, ids)"
         " FROM (SELECT ARRAY(SELECT generate_series(1, 1000))) AS rows (ids) LIMIT 1",
-        ("simhash_features", "simhash_pairs", "simhash_components"),
-        50,
-    ),
-    "rejected": (
-        "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
-        ("simhash_dedup",),
-        20,
     ),
     # So many rows in each statement.
     "triggers, rows": (
-        f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;; TRUNCATE"
-        " leaks.guarded",
-        ("simhash_dedup",),
         10 * ROWS,
+        f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;;"
+        " TRUNCATE leaks.guarded",
     ),
     "searches, rows": (
-        f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
-        ("simhash_near",),
         5 * ROWS,
+        f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
     ),
     "aggregate in parallel": (
+        10 * ROWS,
         "SET parallel_setup_cost = 0 ;; SET parallel_tuple_cost = 0 ;; SET min_parallel_table_scan_size = 0 ;;"
         " SELECT simhash_agg(f::text, 1) FROM leaks.searched GROUP BY f % 10",
-        tuple(f"simhash_agg_{part}" for part in ("add", "combine", "serialize", "deserialize", "final")),
-        10 * ROWS,
     ),
-    "weights": (
-        "SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10",
-        ("simhash_weights_add", "simhash_weights_final"),
-        10 * ROWS,
-    ),
+    "weights": (10 * ROWS, "SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10"),
+}
+# What these statements call without naming it.
+CALLED_BY_POSTGRES = {
+    "simhash_dedup", "simhash_guard_definition", "simhash_near_support", "simhash_block_support",
+    *(f"simhash_agg_{part}" for part in ("add", "combine", "serialize", "deserialize", "final")),
+    "simhash_weights_add", "simhash_weights_final",
 }
 
 TABLES = f"""
@@ -239,14 +200,12 @@ def query(function):
 
 def in_rows(backend, text, count):
     for start in range(1, count + 1, BATCH):
-        backend.run(text.format(a=start, b=min(start + BATCH - 1, count)))
+        backend.run(text.replace("{a}", str(start)).replace("{b}", str(min(start + BATCH - 1, count))))
 
 
 def in_statements(backend, text, count):
     """Planned anew each time: in one statement of the client's, for that is what takes long."""
-    inside = text.replace("{a}", "' || i || '").replace("{b}", "' || i || '").replace("{{", "{").replace("}}", "}")
-    parts = inside.split("' || i || '")
-    inside = "' || i || '".join(part.replace("'", "''") for part in parts)
+    inside = text.replace("'", "''").replace("{a}", "' || i || '").replace("{b}", "' || i || '")
     backend.run(f"DO $do$BEGIN FOR i IN 1..{count} LOOP EXECUTE '{inside}'; END LOOP; END$do$")
 
 
@@ -292,27 +251,26 @@ def measure(name, work):
     if name in COMMANDS:
         limits = tuple(max(limit, 1_000_000 + made * OF_A_COMMAND) for limit in limits)
     grown = contexts > limits[0] or resident > limits[1]
-    print(
-        f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{'  LEAK' if grown else ''}",
-        flush=True,
-    )
+    leak = "  LEAK" if grown else ""
+    print(f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{leak}", flush=True)
     return grown
 
 
 def works(functions, count):
-    """Names of works, what they do, and which functions they call."""
+    """Names of works, and what they do."""
+    known = CALLED_BY_POSTGRES | set(re.findall(r"simhash_\w+(?=\()", str(ROUNDS)))
+    missing = [function.signature for function in functions if not query(function) and function.name not in known]
+    if missing:
+        sys.exit(f"no calls are known of: {', '.join(missing)}")
     for function in functions:
-        text = query(function)
-        if text is not None:
-            yield function.signature, partial(calls_of, function, text, count), {function.signature}
+        if text := query(function):
+            yield function.signature, partial(calls_of, function, text, count)
         else:
             # Mostly errors: of a table and a column that are not, or of arguments that no caller has.
             share = 10 if function.takes_internal() or function.result == "trigger" else 1000
-            errors = partial(with_errors, function=function, count=count // share)
-            yield f"{function.signature}: errors", errors, set()
-    for name, (text, covered, one_in) in ROUNDS.items():
-        least = 100 if one_in < ROWS else 2
-        yield name, partial(rounds, text=text, count=max(least, count // one_in)), set(covered)
+            yield f"{function.signature}: errors", partial(with_errors, function=function, count=count // share)
+    for name, (one_in, text) in ROUNDS.items():
+        yield name, partial(rounds, text=text, count=max(100 if one_in < ROWS else 2, count // one_in))
 
 
 def calls_of(function, text, count, backend):
@@ -324,7 +282,7 @@ def calls_of(function, text, count, backend):
 def main():
     parser = argparse.ArgumentParser(prog="tests/load/hostile/leaks.py")
     parser.add_argument("--calls", type=int, default=1_000_000)
-    parser.add_argument("--only", metavar="NAME", help="what has this in its name")
+    parser.add_argument("--only", metavar="NAME", default="", help="what has this in its name")
     options = parser.parse_args()
     database.create("pg_simhash_leaks")
     with psycopg.connect(autocommit=True) as connection:
@@ -336,13 +294,8 @@ def main():
         for statement in TABLES.strip().split(";\n"):
             connection.execute(statement)
         functions = catalogue.read(connection)
-    chosen = list(works(functions, options.calls))
-    covered = set().union(*(names for _, _, names in chosen))
-    missing = [function.signature for function in functions if not covered & {function.signature, function.name}]
-    if missing:
-        sys.exit(f"no calls are known of: {', '.join(missing)}")
-    with not_reached(psycopg.errors.QueryCanceled):
-        leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work)]
+    all_works = works(functions, options.calls)
+    leaks = [name for name, work in all_works if options.only in name and measure(name, work)]
     database.drop("pg_simhash_leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")

@@ -16,7 +16,7 @@ import psycopg
 
 sys.path.append(f"{sys.path[0]}/..")
 import database
-from patience import LIMIT, not_reached
+from patience import LIMIT
 from queries import Queries
 from tables import ALIKE, Table, Values, views
 
@@ -155,13 +155,12 @@ def main():
     options = parser.parse_args()
     database.create("queries")
     counts, failures = collections.Counter(), []
-    with not_reached(psycopg.errors.QueryCanceled):
-        settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
-        with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
-            connection.execute("DROP ROLE IF EXISTS queries_reader")
-            connection.execute(SETUP)
-            for n in range(options.tables):
-                failures += try_tables(connection, f"{options.seed} {n}", counts)
+    settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
+    with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
+        connection.execute("DROP ROLE IF EXISTS queries_reader")
+        connection.execute(SETUP)
+        for n in range(options.tables):
+            failures += try_tables(connection, f"{options.seed} {n}", counts)
     print(f"{dict(counts)}, {len(failures)} failures")
     if options.failures:
         with open(options.failures, "w") as file:

@@ -8,7 +8,7 @@ from pool import distance, resemblance
 
 def prove(journals, rows, texts, fingerprints, near):
     """What is wrong. `near` lists, for each text, the texts that are near-duplicates of it."""
-    history = History(journals, texts, fingerprints, near)
+    history = History(journals, texts, near)
     failures = [*contents(rows, texts, fingerprints), *duplicates(rows, near), *presence(history, rows)]
     refusals = [refusal for journal in journals for refusal in journal.refusals]
     failures += filter(None, map(history.without_reason, refusals))
@@ -25,15 +25,15 @@ def prove(journals, rows, texts, fingerprints, near):
 
 
 def contents(rows, texts, fingerprints):
-    for id, text, body, fingerprint, _, _ in rows:
+    for id, text, body, fingerprint, _ in rows:
         if texts[text] != body or fingerprints[text] != fingerprint:
             yield f"row {id} is not what was written"
 
 
 def duplicates(rows, near):
-    """Active rows that are near each other, and have no mark."""
+    """Rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
-    rows = [(*row, mark) for *row, active, mark in rows if active and mark is None]
+    rows = [row for row in rows if row[-1] is None]
     for i, (a, text_of_a, body_of_a, of_a, _) in enumerate(rows):
         for b, text_of_b, body_of_b, of_b, _ in rows[:i]:
             if text_of_b in near[text_of_a]:
@@ -44,7 +44,7 @@ def duplicates(rows, near):
 
 
 def presence(history, rows):
-    there = {id: (text, mark, active) for id, text, _, _, active, mark in rows}
+    there = {id: (text, mark) for id, text, _, _, mark in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
         ended = [end for end in history.ended[id] if end.fate != UNDONE]
@@ -52,10 +52,9 @@ def presence(history, rows):
         if id in there:
             if any(end.deleted and end.fate == COMMITTED for end in ended):
                 yield f"row {id} is there, although it was deleted"
-            if there[id] not in {(version.text, version.mark, version.active) for version in stored}:
-                text, mark, active = there[id]
-                state = "active" if active else "inactive"
-                yield f"row {id} is {state} with text {text} and mark {mark}, which was not committed"
+            if there[id] not in {(version.text, version.mark) for version in stored}:
+                text, mark = there[id]
+                yield f"row {id} has text {text} and mark {mark}, which was not committed"
         elif certainly_inserted and not any(end.deleted for end in ended):
             yield f"row {id} was committed and not deleted, and is missing"
     for id in there.keys() - history.versions.keys():
@@ -65,8 +64,8 @@ def presence(history, rows):
 class History:
     """The versions of all rows, by which the reason of each refusal is checked."""
 
-    def __init__(self, journals, texts, fingerprints, near):
-        self.texts, self.fingerprints, self.near = texts, fingerprints, near
+    def __init__(self, journals, texts, near):
+        self.texts, self.near = texts, near
         self.versions, self.ended = defaultdict(list), defaultdict(list)
         for journal in journals:
             for version in journal.versions:
@@ -89,27 +88,23 @@ class History:
         return min(ends, default=FOREVER)
 
     def may_be_there(self, version, refusal):
-        if not version.active:
-            return False
         if version.fate == UNDONE and version.transaction != refusal.transaction:
             return False  # The guard waits for its end, and then it is not there.
         return version.since <= refusal.until and self.latest(version) >= refusal.since
 
     def without_reason(self, refusal):
-        if refusal.named:
-            return self.named_wrongly(refusal)
         if refusal.mark is not None:
             return self.marked_wrongly(refusal)
-        for id, text in refusal.rows:
-            near = self.near[text]
-            if any(other in near for _, other in refusal.stored):
-                continue
-            if not any(
-                version.id != id and self.may_be_there(version, refusal)
-                for other in near for version in self.with_text[other]
-            ):
-                return f"row {id} was skipped without a reason: nothing near text {text} was there"
-        return None
+        if any(self.has_reason(id, text, refusal) for id, text in refusal.rows):
+            return None
+        return f"rows {refusal.rows} were refused without a reason: nothing near them was there"
+
+    def has_reason(self, id, text, refusal):
+        near = self.near[text]
+        return any(key != id and other in near for key, other in refusal.stored) or any(
+            version.id != id and self.may_be_there(version, refusal)
+            for other in near for version in self.with_text[other]
+        )
 
     def marked_wrongly(self, refusal):
         """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to an
@@ -122,20 +117,3 @@ class History:
         if any((self.texts[version.text], version.mark) == (self.texts[text], refusal.mark) for version in before):
             return None
         return f"row {id} with text {text} was marked with row {refusal.mark}, which was not near, or not there"
-
-    def named_wrongly(self, refusal):
-        key, named_distance, named_resemblance = refusal.named
-        texts = {version.text for version in self.versions[key] if self.may_be_there(version, refusal)}
-        texts |= {text for id, text in refusal.stored if id == key and len(refusal.stored) > 1}
-        for id, text in refusal.rows:
-            if id != key and any(
-                other in self.near[text]
-                and distance(self.fingerprints[text], self.fingerprints[other]) == named_distance
-                and f"{resemblance(self.texts[text], self.texts[other]):.3f}" == named_resemblance
-                for other in texts
-            ):
-                return None
-        return (
-            f"rows {refusal.rows} were rejected for row {key} at distance {named_distance} and resemblance"
-            f" {named_resemblance}, which is not so"
-        )

@@ -3,7 +3,6 @@ with 23P01 has a near-duplicate; after 40001 or 40P01 it is run again. If the co
 undone, unless it was about to commit: then its fate is unknown."""
 
 import random
-import re
 from contextlib import contextmanager
 from time import monotonic
 
@@ -39,8 +38,8 @@ class Lost(Exception):
 
 
 class Client:
-    def __init__(self, number, action, texts, tenants, among, seed):
-        self.number, self.action, self.texts, self.tenants, self.among = number, action, texts, tenants, among
+    def __init__(self, number, action, texts, tenants, seed):
+        self.number, self.action, self.texts, self.tenants = number, action, texts, tenants
         self.rng = random.Random(f"{seed} {number}")
         self.last_id = number * ROWS_OF_A_CLIENT
         self.last_transaction = 0
@@ -158,17 +157,11 @@ class Client:
         self.execute("RELEASE SAVEPOINT s")
 
     def write(self, rng):
-        ways = [self.insert, self.insert, self.copy, self.update_text, self.update_note, self.delete]
-        rng.choice(ways + [self.update_active] * self.among)(rng)
+        rng.choice((self.insert, self.insert, self.copy, self.update_text, self.update_note, self.delete))(rng)
 
     def write_hot(self, rng):
         id = rng.randint(1, HOT_ROWS)
-        ways = [self.upsert, self.upsert, self.update_text, self.update_note]
-        rng.choice(ways + [self.update_active] * self.among)(rng, id)
-
-    def is_active(self, id):
-        """When the row is new."""
-        return not self.among or id % 3 > 0
+        rng.choice((self.upsert, self.upsert, self.update_text, self.update_note))(rng, id)
 
     def new_rows(self, count, rng):
         rows = []
@@ -183,11 +176,11 @@ class Client:
 
     def insert(self, rng):
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
-        values = [value for id, text in rows for value in (id, self.is_active(id), *self.columns(text))]
-        placeholders = ", ".join(["(%s, %s, %s, %s, %s)"] * len(rows))
+        values = [value for id, text in rows for value in (id, *self.columns(text))]
+        placeholders = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
         with self.refusing(rows) as since:
             stored = self.execute(
-                f"INSERT INTO soak (id, active, text, tenant, body) VALUES {placeholders} RETURNING id, mark", values
+                f"INSERT INTO soak (id, text, tenant, body) VALUES {placeholders} RETURNING id, mark", values
             )
             self.wrote(rows, dict(stored), since)
 
@@ -195,9 +188,9 @@ class Client:
         rows = self.new_rows(rng.randint(1, 8), rng)
         with self.refusing(rows) as since:
             with self.losing(), self.connection.cursor() as cursor:
-                with cursor.copy("COPY soak (id, active, text, tenant, body) FROM STDIN") as copy:
+                with cursor.copy("COPY soak (id, text, tenant, body) FROM STDIN") as copy:
                     for id, text in rows:
-                        copy.write_row((id, self.is_active(id), *self.columns(text)))
+                        copy.write_row((id, *self.columns(text)))
             stored = self.execute("SELECT id, mark FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
             self.wrote(rows, dict(stored), since)
 
@@ -205,9 +198,8 @@ class Client:
         before = []
         for id, text in rows:
             if id in stored:
-                active = self.is_active(id)
-                self.transaction.wrote(id, text, since, mark=stored[id], active=active)
-                before += [(id, text)] if active else []
+                self.transaction.wrote(id, text, since, mark=stored[id])
+                before.append((id, text))
                 self.journal.count("row stored" if stored[id] is None else "row marked")
             else:
                 if self.action != "skip":
@@ -220,18 +212,18 @@ class Client:
         since = monotonic()
         try:
             yield since
-        except psycopg.errors.ExclusionViolation as error:
-            self.transaction.refused(rows, rows, since, named(error))
+        except psycopg.errors.ExclusionViolation:
+            self.transaction.refused(rows, rows, since)
             raise
 
     def upsert(self, rng, id):
         text = rng.randrange(len(self.texts))
         with self.refusing([(id, text)]) as since:
             stored = self.execute(
-                "INSERT INTO soak (id, active, text, tenant, body) VALUES (%s, %s, %s, %s, %s)"
+                "INSERT INTO soak (id, text, tenant, body) VALUES (%s, %s, %s, %s)"
                 " ON CONFLICT (id) DO UPDATE SET text = excluded.text, tenant = excluded.tenant, body = excluded.body,"
-                " note = 0 RETURNING note, mark, active",
-                (id, self.is_active(id), *self.columns(text)),
+                " note = 0 RETURNING note, mark",
+                (id, *self.columns(text)),
             ).fetchone()
         # Only now is the row locked for certain.
         order = monotonic()
@@ -239,19 +231,17 @@ class Client:
             self.transaction.refused([(id, text)], [], since)
             self.journal.count("upsert skipped")
         elif stored[0] is None:
-            self.transaction.wrote(id, text, since, order=order, mark=stored[1], active=stored[2])
+            self.transaction.wrote(id, text, since, order=order, mark=stored[1])
             self.journal.count("upsert inserted")
         else:
             self.transaction.ended(id, False, order)
-            self.transaction.wrote(
-                id, text, since, inserted=False, order=order, mark=stored[1], active=stored[2]
-            )
+            self.transaction.wrote(id, text, since, inserted=False, order=order, mark=stored[1])
             self.journal.count("upsert updated")
 
     def update_text(self, rng, id=None):
         row = self.lock_row(rng, id)
         if row:
-            id, _, active = row
+            (id,) = row
             text = rng.randrange(len(self.texts))
             with self.refusing([(id, text)]) as since:
                 updated = self.execute(
@@ -260,7 +250,7 @@ class Client:
                 ).fetchone()
             if updated:
                 self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0], active=active)
+                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0])
                 self.journal.count("text updated")
             else:
                 self.transaction.refused([(id, text)], [], since)
@@ -270,29 +260,12 @@ class Client:
         self.execute("UPDATE soak SET note = %s WHERE id = %s", (rng.randrange(1000), id or self.known_row(rng)))
         self.journal.count("note updated")
 
-    def update_active(self, rng, id=None):
-        row = self.lock_row(rng, id)
-        if row:
-            id, text, active = row
-            with self.refusing([(id, text)]) as since:
-                updated = self.execute(
-                    "UPDATE soak SET active = NOT active WHERE id = %s RETURNING mark", (id,)
-                ).fetchone()
-            if updated:
-                self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0], active=not active)
-                self.journal.count("made inactive" if active else "made active")
-            else:
-                self.transaction.refused([(id, text)], [], since)
-                self.journal.count("making active skipped")
-
     def delete(self, rng):
         row = self.lock_row(rng)
         if row:
-            id = row[0]
             since = monotonic()
-            self.execute("DELETE FROM soak WHERE id = %s", (id,))
-            self.transaction.ended(id, True, since)
+            self.execute("DELETE FROM soak WHERE id = %s", row)
+            self.transaction.ended(row[0], True, since)
             self.journal.count("row deleted")
 
     def known_row(self, rng):
@@ -300,13 +273,4 @@ class Client:
 
     def lock_row(self, rng, id=None):
         id = id or self.known_row(rng)
-        return self.execute("SELECT id, text, active FROM soak WHERE id = %s FOR UPDATE", (id,)).fetchone()
-
-
-def named(error):
-    """The key, the distance and the resemblance in the DETAIL."""
-    detail = r"differs in (\d+) bits? from that of key \(id\)=\((\d+)\); the resemblance of the texts is ([\d.]+)\.$"
-    found = re.search(detail, error.diag.message_detail or "")
-    if not found:
-        raise RuntimeError(f"no key in the detail: {error.diag.message_detail}")
-    return int(found[2]), int(found[1]), found[3]
+        return self.execute("SELECT id FROM soak WHERE id = %s FOR UPDATE", (id,)).fetchone()

@@ -1,4 +1,5 @@
-"""Ends backends while they work, and vacuums the table, which removes what undone transactions have stored."""
+"""Ends backends while they work, vacuums the table, which removes what undone transactions have stored, and rebuilds
+its indexes."""
 
 import collections
 import itertools
@@ -18,10 +19,9 @@ BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDE
 
 def run(transactions, start_command, committed):
     """Returns after so many more transactions. `committed` returns their number."""
-    terminated, vacuumed, killed = "terminated backends", "VACUUMs", "killed backends"
-    turns = [(terminated, terminate_backend), (vacuumed, vacuum)]
+    turns = [("terminated backends", terminate_backend), ("VACUUMs", vacuum), ("REINDEXes", reindex)]
     if start_command:
-        turns += [(killed, kill_backend), *turns, ("killed servers", lambda: kill_server(start_command))]
+        turns += [("killed backends", kill_backend), *turns, ("killed servers", lambda: kill_server(start_command))]
     done = collections.Counter()
     for name, disturb in itertools.islice(itertools.cycle(turns), transactions // PACE):
         wait_for(PACE, committed)
@@ -55,6 +55,12 @@ def vacuum():
     with table.connect() as connection:
         # To truncate a table, VACUUM waits for up to five seconds until no other session uses the table.
         connection.execute("VACUUM (TRUNCATE false) soak")
+    return True
+
+
+def reindex():
+    with table.connect() as connection:
+        connection.execute("REINDEX TABLE CONCURRENTLY soak")
     return True
 
 

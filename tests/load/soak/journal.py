@@ -19,8 +19,6 @@ class Version:
     # A time at which the row was locked, by which versions and their ends can be ordered.
     order: float
     mark: int = None
-    # Whether it may be a near-duplicate of others, if it has no mark.
-    active: bool = True
     fate: str = UNDONE
     # If it was undone: the latest time at which it may have been in the table.
     until: float = FOREVER
@@ -42,11 +40,10 @@ class Refusal:
     """The rows (id and text) of a statement of which one was rejected, or that were all skipped or marked."""
 
     rows: list
-    stored: list  # active rows that the same statement stored before them, or may have stored before them
+    stored: list  # rows that the same statement stored before them, or may have stored before them
     transaction: tuple
     since: float
     until: float
-    named: tuple = None  # the key that the error named, the distance, and the resemblance as written
     mark: int = None
 
 
@@ -67,17 +64,17 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True, order=None, mark=None, active=True):
+    def wrote(self, id, text, since, inserted=True, order=None, mark=None):
         order = since if order is None else order
-        self.entries.append(Version(id, text, self.name, since, inserted, order, mark, active))
+        self.entries.append(Version(id, text, self.name, since, inserted, order, mark))
         if mark is not None:
             self.refused([(id, text)], [], since, mark=mark)
 
     def ended(self, id, deleted, order):
         self.entries.append(Ended(id, deleted, order))
 
-    def refused(self, rows, stored, since, named=None, mark=None):
-        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named, mark))
+    def refused(self, rows, stored, since, mark=None):
+        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), mark))
 
     def savepoint(self):
         return len(self.entries)
