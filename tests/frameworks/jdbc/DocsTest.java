@@ -35,9 +35,6 @@ class DocsTest {
             test.search();
             test.skip();
         }
-        try (var connection = DriverManager.getConnection(System.getenv("JDBC") + "&reWriteBatchedInserts=true")) {
-            new DocsTest(connection).rewritten();
-        }
         System.out.println("JDBC: ok");
     }
 
@@ -131,19 +128,5 @@ class DocsTest {
                 equal(false, keys.next());
             }
         }
-    }
-
-    void rewritten() throws SQLException {
-        execute("TRUNCATE docs");
-        execute("SELECT simhash_guard('docs', 'skip')");
-        try (var statement = connection.prepareStatement("INSERT INTO docs (body) VALUES (?)")) {
-            for (var body : List.of(TEXT, NEAR, OTHER)) {
-                statement.setString(1, body);
-                statement.addBatch();
-            }
-            // Two of the three are stored. The first two were one statement.
-            equal(Statement.SUCCESS_NO_INFO, statement.executeBatch()[1]);
-        }
-        equal("2", value("SELECT count(*) FROM docs"));
     }
 }
