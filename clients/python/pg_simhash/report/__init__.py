@@ -5,6 +5,6 @@ HTML file. It needs the packages of the extra ``[report]``. It does not need the
 computes fingerprints and resemblances.
 
 ``table`` reads what the catalogue says about the table, ``sample`` looks up its rows, ``summary`` counts them and
-chooses pairs, ``difference`` marks what only one text has, ``charts`` draws, ``page`` makes the page of it, and
-``writing`` runs these steps.
+chooses pairs, ``difference`` marks in what two texts differ, ``page`` makes the page of it, and ``command`` runs these
+steps.
 """

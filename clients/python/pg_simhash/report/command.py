@@ -9,22 +9,35 @@ from typing import Any
 
 
 def main(arguments: list[str]) -> int:
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     # The packages of the extra, which --help does not need.
     try:
-        from .writing import write
+        import psycopg
+
+        from .page import write
+        from .table import ReportError
     except ImportError as error:
         if error.name not in ("jinja2", "psycopg"):
             raise
-        print(
-            f"error: the report needs the package {error.name}\nhint: install pg_simhash with its extra [report]",
-            file=sys.stderr,
-        )
-        return 1
-    return write(given)
+        return _fail(f"the report needs the package {error.name}", "install pg_simhash with its extra [report]")
+    try:
+        page = write(given)
+    except ReportError as error:
+        return _fail(str(error), error.hint)
+    except psycopg.errors.InsufficientPrivilege as error:
+        hint = "The report needs SELECT on the table: rights on some of its columns do not suffice."
+        return _fail(error.diag.message_primary, hint)
+    except psycopg.Error as error:
+        return _fail(error.diag.message_primary or str(error), error.diag.message_hint)
+    except KeyboardInterrupt:
+        _fail("interrupted")
+        return 130
+    # The page says that it is UTF-8, whatever the locale is.
+    sys.stdout.buffer.write(f"{page}\n".encode())
+    return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pg_simhash report",
         description="Write a page about the near-duplicates of a table, as HTML, to the standard output. It reads a "
@@ -33,8 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("database", help="as for psql: postgresql://host/name, or 'dbname=name'")
     parser.add_argument("table", help="a table with fingerprints, such as docs or archive.docs")
     parser.add_argument("column", help="the column that its fingerprints are made from")
-    parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="about how many rows are looked up")
-    parser.add_argument("--pairs", type=_count, default=4, metavar="NUMBER", help="pairs on each side of a limit")
+    parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="how many rows are looked up")
     parser.add_argument("--fingerprint", default="simhash", metavar="COLUMN", help="the fingerprint column")
     parser.add_argument(
         "--scope",
@@ -45,30 +57,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--label",
         action="append",
-        default=[],
         metavar="COLUMN",
         help="name rows by this column, such as a title; may be repeated (default: the primary key)",
     )
-    parser.add_argument(
-        "--dismissed",
-        metavar="TABLE",
-        help="leave out the pairs of rows whose keys this table has in its columns a and b, in either order",
-    )
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
-    unset: Any = argparse.SUPPRESS
     limits.add_argument(
         "--criterion",
         type=_criterion,
-        default=unset,
         metavar="JSON",
         help="what a near-duplicate is, as in SQL, such as '{\"resemblance\": 0.9}'; other keys keep their defaults",
     )
     limits.add_argument(
         "--among",
-        type=_among,
-        default=unset,
         metavar="CONDITION",
-        help="in SQL, on the columns of the earlier row: only rows for which it holds count; or none",
+        help="in SQL, on the columns of the earlier row: only rows for which it holds count",
     )
     return parser
 
@@ -90,5 +92,6 @@ def _criterion(text: str) -> dict[str, Any]:
     return criterion
 
 
-def _among(text: str) -> str | None:
-    return None if text == "none" else text
+def _fail(message: str | None, hint: str | None = None) -> int:
+    print(f"error: {message}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+    return 1

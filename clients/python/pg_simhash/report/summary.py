@@ -3,165 +3,134 @@
 from __future__ import annotations
 
 import enum
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .criterion import Criterion
-from .sample import MAX_NEAR_ROWS, Near, Row, RowId
+from .sample import Pair, RowId
+
+SHOWN_PAIRS = 4
+"""Pairs of each kind that are shown, as far as there are any."""
+
+BIN_WIDTH = 0.05
+BINS_BELOW_LIMIT = 6
+"""The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All
+resemblances below them are one bar."""
 
 
 class Kind(enum.Enum):
-    """What a guard would make of a row that is inserted after an earlier one. Of several earlier rows, the first kind
-    counts."""
+    """What a guard would make of a row that is inserted after an earlier one."""
 
     DUPLICATE = "duplicate"
-    TOO_FAR = "too far"
-    """Beyond the distance, though the texts resemble each other enough."""
     OTHER_TEXT = "other text"
     """Within the distance, but the texts do not resemble each other enough."""
+    TOO_FAR = "too far"
+    """Beyond the distance, though the texts resemble each other enough."""
     UNRELATED = "unrelated"
 
 
-class Pair(NamedTuple):
-    """A sampled row, and the earlier row that decides about it."""
+class Bar(NamedTuple):
+    """A bar of a histogram: how many rows it stands for."""
 
-    row_id: RowId
-    earlier: RowId
-    distance: int
-    resemblance: float
-    kind: Kind
-
-
-class Example(NamedTuple):
-    pair: Pair
-    is_typical: bool
-    """Not one of those that are closest to the limit."""
-
-
-class Group(NamedTuple):
-    """Rows that are duplicates of each other, perhaps through others."""
-
-    size: int
-    row_ids: list[RowId]
+    name: str
+    rows: int
+    duplicates: int
+    is_beyond: bool
+    """Whether it is the first bar on the other side of the limit."""
 
 
 @dataclass
 class Summary:
-    criterion: Criterion
+    criterion: dict[str, Any]
     rows: int = 0
     pairs: list[Pair] = field(default_factory=list)
     """One for each sampled row that an earlier row is near."""
-    sizes: Counter[int] = field(default_factory=Counter)
-    """How many sampled rows have so many duplicates, earlier or later, and themselves."""
-    families: _Links = field(default_factory=lambda: _Links())
-    """The rows that near rows link, whether they are duplicates or not: those of one template, for example."""
-    groups: list[Group] = field(default_factory=list)
-    """The groups of the sampled rows and the rows that were found, the largest first."""
 
     def count(self, kind: Kind) -> int:
-        return sum(pair.kind is kind for pair in self.pairs)
+        return sum(kind_of(pair) is kind for pair in self.pairs)
 
-    def examples(self, kind: Kind, number: int) -> list[Example]:
-        """Pairs of this kind: those closest to the limit, and then typical ones.
+    def examples(self, kind: Kind) -> list[Pair]:
+        """Pairs of this kind: two that are closest to the limit, and then some of all.
 
-        One from each family, and a second one if there are fewer families: the rows of one template would be all pairs.
+        Of each family of near rows, one pair comes first: the rows of one template would be all pairs.
         """
+        family = _families(self.pairs)
         families: defaultdict[RowId, list[Pair]] = defaultdict(list)
-        for pair in sorted((pair for pair in self.pairs if pair.kind is kind), key=self._margin):
-            families[self.families.root(pair.row_id)].append(pair)
+        for pair in sorted((pair for pair in self.pairs if kind_of(pair) is kind), key=self._margin):
+            families[family(pair.row_id)].append(pair)
         firsts = [pairs[0] for pairs in families.values()]
-        narrow = firsts[: (number + 1) // 2]
-        # Of a family, the pair in the middle of its order is typical.
-        later = [pairs[len(pairs) // 2] for pairs in list(families.values())[len(narrow) :]]
-        seconds = [pairs[len(pairs) // 2] for pairs in families.values() if len(pairs) > 1]
-        typical = _spread(later, number - len(narrow))
-        typical += _spread([pair for pair in seconds if pair not in typical], number - len(narrow) - len(typical))
-        return [Example(pair, False) for pair in narrow] + [Example(pair, True) for pair in typical]
+        others = [pair for pairs in families.values() for pair in pairs[1:]]
+        narrow, later = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
+        found = narrow + _spread(later, SHOWN_PAIRS - len(narrow))
+        return found + _spread(others, SHOWN_PAIRS - len(found))
 
     def _margin(self, pair: Pair) -> tuple[float, ...]:
         """How far a pair is from being of another kind."""
-        if pair.kind is Kind.TOO_FAR:
+        if not pair.is_near:
             return (pair.distance, -pair.resemblance)
-        if self.criterion.resemblance is None:
+        if self.criterion["resemblance"] is None:
             return (-pair.distance, pair.resemblance)
-        return (abs(pair.resemblance - self.criterion.resemblance), -pair.distance)
+        return (abs(pair.resemblance - self.criterion["resemblance"]), -pair.distance)
+
+    def distances(self, farthest: int) -> list[Bar]:
+        """The sampled rows by the distance to the earlier row that decides."""
+        by_distance = [[pair for pair in self.pairs if pair.distance == bits] for bits in range(farthest + 1)]
+        limit = self.criterion["max_distance"]
+        return [_bar(str(bits), pairs, bits == limit + 1) for bits, pairs in enumerate(by_distance)]
+
+    def resemblances(self) -> list[Bar]:
+        """The sampled rows by the resemblance to the earlier row that decides."""
+        limit = self.criterion["resemblance"]
+        center = 0.9 if limit is None else limit
+        first = max(-BINS_BELOW_LIMIT, -math.floor(center / BIN_WIDTH))
+        by_bin: defaultdict[int, list[Pair]] = defaultdict(list)
+        for pair in self.pairs:
+            by_bin[max(math.floor((pair.resemblance - center) / BIN_WIDTH), first - 1)].append(pair)
+        bars = [_bar(f"below {center + BIN_WIDTH * first:.2f}", by_bin[first - 1])]
+        for number in range(first, max([*by_bin, 0]) + 1):
+            low, high = (min(center + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
+            bars.append(_bar(f"{low:.2f} to {high:.2f}", by_bin[number], number == 0 and limit is not None))
+        return bars
 
 
-def summarize(rows: Iterable[Row], criterion: Criterion) -> Summary:
+def summarize(pairs: Iterable[Pair | None], criterion: dict[str, Any]) -> Summary:
     summary = Summary(criterion)
-    links = _Links()
-    for row in rows:
+    for pair in pairs:
         summary.rows += 1
-        pairs = [(near, _kind(near, criterion)) for near in row.near]
-        earlier = [pair for pair in pairs if pair[0].is_earlier]
-        if earlier:
-            near, kind = min(earlier, key=_rank)
-            summary.pairs.append(Pair(row.row_id, near.row_id, near.distance, near.resemblance, kind))
-        for near in row.near:
-            summary.families.add(row.row_id, near.row_id)
-        duplicates = [near for near, kind in pairs if kind is Kind.DUPLICATE]
-        summary.sizes[1 + len(duplicates)] += 1
-        for near in duplicates:
-            links.add(row.row_id, near.row_id)
-    summary.groups = links.groups()
+        if pair is not None:
+            summary.pairs.append(pair)
     return summary
+
+
+def kind_of(pair: Pair) -> Kind:
+    if pair.is_near:
+        return Kind.DUPLICATE if pair.is_like else Kind.OTHER_TEXT
+    return Kind.TOO_FAR if pair.is_like else Kind.UNRELATED
+
+
+def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
+    """A row of the family of each row: of the rows that pairs connect, those of one template, for example."""
+    parents: dict[RowId, RowId] = {}
+
+    def root(row: RowId) -> RowId:
+        while row in parents:
+            row = parents[row]
+        return row
+
+    for pair in pairs:
+        if (row := root(pair.row_id)) != (earlier := root(pair.earlier)):
+            parents[row] = earlier
+    return root
 
 
 def _spread(pairs: list[Pair], number: int) -> list[Pair]:
     """So many of the pairs, at equal distances in their order."""
-    count = min(max(number, 0), len(pairs))
+    count = min(number, len(pairs))
     return [pairs[(2 * n + 1) * len(pairs) // (2 * count)] for n in range(count)]
 
 
-def _kind(near: Near, criterion: Criterion) -> Kind:
-    is_like = criterion.resemblance is None or near.resemblance >= criterion.resemblance
-    if near.is_near:
-        return Kind.DUPLICATE if is_like else Kind.OTHER_TEXT
-    return Kind.TOO_FAR if is_like else Kind.UNRELATED
-
-
-def _rank(pair: tuple[Near, Kind]) -> tuple[int, float, int]:
-    """The smallest is that of the row that decides."""
-    near, kind = pair
-    return (list(Kind).index(kind), -near.resemblance, near.distance)
-
-
-class _Links:
-    """Rows that are linked, as sets that are joined (union-find)."""
-
-    def __init__(self) -> None:
-        self._parents: dict[RowId, RowId] = {}
-
-    def add(self, a: RowId, b: RowId) -> None:
-        self._parents[self.root(a)] = self.root(b)
-
-    def root(self, row_id: RowId) -> RowId:
-        while (parent := self._parents.setdefault(row_id, row_id)) != row_id:
-            self._parents[row_id] = row_id = self._parents[parent]
-        return row_id
-
-    def groups(self) -> list[Group]:
-        members: defaultdict[RowId, list[RowId]] = defaultdict(list)
-        for row_id in list(self._parents):
-            members[self.root(row_id)].append(row_id)
-        groups = [Group(len(row_ids), sorted(row_ids, key=_order)) for row_ids in members.values()]
-        return sorted(groups, key=lambda group: -group.size)
-
-
-def _order(row_id: RowId) -> tuple[int, ...]:
-    oid, ctid = row_id
-    return (oid, *map(int, ctid.strip("()").split(",")))
-
-
-SIZES: Sequence[tuple[str, int, int]] = [
-    ("1", 1, 1),
-    ("2", 2, 2),
-    ("3", 3, 3),
-    ("4–5", 4, 5),
-    ("6–10", 6, 10),
-    (f"11–{MAX_NEAR_ROWS}", 11, MAX_NEAR_ROWS),
-    (f"> {MAX_NEAR_ROWS}", MAX_NEAR_ROWS + 1, 2 * MAX_NEAR_ROWS + 1),
-]
-"""Classes of the sizes of groups: name, smallest and largest. No more rows than that are read."""
+def _bar(name: str, pairs: list[Pair], is_beyond: bool = False) -> Bar:
+    duplicates = sum(kind_of(pair) is Kind.DUPLICATE for pair in pairs)
+    return Bar(name, len(pairs), duplicates, is_beyond)

@@ -15,18 +15,14 @@ FLAGS = (
 ).split()
 
 HOSTILE = [
-    "<script>document.title = 'changed'</script>",
-    "<img src=x onerror=\"document.title = 'changed'\">",
-    "\"'><svg onload=document.title='changed'>",
-    "</p></div></style></title></textarea><h1>changed</h1>",
-    "<link rel=stylesheet href=//example.com/a.css><iframe src=https://example.com></iframe>",
-    "<style>body { display: none }</style> <!-- <base href='https://example.com/'>",
-    "{{ 7 * 7 }} {% include '/etc/passwd' %} &lt;b&gt; &#60;i&#62;",
+    "<script>document.title = 'changed'</script> <img src=x onerror=\"document.title = 'changed'\">",
+    "\"'><svg onload=document.title='changed'> </p></div></style></title></textarea><h1>changed</h1>",
+    "<link rel=stylesheet href=//example.com/a.css> <!-- <iframe src=https://example.com></iframe>",
+    "<style>body { display: none }</style> {{ 7 * 7 }} {% include '/etc/passwd' %} &lt;b&gt; &#60;i&#62;",
     "\u202eright to left\u202c \u2066 \x1b[31m \x07 \u200f",
     "w" * 3000,
     "Z" + "\u0335\u0321\u0322" * 300 + " zalgo",
-    "مرحبا بالعالم " * 5 + "漢字" * 200,
-    "url(https://example.com/x.png) https://example.com/ javascript:alert(1)",
+    "مرحبا بالعالم " * 5 + "漢字" * 200 + "url(https://example.com/x.png) https://example.com/ javascript:alert(1)",
 ]
 
 TABLE = '"<b>Do""cs</b>"'
@@ -92,11 +88,11 @@ class Page(WithDatabase):
         )
         self.assertEqual(self.script(handlers), [])
         shown = " ".join(self.texts_of(".body"))
-        for hostile in HOSTILE[:7]:
+        for hostile in HOSTILE[:4]:
             with self.subTest(hostile=hostile):
                 self.assertIn(hostile[-30:], shown)
         self.assertNotRegex(shown, "[\x00-\x08\x0e-\x1f\u202a-\u202e\u2066-\u2069\u200f]")
-        self.assertIn("\u241b[31m", shown)
+        self.assertIn("\ufffd[31m", shown)
         self.assertTrue(all(key.startswith(tuple("123456789")) for key in self.texts_of("h4 .key")))
         self.assertTrue(all("<u>key</u>" in key for key in self.texts_of("h4 .key")))
 
@@ -118,10 +114,7 @@ class Page(WithDatabase):
 
     def test_charts(self):
         self.open()
-        self.assertEqual(
-            self.texts_of("caption"),
-            ["Distance, in bits", "Resemblance of the texts", "Rows in a group, themselves included"],
-        )
+        self.assertEqual(self.texts_of("caption"), ["Distance, in bits", "Resemblance of the texts"])
         self.assertEqual(self.texts_of(".chart .limit"), ["limit 6", "limit 0.84"])
         # Each row is in a bar of both charts.
         counts = self.script(
@@ -129,7 +122,6 @@ class Page(WithDatabase):
             " Array.from(chart.querySelectorAll('td:last-child'), count => parseInt(count.textContent)))"
         )
         self.assertEqual(sum(counts[0]), sum(counts[1]))
-        self.assertEqual(sum(counts[2]), 4 * len(HOSTILE))
         # Below the limit of resemblance are no duplicates.
         limit = self.script("Array.from(document.querySelectorAll('.chart')[1].rows).findIndex(row => row.className)")
         widths = self.script(

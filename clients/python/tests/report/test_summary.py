@@ -2,34 +2,40 @@
 
 import unittest
 
-from pg_simhash.report.criterion import Criterion
-from pg_simhash.report.sample import Near, Row
+from pg_simhash.report.sample import Pair
 from pg_simhash.report.summary import Kind, summarize
 
-CRITERION = Criterion({"max_distance": 10, "radii": [], "resemblance": 0.89})
+CRITERION = {"max_distance": 10, "radii": [], "resemblance": 0.89}
 
 
-def row(number, earlier, resemblance, distance=2):
-    return Row((1, f"(0,{number})"), [Near((1, f"(0,{earlier})"), distance, resemblance, True, True)])
+def pair(number, earlier, resemblance, distance=2):
+    return Pair((1, f"(0,{number})"), (1, f"(0,{earlier})"), distance, resemblance, True, resemblance >= 0.89)
 
 
 class Examples(unittest.TestCase):
     def test_one_template_is_not_all(self):
         """Rows of one template are nearest to the limit, but other rows are shown too."""
-        template = [row(n, n - 1, 0.88 - n / 10**5) for n in range(2, 400)]
-        others = [row(1000 + 2 * n, 1001 + 2 * n, n / 20) for n in range(14)]
-        summary = summarize(template + others, CRITERION)
-        shown = summary.examples(Kind.OTHER_TEXT, 4)
-        resemblances = [example.pair.resemblance for example in shown]
-        self.assertEqual(sum(resemblance > 0.8 for resemblance in resemblances), 1)
-        self.assertEqual([example.is_typical for example in shown], [False, False, True, True])
-        # The typical ones are not the next ones to the limit.
-        self.assertEqual(resemblances[1:], [0.65, 0.45, 0.15])
+        template = [pair(n, n - 1, 0.88 - n / 10**5) for n in range(2, 400)]
+        others = [pair(1000 + 2 * n, 1001 + 2 * n, n / 20) for n in range(14)]
+        shown = summarize(template + others, CRITERION).examples(Kind.OTHER_TEXT)
+        self.assertEqual([shown.resemblance for shown in shown], [0.87998, 0.65, 0.45, 0.15])
 
     def test_few_families(self):
-        """A second pair of a family is from the middle of it."""
-        template = [row(n, n - 1, n / 100) for n in range(2, 89)]
-        summary = summarize(template, CRITERION)
-        shown = summary.examples(Kind.OTHER_TEXT, 4)
-        self.assertEqual([(e.pair.resemblance, e.is_typical) for e in shown], [(0.88, False), (0.45, True)])
-        self.assertEqual(summary.examples(Kind.DUPLICATE, 4), [])
+        """The other pairs of a family are from all of it."""
+        template = [pair(n, n - 1, n / 100) for n in range(2, 89)]
+        summary = summarize([*template, None], CRITERION)
+        shown = summary.examples(Kind.OTHER_TEXT)
+        self.assertEqual([shown.resemblance for shown in shown], [0.88, 0.73, 0.44, 0.16])
+        self.assertEqual((summary.rows, summary.examples(Kind.DUPLICATE)), (88, []))
+
+
+class Histograms(unittest.TestCase):
+    def test_limits(self):
+        """The limit is between two bars, whatever rounding does."""
+        summary = summarize([pair(n, 0, n / 100, n % 13) for n in range(1, 101)], CRITERION)
+        for bars, limit in (summary.resemblances(), "0.89 to 0.94"), (summary.distances(12), "11"):
+            self.assertEqual(sum(bar.rows for bar in bars), 100)
+            self.assertEqual([bar.name for bar in bars if bar.is_beyond], [limit])
+        bars = summary.resemblances()
+        beyond = [bar.is_beyond for bar in bars].index(True)
+        self.assertEqual([bar.duplicates for bar in bars], [0] * beyond + [bar.rows for bar in bars[beyond:]])
