@@ -1,4 +1,4 @@
-"""Near-duplicate search with Django: a field, expressions, a lookup, indexes and migration operations.
+"""Near-duplicate search with Django: a field, expressions, a lookup, indexes, and a constraint for forms.
 
 There is nothing to add to INSTALLED_APPS. Models, queries and migrations import from this package::
 
@@ -14,13 +14,10 @@ from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, Si
 from .fields import FingerprintField
 from .indexes import simhash_indexes
 from .lookups import Near, NearText
-from .operations import Guard, IndexConcurrently, SimhashExtension, Unguard
 
 __all__ = [
     "FingerprintField",
-    "Guard",
     "HammingDistance",
-    "IndexConcurrently",
     "Near",
     "NearText",
     "NoNearDuplicate",
@@ -28,8 +25,6 @@ __all__ = [
     "SimHash",
     "SimHashBlock",
     "SimHashSize",
-    "SimhashExtension",
-    "Unguard",
     "near_duplicate",
     "simhash_indexes",
 ]

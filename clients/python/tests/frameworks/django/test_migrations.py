@@ -4,9 +4,7 @@ import io
 
 from django.core import management
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.test import TransactionTestCase
-from test_operations import psql
 
 # In the order of their dependencies: the extension is created by the first one.
 OURS = "articles", "archive"
@@ -50,16 +48,4 @@ class Commands(TransactionTestCase):
             manage("migrate", app, "zero")
         self.assertNotIn("simhash", str(self.schema()))
         manage("migrate")
-        self.assertEqual(self.schema(), before)
-
-    def test_sqlmigrate(self):
-        """psql makes of the printed SQL what migrate makes."""
-        before = self.schema()
-        migrations = MigrationLoader(connection).disk_migrations
-        order = [(app, name) for app in OURS for label, name in sorted(migrations) if label == app]
-        for app, name in reversed(order):
-            psql(manage("sqlmigrate", app, name, backwards=True))
-        self.assertNotIn("simhash", str(self.schema()))
-        for app, name in order:
-            psql(manage("sqlmigrate", app, name))
         self.assertEqual(self.schema(), before)

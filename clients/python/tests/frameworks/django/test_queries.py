@@ -2,6 +2,7 @@
 
 import random
 
+from archive.models import Letter
 from articles.models import Article
 from django.db import connection
 from django.db.models import Exists, OuterRef, Subquery, Value
@@ -107,3 +108,13 @@ class Queries(TestCase):
         ):
             with self.assertRaisesMessage(ValueError, message):
                 Article.objects.filter(fingerprint__near=value)
+
+
+class IndexesAlone(TestCase):
+    def test_search(self):
+        letter, _ = Letter.objects.bulk_create(Letter(body=body) for body in (TEXT, OTHER))
+        near = Letter.objects.alias(fingerprint=SimHash("body")).filter(fingerprint__near=SimHash(Value(NEAR)))
+        self.assertEqual(near.get(), letter)
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        self.assertIn("Custom Scan (SimhashScan)", near.explain())

@@ -1,8 +1,6 @@
 """The database of these tests, texts, and a mapped class whose table can be guarded."""
 
 import asyncio
-import os
-import subprocess
 import unittest
 
 import psycopg
@@ -70,18 +68,6 @@ def run_with_asyncpg(use):
             await asynchronous.dispose()
 
     asyncio.run(run())
-
-
-def run_script(text):
-    """Runs a script in psql, as its users do."""
-    subprocess.run(
-        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", NAME],
-        input=text,
-        text=True,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "PGOPTIONS": "-c client_min_messages=warning"},
-    )
 
 
 class DatabaseTest(unittest.TestCase):

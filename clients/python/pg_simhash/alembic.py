@@ -1,4 +1,8 @@
-"""What keeps Alembic's autogenerate from changing the columns and indexes that the extension made.
+"""What keeps Alembic's autogenerate from changing the columns and indexes that the extension made:
+
+    from pg_simhash.alembic import include_object
+
+    context.configure(connection=connection, target_metadata=metadata, include_object=include_object)
 
 ``simhash_attach`` marks its columns by comments, which ``simhash_detach`` needs. Indexes are recognised by what they
 index, a marked column or ``simhash_block(...)``, and by a name as PostgreSQL makes it. The schemas of the table and of
