@@ -28,15 +28,14 @@ export function checkFingerprint(fingerprint) {
   return fingerprint
 }
 
-/** An integer that the module takes as 32 bits. The module checks the range that its function has. */
-export function checkInteger(name, number) {
-  if (typeof number !== 'number') {
-    throw new TypeError(`${name} must be a number, not ${kind(number)}`)
+export function checkDistance(distance) {
+  if (typeof distance !== 'number') {
+    throw new TypeError(`maximum distance must be a number, not ${kind(distance)}`)
   }
-  if ((number | 0) !== number) {
-    throw new RangeError(`${name} ${number} is out of range. It must be an integer of 32 bits.`)
+  if (!Number.isInteger(distance) || distance < 0 || distance > 64) {
+    throw new RangeError(`maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`)
   }
-  return number
+  return distance
 }
 
 /** The fingerprints of rows as an array of 64-bit integers, and a byte for each row, 1 if it has none. */

@@ -101,15 +101,6 @@ export function coverage(clue: string, text: string, options?: Options): number 
  */
 export function difference(a: string, b: string, options?: Options): Difference[]
 
-/** A block of a fingerprint that is cut into 2 to 8 blocks, 4 by default. Block 0 is the most significant. */
-export function block(fingerprint: bigint, block: number, blocks?: number): number
-
-/**
- * The values of a block that a search within maxDistance must look up: at most 1048576. Empty if the block need not be
- * looked at, or if maxDistance is negative.
- */
-export function probes(fingerprint: bigint, block: number, blocks: number, maxDistance: number): number[]
-
 /**
  * Every pair of fingerprints at a distance of at most maxDistance, 3 by default, each once, a < b. The order of the
  * pairs has no meaning. A row that is null is in no pair.

@@ -3,7 +3,7 @@
 // The functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a BigInt of 64
 // bits, signed as PostgreSQL's bigint. index.d.ts documents the functions.
 
-import { checkFingerprint, checkInteger, checkText, readRows, writeOptions } from './arguments.js'
+import { checkDistance, checkFingerprint, checkText, readRows, writeOptions } from './arguments.js'
 import { answer, call } from './instance.js'
 
 export function simhash(text, options) {
@@ -66,23 +66,9 @@ export function hamming(a, b) {
   return call('hamming', checkFingerprint(a), checkFingerprint(b))
 }
 
-export function block(fingerprint, block, blocks = 4) {
-  const numbers = [checkInteger('block number', block), checkInteger('number of blocks', blocks)]
-  return new Int32Array(answer('block', [], checkFingerprint(fingerprint), ...numbers))[0]
-}
-
-export function probes(fingerprint, block, blocks, maxDistance) {
-  const numbers = [
-    checkInteger('block number', block),
-    checkInteger('number of blocks', blocks),
-    checkInteger('maximum distance', maxDistance),
-  ]
-  return Array.from(new Int32Array(answer('probes', [], checkFingerprint(fingerprint), ...numbers)))
-}
-
 export function pairs(fingerprints, maxDistance = 3) {
   const rows = readRows(fingerprints)
-  const numbers = new Uint32Array(answer('pairs', rows, checkInteger('maximum distance', maxDistance)))
+  const numbers = new Uint32Array(answer('pairs', rows, checkDistance(maxDistance)))
   const count = numbers.length / 3
   const found = { a: new Uint32Array(count), b: new Uint32Array(count), distance: new Uint8Array(count) }
   for (let pair = 0; pair < count; pair++) {
@@ -95,7 +81,7 @@ export function pairs(fingerprints, maxDistance = 3) {
 
 export function clusters(fingerprints, maxDistance = 3) {
   const rows = readRows(fingerprints)
-  return new Int32Array(answer('clusters', rows, checkInteger('maximum distance', maxDistance)))
+  return new Int32Array(answer('clusters', rows, checkDistance(maxDistance)))
 }
 
 export function format() {

@@ -5,7 +5,6 @@
 
 #![deny(missing_docs)]
 
-mod blocks;
 mod distance;
 mod input;
 mod options;

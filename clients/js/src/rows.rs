@@ -1,19 +1,19 @@
 //! `pairs` and `clusters`: functions of many fingerprints.
 
+use simhash::Error;
 use simhash::pairs::{Pairs, Rows, clusters as clusters_of};
 use simhash::search::nearness::Nearness;
 
 use crate::input::with_inputs;
-use crate::output::{Failed, answer};
+use crate::output::answer;
 
 /// The near pairs of fingerprints. Inputs: an i64 for each row; and a byte for each row, which is not 0 if the row has
 /// no fingerprint, or nothing. Output: for each pair both positions, two u32, and the distance, a u32.
 #[unsafe(no_mangle)]
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
     answer(|output| {
-        let near = check_distance(max_distance)?;
         let rows = with_inputs(|[fingerprints, missing, _]| rows(fingerprints, missing))?;
-        let mut pairs = Pairs::new(rows, near, &|_| ())?;
+        let mut pairs = Pairs::new(rows, Nearness::within(max_distance), &|_| ())?;
         while let Some(pair) = pairs.next(&|_| ())? {
             for number in [pair.a, pair.b, pair.distance] {
                 output.push(&number.to_le_bytes())?;
@@ -28,9 +28,8 @@ pub extern "C" fn pairs(max_distance: i32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn clusters(max_distance: i32) -> u32 {
     answer(|output| {
-        let near = check_distance(max_distance)?;
         with_inputs(|[fingerprints, missing, _]| {
-            let firsts = clusters_of(rows(fingerprints, missing)?, near, &|_| ())?;
+            let firsts = clusters_of(rows(fingerprints, missing)?, Nearness::within(max_distance), &|_| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
                 // A module has 4 GB of memory, and a row takes 40 bytes: a position fits 31 bits.
                 let cluster = if is_missing(missing, row) { -1 } else { first.cast_signed() };
@@ -41,15 +40,7 @@ pub extern "C" fn clusters(max_distance: i32) -> u32 {
     })
 }
 
-fn check_distance(max_distance: i32) -> Result<Nearness, Failed> {
-    (0..=64).contains(&max_distance).then(|| Nearness::within(max_distance)).ok_or_else(|| {
-        Failed::Range(format!(
-            "maximum distance {max_distance} is out of range. Two fingerprints differ in 0 to 64 bits."
-        ))
-    })
-}
-
-fn rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Failed> {
+fn rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Error> {
     let fingerprints = fingerprints.as_chunks().0;
     let mut rows = Rows::with_capacity(fingerprints.len())?;
     for (row, fingerprint) in fingerprints.iter().enumerate() {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { block, containment, coverage, difference, features, format, hamming, near, probes, resemblance, simhash } from 'pg-simhash'
+import { containment, coverage, difference, features, format, hamming, near, resemblance, simhash } from 'pg-simhash'
 
 test('a text without a feature has no fingerprint', () => {
   for (const text of [null, '', '?!']) {
@@ -32,19 +32,15 @@ test('near', () => {
   assert.throws(() => near(a, b, { weights: 'table' }), RangeError)
 })
 
-test('distances and blocks', () => {
+test('distances', () => {
   assert.equal(hamming(0n, -1n), 64)
   assert.equal(hamming(-(2n ** 63n), 2n ** 63n - 1n), 64)
-  assert.deepEqual(probes(1n, 0, 4, -1), [])
-  assert.deepEqual(probes(-1n, 1, 2, 1), [-1])
   assert.equal(format(), 2)
 })
 
 test('what is no fingerprint', () => {
   for (const [value, found] of [[1, 'number'], ['1', 'string'], [null, 'null']]) {
-    const error = { name: 'TypeError', message: `fingerprint must be a BigInt, not ${found}` }
-    assert.throws(() => hamming(value, 1n), error)
-    assert.throws(() => block(value, 0), error)
+    assert.throws(() => hamming(value, 1n), { name: 'TypeError', message: `fingerprint must be a BigInt, not ${found}` })
   }
   assert.throws(() => hamming(1n, 2n ** 63n), {
     name: 'RangeError',
@@ -59,19 +55,6 @@ test('what is no text', () => {
   assert.throws(() => resemblance('a', 7), { name: 'TypeError', message: 'b must be a string, not number' })
   const message = 'text has lone surrogates. Use toWellFormed().'
   assert.throws(() => simhash('a\ud800'), { name: 'TypeError', message })
-})
-
-test('numbers out of range', () => {
-  for (const [call, message] of [
-    [() => block(1n, 0, 9), 'number of blocks 9 is out of range. A layout has 2 to 8 blocks.'],
-    [() => block(1n, -1, 2), 'block number -1 is out of range. A layout of 2 blocks has the blocks 0 to 1.'],
-    [() => block(1n, 0.5), 'block number 0.5 is out of range. It must be an integer of 32 bits.'],
-    [() => block(1n, 2 ** 32), 'block number 4294967296 is out of range. It must be an integer of 32 bits.'],
-    [() => probes(1n, 0, 2, 30), /^distance 30 needs \d+ probes of block 0 of 2\. At most 1048576 are possible\./],
-  ]) {
-    assert.throws(call, { name: 'RangeError', message })
-  }
-  assert.throws(() => block(1n, 0n), { name: 'TypeError', message: 'block number must be a number, not bigint' })
 })
 
 test('every function of a text reads options', () => {

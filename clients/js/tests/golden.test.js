@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { block, containment, coverage, difference, features, passages, probes, resemblance, simhash } from 'pg-simhash'
+import { containment, coverage, difference, features, passages, resemblance, simhash } from 'pg-simhash'
 
 /** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of such numbers. */
 function entries(name) {
@@ -58,22 +58,6 @@ test('two texts', () => {
     assert.equal(containment(...both), entry.containment, entry.name)
     const found = difference(...both).map(({ side, feature, weight }) => [side, feature, weight])
     assert.deepEqual(found, entry.difference, entry.name)
-  }
-})
-
-test('blocks and probes', () => {
-  const golden = entries('blocks.jsonl')
-  assert.ok(golden.length >= 60, `${golden.length} golden blocks`)
-  for (const entry of golden) {
-    if ('value' in entry) {
-      assert.equal(block(entry.fingerprint, entry.block, entry.blocks), entry.value)
-    } else {
-      const found = probes(entry.fingerprint, entry.block, entry.blocks, entry.max_distance)
-      assert.deepEqual(
-        found.sort((a, b) => a - b),
-        entry.probes,
-      )
-    }
   }
 })
 

@@ -91,10 +91,10 @@ test('types and defaults', () => {
 
 test('errors', () => {
   for (const call of [pairs, clusters]) {
-    assert.throws(() => call([1n], 65), {
-      name: 'RangeError',
-      message: 'maximum distance 65 is out of range. Two fingerprints differ in 0 to 64 bits.',
-    })
+    for (const distance of [65, -1, 0.5]) {
+      const message = `maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`
+      assert.throws(() => call([1n], distance), { name: 'RangeError', message })
+    }
     assert.throws(() => call([1n], 3n), { name: 'TypeError', message: 'maximum distance must be a number, not bigint' })
     assert.throws(() => call([1]), { name: 'TypeError', message: 'fingerprint must be a BigInt, not number' })
     assert.throws(

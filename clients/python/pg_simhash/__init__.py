@@ -7,7 +7,6 @@ integer, as PostgreSQL's bigint.
 from pg_simhash._feature import Difference, Feature
 from pg_simhash._native import (
     __version__,
-    block,
     clusters,
     containment,
     coverage,
@@ -18,7 +17,6 @@ from pg_simhash._native import (
     near,
     pairs,
     passages,
-    probes,
     resemblance,
     simhash,
     simhash_of_features,
@@ -31,7 +29,6 @@ __all__ = [
     "Feature",
     "Options",
     "__version__",
-    "block",
     "clusters",
     "containment",
     "coverage",
@@ -42,7 +39,6 @@ __all__ = [
     "near",
     "pairs",
     "passages",
-    "probes",
     "resemblance",
     "simhash",
     "simhash_of_features",

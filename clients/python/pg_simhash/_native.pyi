@@ -10,7 +10,6 @@ from pg_simhash._options import Criterion, Options
 
 __all__ = [
     "__version__",
-    "block",
     "clusters",
     "containment",
     "coverage",
@@ -21,7 +20,6 @@ __all__ = [
     "near",
     "pairs",
     "passages",
-    "probes",
     "resemblance",
     "simhash",
     "simhash_of_features",
@@ -57,8 +55,6 @@ def passages(text: str, /, **options: Unpack[Options]) -> list[int]: ...
 def coverage(clue: str, text: str, /, **options: Unpack[Options]) -> float | None: ...
 def difference(a: str, b: str, /, **options: Unpack[Options]) -> list[Difference]: ...
 def hamming(a: int, b: int, /) -> int: ...
-def block(fingerprint: int, block: int, blocks: int = 4) -> int: ...
-def probes(fingerprint: int, block: int, blocks: int, max_distance: int) -> list[int]: ...
 def pairs(
     fingerprints: _Fingerprints, max_distance: int = 3
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]: ...

@@ -39,17 +39,5 @@ class Golden(unittest.TestCase):
                 if "with" in entry:
                     self.assertEqual(pg_simhash.coverage(text, entry["with"], **options), entry["coverage"])
 
-    def test_blocks_and_probes(self):
-        entries = golden.entries("blocks.jsonl")
-        self.assertGreaterEqual(len(entries), 60)
-        for entry in entries:
-            fingerprint, block, blocks = entry["fingerprint"], entry["block"], entry["blocks"]
-            with self.subTest(entry):
-                if "value" in entry:
-                    self.assertEqual(pg_simhash.block(fingerprint, block, blocks), entry["value"])
-                else:
-                    probes = pg_simhash.probes(fingerprint, block, blocks, entry["max_distance"])
-                    self.assertEqual(sorted(probes), entry["probes"])
-
     def test_format(self):
         self.assertEqual(pg_simhash.format(), 2)

@@ -24,7 +24,6 @@ assert_type(pg_simhash.passages("a", case_fold=False), list[int])
 assert_type(pg_simhash.coverage("a", "b"), float | None)
 assert_type(pg_simhash.difference("a", "b"), list[Difference])
 assert_type(pg_simhash.hamming(1, 2), int)
-assert_type(pg_simhash.probes(1, 0, 4, 3), list[int])
 assert_type(pg_simhash.clusters(fingerprints, texts=["a", None]), NDArray[np.int64])
 assert_type(pg_simhash.pairs([1, None]), tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]])
 
