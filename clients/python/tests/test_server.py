@@ -164,29 +164,6 @@ class Server(unittest.TestCase):
         self.compare(ours, theirs)
         self.assertGreater(len(ours), 1000)
 
-    def fingerprints(self, count):
-        return [self.rng.getrandbits(64) - 2**63 for _ in range(count)]
-
-    def near(self, count):
-        found = self.fingerprints(count // 2)
-        while len(found) < count:
-            base = self.rng.choice(found)
-            for _ in range(self.rng.randrange(5)):
-                base ^= 1 << self.rng.randrange(63)
-            found.append(base)
-        self.rng.shuffle(found)
-        return [None if self.rng.random() < 0.01 else fingerprint for fingerprint in found]
-
-    def test_clusters(self):
-        query = """
-            SELECT simhash_cluster(i, f, %s) OVER (ORDER BY i)
-            FROM unnest(%s::bigint[]) WITH ORDINALITY AS u(f, i) ORDER BY i
-        """
-        for count, distance in [(20_000, 3), (5000, 7)]:
-            rows = self.near(count)
-            theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, distance, rows)]
-            self.compare(pg_simhash.clusters(rows, distance).tolist(), theirs)
-
     def test_verified_clusters(self):
         texts = list(self.texts[:1500])
         while len(texts) < 3000:
