@@ -59,15 +59,7 @@ INSERT INTO pg_dist_shard VALUES ('docs', 102008);
 CREATE TRIGGER guard_102008 BEFORE INSERT OR UPDATE ON docs_102008
     FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'tenant');
 INSERT INTO docs_102008 VALUES (1, 1, 0);
-SELECT errors($$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
-DO $$
-DECLARE "schema" text; "table" text; guard text;
-BEGIN
-    INSERT INTO docs_102008 VALUES (1, 2, 0);
-EXCEPTION WHEN exclusion_violation THEN
-    GET STACKED DIAGNOSTICS "schema" = SCHEMA_NAME, "table" = TABLE_NAME, guard = CONSTRAINT_NAME;
-    RAISE WARNING 'schema %, table %, constraint %', "schema", "table", guard;
-END $$;
+SELECT fields($$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
 -- A trigger with another name, a table with a number that is no shard's, and a shard with a shortened name.
 ALTER TRIGGER guard_102008 ON docs_102008 RENAME TO guard;
 CREATE TABLE docs_102009 (LIKE docs INCLUDING ALL);
@@ -86,30 +78,13 @@ SELECT errors(
     $$INSERT INTO a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 VALUES (1, 2, 0)$$);
 
 -- A table that was guarded before it was distributed: its shards have the trigger.
-CREATE TRIGGER guard BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'id');
+CREATE TRIGGER guard BEFORE INSERT ON docs
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'id');
 CREATE OR REPLACE TRIGGER guard BEFORE INSERT ON docs_102008
     FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'id');
 SELECT errors(
     $$INSERT INTO docs VALUES (1, 1, 0)$$,
     $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
-
--- Citus reports the size of such a table. It samples the group of rows that agree in the scope in another way.
-SET allow_system_table_mods = on;
-CREATE FUNCTION pg_catalog.citus_relation_size(relation regclass) RETURNS bigint LANGUAGE sql
-    AS 'SELECT 100 * pg_catalog.pg_relation_size(relation)';
-RESET allow_system_table_mods;
-CREATE TABLE sampled AS SELECT hashint8extended(n, 1) AS f FROM generate_series(1, 200000) AS n;
-CREATE TEMPORARY TABLE of_all AS SELECT * FROM simhash_layouts('sampled', 'f');
-INSERT INTO pg_dist_partition VALUES ('sampled', 'n', NULL, 2, 't');
-SELECT blocks, of_sample.candidates = of_all.candidates AS same,
-    of_sample.candidates / of_all.candidates BETWEEN .8 AND 1.25 AS near
-FROM simhash_layouts('sampled', 'f') AS of_sample JOIN of_all USING (blocks) WHERE blocks = 4;
-CREATE TABLE tenants (tenant numeric, f bigint);
-INSERT INTO tenants SELECT nullif(n % 10, 0) * CASE WHEN n < 500 THEN 1 ELSE 1.00 END, 0 FROM generate_series(1, 1009) AS n;
-INSERT INTO tenants SELECT nullif(n % 2, 0), 0 FROM generate_series(1, 10) AS n;
-CREATE TEMPORARY TABLE skew AS SELECT * FROM simhash_layouts('tenants', 'f', scope => '{tenant}');
-INSERT INTO pg_dist_partition VALUES ('tenants', 'n', NULL, 2, 't');
-SELECT count(*) AS layouts, min(candidates) FROM simhash_layouts('tenants', 'f', scope => '{tenant}') JOIN skew USING (blocks, candidates);
 
 -- On another server than the coordinator.
 UPDATE pg_dist_local_group SET groupid = 2;

@@ -7,32 +7,6 @@ BEGIN
         COLUMN = 'the column', CONSTRAINT = 'the constraint', DATATYPE = 'the type', TABLE = 'the table',
         SCHEMA = 'the schema';
 END $$;
--- The error of each statement with all its fields. The context ends where this function calls the statement.
-CREATE FUNCTION fields(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    statement text; detail text; hint text; context text;
-    column_name text; constraint_name text; type_name text; table_name text; schema_name text;
-BEGIN
-    FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
-        BEGIN
-            EXECUTE statement;
-            RETURN NEXT '  no error';
-        EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT,
-                context = PG_EXCEPTION_CONTEXT, column_name = COLUMN_NAME, constraint_name = CONSTRAINT_NAME,
-                type_name = PG_DATATYPE_NAME, table_name = TABLE_NAME, schema_name = SCHEMA_NAME;
-            context = split_part(context, format('SQL statement "%s"', statement), 1);
-            context = regexp_replace(context, '(SQL statement "[A-Z ]+)[^\n]*"', '\1..."', 'g');
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT format('  %s: %s', name, replace(rtrim(value, E'\n'), E'\n', ' | '))
-                FROM unnest('{DETAIL,HINT,CONTEXT,COLUMN,CONSTRAINT,TYPE,TABLE,SCHEMA}'::text[],
-                        ARRAY[detail, hint, context, column_name, constraint_name, type_name, table_name, schema_name])
-                    AS field (name, value)
-                WHERE value <> '';
-        END;
-    END LOOP;
-END $$;
 
 -- As PostgreSQL shows it.
 SELECT fields($$ SELECT fail('in a query') $$);

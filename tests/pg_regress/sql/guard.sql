@@ -1,38 +1,25 @@
 -- simhash_guard: what becomes of near-duplicates, whatever statement writes them.
 -- Texts. Case and punctuation make no difference.
 CREATE TABLE docs (id integer PRIMARY KEY, body text, views integer DEFAULT 0);
-SELECT simhash_attach('docs', 'body');
-SELECT simhash_guard('docs');
+SELECT simhash_attach('docs', 'body'), simhash_guard('docs');
 SELECT tgname, pg_get_triggerdef(oid) AS definition FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 INSERT INTO docs VALUES (1, 'The quick brown fox jumps over the lazy dog');
 INSERT INTO docs VALUES (2, 'the QUICK brown fox jumps over the lazy dog!');
 \echo :LAST_ERROR_SQLSTATE
-INSERT INTO docs VALUES (3, 'Another text');
-INSERT INTO docs VALUES (4, 'One'), (5, 'Two'), (6, 'one');
+INSERT INTO docs VALUES (3, 'Another text'), (4, 'One'), (5, 'Two');
+INSERT INTO docs VALUES (6, 'Six'), (7, 'six');
 SELECT id, body FROM docs ORDER BY id;
 -- All fields that drivers read.
-DO $$
-DECLARE state text; s text; t text; c text; col text; m text; d text; h text;
-BEGIN
-    INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the lazy dog');
-EXCEPTION WHEN exclusion_violation THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, s = SCHEMA_NAME, t = TABLE_NAME, c = CONSTRAINT_NAME,
-        col = COLUMN_NAME, m = MESSAGE_TEXT, d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT;
-    RAISE WARNING E'state %\nschema %\ntable %\nconstraint %\ncolumn <%>\nmessage %\ndetail %\nhint %',
-        state, s, t, c, col, m, d, h;
-END
-$$;
+SELECT fields($$INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the lazy dog')$$);
 
 -- Fingerprints stored directly make the distances plain. Each of these differs from the others in 16 bits or more.
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint, same_as integer, tenant text, part integer);
-SELECT simhash_attach('prints', 'f');
-SELECT simhash_guard('prints', fingerprint => 'f');
+SELECT simhash_attach('prints', 'f'), simhash_guard('prints', fingerprint => 'f');
 INSERT INTO prints VALUES (1, 0), (2, -1), (3, x'00ff00ff00ff00ff'::bigint), (4, x'0f0f0f0f0f0f0f0f'::bigint);
 INSERT INTO prints VALUES (5, 1);
 INSERT INTO prints VALUES (5, x'0001000100010000'::bigint);
 INSERT INTO prints VALUES (5, x'0001000100010001'::bigint);
--- 1 and 3 bits: the nearer row is named.
-INSERT INTO prints VALUES (6, x'0001000100000001'::bigint);
+-- 3 bits from one row, and 1 from another: the nearer row is named.
 INSERT INTO prints VALUES (6, x'0001000000000000'::bigint);
 -- Rows without a fingerprint are always stored, and near no other row.
 INSERT INTO prints VALUES (7, NULL), (8, NULL);
@@ -51,7 +38,6 @@ SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
 TRUNCATE prints;
 INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f;
 INSERT INTO prints VALUES (7, 0);
-INSERT INTO prints SELECT n, (n % 3) * 4311810305 FROM generate_series(8, 20) AS n;
 COPY prints (id, f) FROM stdin;
 21	0
 22	72340172838076673
@@ -66,8 +52,6 @@ WITH one AS (INSERT INTO prints VALUES (28, x'0ff00ff00ff00ff0'::bigint) RETURNI
     two AS (INSERT INTO prints VALUES (29, x'0ff00ff00ff00ff1'::bigint) RETURNING id)
 SELECT (SELECT count(*) FROM one) + (SELECT count(*) FROM two) AS stored;
 SELECT id, to_hex(f) AS f FROM prints ORDER BY id;
--- No two rows are near.
-SELECT count(*) AS near FROM prints a JOIN prints b ON a.id < b.id AND a.f <~> b.f <= 3;
 
 -- Mark. Row 5 is near marked rows only, so it gets no mark.
 SELECT simhash_guard('prints', 'mark', mark_column => 'same_as', fingerprint => 'f');
@@ -99,54 +83,19 @@ BEGIN;
 UPDATE docs SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
 ROLLBACK;
 SELECT id, body, views FROM docs ORDER BY id;
--- A skipped UPDATE leaves the row as it was.
-SELECT simhash_guard('docs', 'skip');
-UPDATE docs SET body = 'another TEXT', views = 99 WHERE id IN (3, 11) RETURNING id;
-UPDATE docs SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
-SELECT id, body, views FROM docs WHERE id IN (3, 11, 12) ORDER BY id;
--- Rows that were near before: an UPDATE that keeps the text, and one to a text that is near too.
-SELECT simhash_guard('docs', 'reject');
-BEGIN;
-ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
-INSERT INTO docs VALUES (13, 'ANOTHER text');
-ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;
-UPDATE docs SET body = 'ANOTHER text', views = 5 WHERE id = 13;
-UPDATE docs SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 13;
-ROLLBACK;
 
 -- Savepoints: a row that was rolled back does not count.
-SELECT simhash_guard('docs', 'reject');
 BEGIN;
 SAVEPOINT a;
 INSERT INTO docs VALUES (20, 'twenty');
 ROLLBACK TO a;
 INSERT INTO docs VALUES (21, 'Twenty');
 SAVEPOINT b;
-INSERT INTO docs VALUES (22, 'TWENTY');
-ROLLBACK TO b;
 DELETE FROM docs WHERE id = 21;
 INSERT INTO docs VALUES (23, 'TWENTY');
 ROLLBACK TO b;
 INSERT INTO docs VALUES (24, 'TWENTY');
 ROLLBACK;
--- A loop with an exception block.
-DO $$
-DECLARE
-    stored integer = 0;
-    rejected integer = 0;
-BEGIN
-    FOR n IN 100..299 LOOP
-        BEGIN
-            INSERT INTO docs VALUES (n, md5((n % 50)::text) || ' ' || md5((n % 50 + 1000)::text));
-            stored = stored + 1;
-        EXCEPTION WHEN exclusion_violation THEN
-            rejected = rejected + 1;
-        END;
-    END LOOP;
-    RAISE WARNING '% stored, % rejected, % locks', stored, rejected, guard_locks();
-END
-$$;
-SELECT count(*) FROM docs WHERE id >= 100;
 
 -- Memory and locks do not grow with the rows. The locks of a row are released before the next row is fetched.
 SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
@@ -160,7 +109,7 @@ FROM generate_series(1, 100000) AS n;
 SELECT count(*) FROM prints;
 SELECT abs(a.part - b.part) < 100000 AS same_memory FROM prints a, prints b WHERE a.id = 1000 AND b.id = 89000;
 SELECT guard_locks();
-INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint, guard_locks()
+INSERT INTO prints (id, f, part) SELECT n, random_fingerprint(n), guard_locks()
 FROM generate_series(100001, 100010) AS n RETURNING id, part, guard_locks();
 SELECT guard_locks();
 -- Statements within a statement.
@@ -180,8 +129,7 @@ COMMIT;
 
 -- Other distances.
 SELECT simhash_guard('prints', criterion => '{"max_distance": 0}', fingerprint => 'f');
-INSERT INTO prints SELECT 400000, f # 1 FROM prints WHERE id = 1;
-INSERT INTO prints SELECT 400001, f FROM prints WHERE id = 1;
+INSERT INTO prints SELECT 400000 + n, f # (1 - n) FROM prints, generate_series(0, 1) AS n WHERE id = 1;
 SELECT simhash_guard('prints', criterion => '{"max_distance": 8}', fingerprint => 'f');
 INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400002, f # 255 FROM prints WHERE id = 2;
@@ -193,7 +141,6 @@ SELECT simhash_guard('prints', 'reject', scope => '{tenant}', fingerprint => 'f'
 INSERT INTO prints (id, f, tenant) VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, NULL), (4, 0, '');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'a');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, NULL);
-INSERT INTO prints (id, f, tenant) VALUES (5, 1, '');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'A');
 UPDATE prints SET tenant = 'b' WHERE id = 1;
 UPDATE prints SET tenant = NULL WHERE id = 1;
@@ -204,8 +151,7 @@ INSERT INTO prints (id, f, tenant, part) VALUES (1, 0, 'a', 1), (2, 0, 'a', 2), 
     (5, 0, NULL, 1), (6, 1, NULL, 1), (7, 0, NULL, NULL), (8, 1, NULL, NULL), (9, 1, 'a', NULL) RETURNING id;
 -- Scope values are compared by the column's collation.
 CREATE TABLE collated (id integer PRIMARY KEY, f bigint, tenant text COLLATE no_case);
-SELECT simhash_attach('collated', 'f');
-SELECT simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
+SELECT simhash_attach('collated', 'f'), simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO collated VALUES (1, 0, 'Ada'), (2, 0, 'Bob');
 INSERT INTO collated VALUES (3, 0, other_case('Ada'));
 -- An UPDATE to an equal value finds only the row itself.
@@ -231,4 +177,3 @@ INSERT INTO docs VALUES (402, 'another text');
 SET session_replication_role = replica;
 INSERT INTO docs VALUES (402, 'another text');
 RESET session_replication_role;
-INSERT INTO docs VALUES (403, 'another text');

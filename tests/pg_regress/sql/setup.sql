@@ -7,12 +7,11 @@ SELECT format('CREATE ROLE %I', name)
 FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_mallory}'::name[]) AS name
 WHERE to_regrole(name) IS NULL \gexec
 
--- The error of each statement: SQLSTATE, message, detail and hint.
-CREATE FUNCTION errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+-- The error of each statement with all its fields. The context ends where this function calls the statement.
+CREATE FUNCTION fields(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
-    statement text;
-    detail text;
-    hint text;
+    statement text; detail text; hint text; context text;
+    column_name text; constraint_name text; type_name text; table_name text; schema_name text;
 BEGIN
     FOREACH statement IN ARRAY statements LOOP
         RETURN NEXT statement;
@@ -20,12 +19,32 @@ BEGIN
             EXECUTE statement;
             RETURN NEXT '  no error';
         EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT,
+                context = PG_EXCEPTION_CONTEXT, column_name = COLUMN_NAME, constraint_name = CONSTRAINT_NAME,
+                type_name = PG_DATATYPE_NAME, table_name = TABLE_NAME, schema_name = SCHEMA_NAME;
+            context = split_part(context, format('SQL statement "%s"', statement), 1);
+            context = regexp_replace(context, '(SQL statement "[A-Z ]+)[^\n]*"', '\1..."', 'g');
+            context = replace(rtrim(context, E'\n'), E'\n', ' | ');
             RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
-            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
+            RETURN QUERY SELECT format('  %s: %s', name, value)
+                FROM unnest('{DETAIL,HINT,CONTEXT,COLUMN,CONSTRAINT,TYPE,TABLE,SCHEMA}'::text[],
+                        ARRAY[detail, hint, context, column_name, constraint_name, type_name, table_name, schema_name])
+                    AS field (name, value)
+                WHERE value <> '';
         END;
     END LOOP;
+END
+$$;
+-- The error of each statement: SQLSTATE, message, detail and hint; and its error if a role runs it.
+CREATE FUNCTION errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE sql BEGIN ATOMIC
+    SELECT line FROM fields(VARIADIC statements) AS line
+    WHERE line !~ '^  (CONTEXT|COLUMN|CONSTRAINT|TYPE|TABLE|SCHEMA): ';
+END;
+CREATE FUNCTION errors_as(role name, VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('role', role, true);
+    RETURN QUERY SELECT errors(VARIADIC statements);
+    PERFORM set_config('role', 'none', true);
 END
 $$;
 
@@ -100,24 +119,6 @@ $$;
 -- The same random fingerprint for each number.
 CREATE FUNCTION random_fingerprint(n bigint) RETURNS bigint IMMUTABLE LANGUAGE sql
     RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
-
--- The clusters that pairs (a, b) of rows make: each row (id, cluster) takes the lowest name among its near rows, until
--- none changes.
-CREATE PROCEDURE connect(clusters regclass, pairs regclass) LANGUAGE plpgsql AS $$
-DECLARE
-    changed bigint;
-BEGIN
-    LOOP
-        EXECUTE format('UPDATE %1$s AS t SET cluster = least FROM
-            (SELECT t.id, min(other.cluster) AS least FROM %1$s AS t
-                JOIN (SELECT a, b FROM %2$s UNION ALL SELECT b, a FROM %2$s) AS p ON p.a = t.id
-                JOIN %1$s AS other ON other.id = p.b GROUP BY t.id) AS near
-            WHERE near.id = t.id AND least < cluster', clusters, pairs);
-        GET DIAGNOSTICS changed = ROW_COUNT;
-        EXIT WHEN changed = 0;
-    END LOOP;
-END
-$$;
 
 -- Whether a search for a text finds a fingerprint: it differs in at most so many bits, and in some block in no others
 -- than the search flips. The votes on a bit are those of the text's features.
