@@ -10,8 +10,6 @@ CREATE INDEX my_own ON detach_half (simhash_block0);
 SELECT simhash_attach('detach_half', 'body');
 CREATE TABLE detach_index (body text);
 SELECT simhash_attach('detach_index', 'body', blocks => 2);
-CREATE TABLE detach_own (fingerprint bigint);
-SELECT simhash_attach('detach_own', 'fingerprint', blocks => 2, prefix => 'fingerprint');
 CREATE TABLE detach_original (body text);
 SELECT simhash_attach('detach_original', 'body', blocks => 2);
 SET client_min_messages = notice;
@@ -22,12 +20,11 @@ SELECT simhash_detach('detach_docs');
 SELECT simhash_detach('detach_docs', prefix => 't');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'detach_docs'::regclass;
 TABLE detach_docs;
-SELECT errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
-    $$SELECT simhash_detach(NULL)$$, $$SELECT simhash_detach('detach_docs', NULL)$$,
-    $$SELECT simhash_detach('detach_docs', '')$$,
-    $$SELECT simhash_detach('no_such_table')$$, $$SELECT simhash_detach('pg_class')$$);
 CREATE VIEW detach_view AS SELECT 1 AS simhash;
-SELECT errors($$SELECT simhash_detach('detach_view')$$);
+SELECT errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
+    $$SELECT simhash_detach('detach_view')$$, $$SELECT simhash_detach(NULL)$$,
+    $$SELECT simhash_detach('detach_docs', NULL)$$, $$SELECT simhash_detach('detach_docs', '')$$,
+    $$SELECT simhash_detach('no_such_table')$$, $$SELECT simhash_detach('pg_class')$$);
 DROP VIEW detach_view;
 
 -- What existed before stays, and so does what has lost its comment or its expression.
@@ -44,41 +41,34 @@ SELECT simhash_detach('detach_index');
 DROP INDEX detach_index_simhash_block1_idx;
 
 -- Objects that others built on the columns block detaching, whether PostgreSQL would refuse or drop them silently.
-CREATE VIEW detach_view AS SELECT simhash FROM detach_index;
-SELECT errors($$SELECT simhash_detach('detach_index')$$);
-DROP VIEW detach_view;
-CREATE FUNCTION pg_temp.obstacle(statement text, undo text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.obstacle(kind text, definition text, undo text DEFAULT 'DROP %s mine ON detach_index')
+RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE statement;
-    RETURN QUERY SELECT statement;
+    EXECUTE definition;
+    RETURN NEXT definition;
     RETURN QUERY SELECT errors('SELECT simhash_detach(''detach_index'')');
-    EXECUTE undo;
+    EXECUTE format(undo, kind);
 END $$;
-SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_index (simhash, body)', 'DROP INDEX mine');
-SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_index (body) WHERE simhash_block0 > 0', 'DROP INDEX mine');
-SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_index ((simhash + 1))', 'DROP INDEX mine');
-SELECT pg_temp.obstacle('CREATE STATISTICS mine ON simhash, body FROM detach_index', 'DROP STATISTICS mine');
-SELECT pg_temp.obstacle('ALTER TABLE detach_index ADD CONSTRAINT mine CHECK (simhash <> 0)',
-    'ALTER TABLE detach_index DROP CONSTRAINT mine');
-SELECT pg_temp.obstacle('ALTER TABLE detach_index ADD CONSTRAINT mine UNIQUE (simhash)',
-    'ALTER TABLE detach_index DROP CONSTRAINT mine');
-SELECT pg_temp.obstacle('CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index
-    EXECUTE FUNCTION suppress_redundant_updates_trigger()',
-    'DROP TRIGGER mine ON detach_index');
-SELECT pg_temp.obstacle('CREATE POLICY mine ON detach_index USING (simhash <> 0)',
-    'DROP POLICY mine ON detach_index');
+SELECT pg_temp.obstacle(kind, definition, 'DROP %s mine') FROM (VALUES
+    ('VIEW', 'CREATE VIEW mine AS SELECT simhash FROM detach_index'),
+    ('INDEX', 'CREATE INDEX mine ON detach_index (simhash, body)'),
+    ('INDEX', 'CREATE INDEX mine ON detach_index (body) WHERE simhash_block0 > 0'),
+    ('INDEX', 'CREATE INDEX mine ON detach_index ((simhash + 1))'),
+    ('STATISTICS', 'CREATE STATISTICS mine ON simhash, body FROM detach_index')) AS v (kind, definition);
+SELECT pg_temp.obstacle('CONSTRAINT', format('ALTER TABLE detach_index ADD CONSTRAINT mine %s', definition),
+    'ALTER TABLE detach_index DROP %s mine')
+FROM unnest('{CHECK (simhash <> 0),UNIQUE (simhash)}'::text[]) AS definition;
+SELECT pg_temp.obstacle('TRIGGER', 'CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index
+    EXECUTE FUNCTION suppress_redundant_updates_trigger()');
+SELECT pg_temp.obstacle('POLICY', 'CREATE POLICY mine ON detach_index USING (simhash <> 0)');
 CREATE TABLE detach_child (PRIMARY KEY (body)) INHERITS (detach_index);
-SELECT pg_temp.obstacle('CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP INDEX mine');
+SELECT pg_temp.obstacle('INDEX', 'CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP %s mine');
 DROP TABLE detach_child;
 -- No obstacle: a not-null constraint, statistics targets, privileges.
 ALTER TABLE detach_index ALTER simhash SET NOT NULL, ALTER simhash SET STATISTICS 1000;
 GRANT SELECT (simhash) ON detach_index TO PUBLIC;
 SELECT simhash_detach('detach_index');
 \d detach_index
-
--- If the application fills the fingerprint column, only the block columns are dropped.
-SELECT simhash_detach('detach_own', 'fingerprint');
-\d detach_own
 
 -- A copy of the table with its comments, as a dump makes it, can be detached too.
 CREATE TABLE detach_copy (LIKE detach_original INCLUDING ALL);
@@ -93,3 +83,13 @@ ALTER TABLE detach_kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP
 SELECT simhash_detach('detach_kept');
 SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept FROM detach_kept;
 \d detach_kept
+
+-- Comments of other tools, such as PostGraphile's, can have the mark of simhash_attach as a line.
+CREATE TABLE detach_comments (body text);
+SELECT simhash_attach('detach_comments', 'body', blocks => 2);
+SELECT format('COMMENT ON COLUMN detach_comments.%I IS %L', attname, '@omit')
+FROM pg_attribute WHERE attrelid = 'detach_comments'::regclass AND attname LIKE 'simhash%' ORDER BY attnum \gexec
+SELECT simhash_detach('detach_comments');
+COMMENT ON COLUMN detach_comments.simhash IS E'@omit\nmade by simhash_attach, prefix simhash: fingerprint of body';
+COMMENT ON COLUMN detach_comments.simhash_block1 IS E'\n\nmade by simhash_attach, prefix simhash: \nmore';
+SELECT simhash_detach('detach_comments');
