@@ -18,10 +18,9 @@ INSERT INTO by_text VALUES ('c', 8) RETURNING id, same_as;
 -- A long key that is stored out of line.
 CREATE TABLE by_long (id text PRIMARY KEY, f bigint, same_as text);
 ALTER TABLE by_long ALTER id SET STORAGE EXTERNAL;
-SELECT simhash_attach('by_long', 'f');
-SELECT simhash_guard('by_long', 'mark', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_attach('by_long', 'f'),
+    simhash_guard('by_long', 'mark', mark_column => 'same_as', fingerprint => 'f');
 INSERT INTO by_long VALUES ((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 80) n), 0), ('b', 1);
-SELECT length(id), length(same_as) FROM by_long ORDER BY f;
 DELETE FROM by_long WHERE f = 0;
 SELECT length(same_as), md5(same_as) = md5((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 80) n)) AS same
 FROM by_long;
@@ -35,34 +34,19 @@ ALTER TABLE parted_2 DROP COLUMN gone, DROP COLUMN extra;
 ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES IN (2);
 CREATE TABLE parted_3 PARTITION OF parted FOR VALUES IN (3, 4) PARTITION BY LIST (part);
 CREATE TABLE parted_3_3 PARTITION OF parted_3 FOR VALUES IN (3);
-SELECT simhash_attach('parted', 'body');
-SELECT simhash_guard('parted');
+SELECT simhash_attach('parted', 'body'), simhash_guard('parted');
 INSERT INTO parted VALUES (1, 1, 'Number one');
 INSERT INTO parted VALUES (2, 2, 'number one');
-INSERT INTO parted VALUES (2, 3, 'number one');
 INSERT INTO parted_2 (id, part, body) VALUES (2, 2, 'number one');
 INSERT INTO parted_3_3 (id, part, body) VALUES (2, 3, 'number one');
 INSERT INTO parted VALUES (2, 2, 'Number two'), (3, 3, 'Number three');
 INSERT INTO parted_3 VALUES (4, 3, 'number two');
-COPY parted (id, part, body) FROM stdin;
-4	1	Number four
-5	2	Number five
-6	3	number four
-\.
 -- New partitions are searched and guarded.
 CREATE TABLE parted_4 PARTITION OF parted_3 FOR VALUES IN (4);
 CREATE TABLE parted_5 PARTITION OF parted DEFAULT;
 INSERT INTO parted VALUES (5, 4, 'Number five'), (6, 6, 'Number six');
 INSERT INTO parted VALUES (7, 1, 'number five');
-INSERT INTO parted VALUES (7, 7, 'number five');
 INSERT INTO parted_4 VALUES (7, 4, 'number six');
--- Rows that move to another partition.
-UPDATE parted SET part = 2 WHERE id = 1;
-UPDATE parted SET part = 3, body = 'NUMBER one' WHERE id = 1;
-UPDATE parted SET part = 1, body = 'NUMBER two' WHERE id = 1;
-UPDATE parted SET part = part % 3 + 1 WHERE id IN (1, 2, 3);
-UPDATE parted_2 SET body = body || '.';
-SELECT tableoid::regclass AS partition, id, part, body FROM parted ORDER BY id;
 -- A partition is guarded by the guard of the whole table.
 SELECT simhash_guard('parted_2');
 \set VERBOSITY sqlstate
@@ -75,27 +59,18 @@ SELECT simhash_unguard('parted');
 SELECT simhash_guard('parted_3');
 SELECT simhash_guard('parted_2');
 INSERT INTO parted VALUES (12, 4, 'number three');
-INSERT INTO parted VALUES (13, 3, 'number three');
+INSERT INTO parted VALUES (13, 2, 'number three');
 INSERT INTO parted VALUES (14, 2, 'number three');
-INSERT INTO parted VALUES (15, 2, 'number three');
 -- The guard of the whole table replaces theirs.
 SELECT simhash_guard('parted', 'skip');
 INSERT INTO parted VALUES (16, 4, 'number three') RETURNING id;
 SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips
 FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::regclass::text;
--- Partitions with primary keys of their own: equal keys in two of them name two rows.
-CREATE TABLE own_keys (id integer, part integer, f bigint) PARTITION BY LIST (part);
-CREATE TABLE own_keys_1 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (1);
-CREATE TABLE own_keys_2 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (2);
-SELECT simhash_attach('own_keys', 'f');
-SELECT simhash_guard('own_keys', fingerprint => 'f');
-INSERT INTO own_keys VALUES (1, 1, 0);
-INSERT INTO own_keys VALUES (1, 2, 0);
 
 -- Indexes on block expressions of a generated column.
 CREATE TABLE by_expression (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "chars", "ngram": 3}')) STORED);
-SELECT replace(command, 'CONCURRENTLY ', '') FROM simhash_index_commands('by_expression', 'simhash', blocks => 2) AS command \gexec
+SELECT simhash_index_commands('by_expression', 'simhash', blocks => 2) \gexec
 SELECT simhash_guard('by_expression', 'skip', '{"max_distance": 5}');
 INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter differs.'),
     (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
@@ -118,10 +93,8 @@ INSERT INTO covered VALUES (5, 14);
 -- Other triggers. The guard sees the work of earlier ones.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE words (id integer PRIMARY KEY, word text);
-SELECT simhash_attach('docs', 'body');
-SELECT simhash_attach('words', 'word');
-SELECT simhash_guard('docs');
-SELECT simhash_guard('words', 'skip');
+SELECT simhash_attach('docs', 'body'), simhash_guard('docs');
+SELECT simhash_attach('words', 'word'), simhash_guard('words', 'skip');
 CREATE FUNCTION shorten() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN new.body = split_part(new.body, '':'', 1); RETURN new; END';
 CREATE TRIGGER shorten BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION shorten();
@@ -129,7 +102,7 @@ INSERT INTO docs VALUES (1, 'A text:one');
 INSERT INTO docs VALUES (2, 'a text:two');
 INSERT INTO docs VALUES (2, 'a second text');
 UPDATE docs SET body = 'a text:three' WHERE id = 2;
--- Triggers that insert into another guarded table, and into the same one.
+-- A trigger that inserts into another guarded table, and into the same one.
 CREATE FUNCTION split() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO public.words SELECT new.id * 10 + n, word
@@ -142,20 +115,14 @@ END
 $$;
 CREATE TRIGGER a_split BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION split();
 INSERT INTO docs VALUES (3, 'some third text');
-DROP TRIGGER a_split ON docs;
-CREATE TRIGGER split AFTER INSERT ON docs FOR EACH ROW EXECUTE FUNCTION split();
-INSERT INTO docs VALUES (4, 'number four'), (5, 'number five');
 SELECT id, word FROM words ORDER BY id;
 SELECT id, body FROM docs ORDER BY id;
 SELECT guard_locks();
-DROP TRIGGER split ON docs;
+DROP TRIGGER a_split ON docs;
 -- A row that a later trigger drops does not conflict with what the statement writes after that: in a trigger of the
--- statement, or for its next row. COPY as well.
-CREATE FUNCTION filter() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN CASE WHEN new.body NOT LIKE 'bad%' THEN new END;
-END
-$$;
+-- statement, or for its next row.
+CREATE FUNCTION filter() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RETURN CASE WHEN new.body NOT LIKE 'bad%' THEN new END; END $$;
 CREATE FUNCTION replace_bad() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_trigger_depth() = 1 THEN
@@ -171,12 +138,7 @@ CREATE TRIGGER replace_bad AFTER INSERT ON docs FOR EACH STATEMENT EXECUTE FUNCT
 INSERT INTO docs VALUES (7, 'bad text but kept');
 SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 DELETE FROM docs WHERE body ILIKE 'bad%';
-COPY docs FROM stdin;
-7	bad text but kept
-\.
-SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 DROP TRIGGER replace_bad ON docs;
-DELETE FROM docs WHERE body ILIKE 'bad%';
 CREATE TRIGGER a_replace_bad BEFORE INSERT ON docs
     FOR EACH ROW WHEN (new.id = 8) EXECUTE FUNCTION replace_bad();
 INSERT INTO docs VALUES (7, 'bad text but kept'), (8, 'number eight');
@@ -184,12 +146,8 @@ SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 ROLLBACK;
 -- A function in RETURNING runs when the row is stored: what a later trigger has changed is not in its way, and what was
 -- stored is, until it is deleted.
-CREATE FUNCTION censor() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    new.body = 'nothing to read';
-    RETURN new;
-END
-$$;
+CREATE FUNCTION censor() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN new.body = 'nothing to read'; RETURN new; END $$;
 CREATE FUNCTION after_store(new integer, old integer, content text) RETURNS integer LANGUAGE sql AS $$
     DELETE FROM public.docs WHERE id = old;
     INSERT INTO public.docs VALUES (new, content) RETURNING id;
@@ -204,8 +162,7 @@ SELECT id, body FROM docs WHERE id IN (7, 8, 9, 107, 108, 109) ORDER BY id;
 ROLLBACK;
 -- A temporary table.
 CREATE TEMP TABLE temporary (id integer PRIMARY KEY, f bigint);
-SELECT simhash_attach('temporary', 'f');
-SELECT simhash_guard('temporary', fingerprint => 'f');
+SELECT simhash_attach('temporary', 'f'), simhash_guard('temporary', fingerprint => 'f');
 INSERT INTO temporary VALUES (1, 0), (2, 1);
 -- The same row twice in one statement, and through a cursor.
 UPDATE temporary SET f = 255 FROM generate_series(1, 2);
@@ -226,24 +183,22 @@ INSERT INTO too VALUES (1, 0), (2, 1);
 CREATE DOMAIN print AS bigint;
 CREATE DOMAIN tenant AS text;
 CREATE TABLE domains (id integer PRIMARY KEY, f print, owner tenant);
-SELECT simhash_attach('domains', 'f');
-SELECT simhash_guard('domains', scope => '{owner}', fingerprint => 'f');
-INSERT INTO domains VALUES (1, 0, 'a'), (2, 0, 'b');
-INSERT INTO domains VALUES (3, 0, 'a');
+SELECT simhash_attach('domains', 'f'), simhash_guard('domains', scope => '{owner}', fingerprint => 'f');
+INSERT INTO domains VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, 'a');
 -- Rows that all share a block, as texts made from a template do, with statistics that show it.
 CREATE TABLE template (id integer PRIMARY KEY, f bigint);
-INSERT INTO template SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint & x'ffffffffffff'::bigint
+INSERT INTO template SELECT n, random_fingerprint(n) & x'ffffffffffff'::bigint
 FROM generate_series(1, 20000) AS n;
-SELECT simhash_attach('template', 'f');
 ANALYZE template;
-SELECT simhash_guard('template', fingerprint => 'f');
+SELECT simhash_attach('template', 'f'), simhash_guard('template', fingerprint => 'f');
 INSERT INTO template SELECT 20001, f # 7 FROM template WHERE id = 17;
 INSERT INTO template SELECT 20001, f # 15 FROM template WHERE id = 17;
 -- Halves, most of whose probes are looked up as one range: correct even if the range holds too many rows to read.
 CREATE TABLE halves (id integer PRIMARY KEY, f bigint);
-INSERT INTO halves SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 20000) AS n;
+INSERT INTO halves SELECT n, random_fingerprint(n) FROM generate_series(1, 20000) AS n;
 CREATE TABLE crowded (id integer PRIMARY KEY, f bigint);
-INSERT INTO crowded SELECT n, (n::bigint << 33) + ('x' || left(md5(n::text), 8))::bit(32)::bigint FROM generate_series(1, 20000) AS n;
+INSERT INTO crowded SELECT n, (n::bigint << 33) + (random_fingerprint(n) & x'ffffffff'::bigint)
+FROM generate_series(1, 20000) AS n;
 SELECT simhash_attach(t, 'f', blocks => 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
 SELECT simhash_guard(t, 'skip', fingerprint => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
 -- Any one bit differs in one half, and two in the other: all are near. With a third bit in the other half, none is.
