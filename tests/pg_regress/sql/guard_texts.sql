@@ -2,22 +2,17 @@
 CREATE TABLE defaults (
     id integer PRIMARY KEY, body varchar(1000), print bigint, words text[], vector tsvector, same_as integer
 );
-SELECT simhash_attach('defaults', 'body');
-SELECT simhash_attach('defaults', 'print', prefix => 'print');
-SELECT simhash_attach('defaults', 'words', prefix => 'words_simhash');
-SELECT simhash_attach('defaults', 'vector', prefix => 'vector_simhash');
+SELECT simhash_attach('defaults', 'body'), simhash_attach('defaults', 'print', prefix => 'print'),
+    simhash_attach('defaults', 'words', prefix => 'words_simhash'),
+    simhash_attach('defaults', 'vector', prefix => 'vector_simhash');
 SELECT simhash_guard('defaults'), definition('defaults');
 SELECT simhash_guard('defaults', criterion => '{"max_distance": 3}'), definition('defaults');
 SELECT simhash_guard('defaults', criterion => '{"resemblance": null}'), definition('defaults');
-SELECT simhash_guard('defaults', criterion => '{"max_distance": 5, "resemblance": null}'), definition('defaults');
-SELECT simhash_guard('defaults', 'mark', '{"max_distance": 8, "resemblance": 0.5}', '{id}', mark_column => 'same_as'), definition('defaults');
+SELECT simhash_guard('defaults', 'mark', '{"max_distance": 8, "resemblance": 0.5}', '{id}', mark_column => 'same_as'),
+    definition('defaults');
 -- Sources without a text: the distance decides, and to ask for a resemblance is an error.
 SELECT simhash_unguard('defaults');
 SELECT simhash_guard('defaults', fingerprint => 'print'), definition('defaults');
-SELECT simhash_unguard('defaults');
-SELECT simhash_guard('defaults', fingerprint => 'words_simhash'), definition('defaults');
-SELECT simhash_unguard('defaults');
-SELECT simhash_guard('defaults', fingerprint => 'vector_simhash'), definition('defaults');
 SELECT errors(
     'SELECT simhash_guard(''defaults'', fingerprint => ''print'', criterion => ''{"resemblance": 0.84}'')',
     'SELECT simhash_guard(''defaults'', fingerprint => ''print'', criterion => ''{"radii": [1, 1, 1, 1], "flips": [5, 3]}'')',
@@ -53,7 +48,8 @@ SELECT simhash_guard('texts', 'skip', fingerprint => 'fp', criterion => '{"resem
 INSERT INTO texts VALUES (8, 0, 'one two three four six'), (9, 0, 'red green blue'), (10, 0, 'Red, green: blue'), (11, 0, 'red')
 RETURNING id, body;
 -- mark: of several confirmed rows, one that is not marked itself, however far; then the nearest.
-SELECT simhash_guard('texts', 'mark', '{"max_distance": 6, "resemblance": 0.55}', '{tenant}', mark_column => 'same_as', fingerprint => 'fp');
+SELECT simhash_guard('texts', 'mark', '{"max_distance": 6, "resemblance": 0.55}', '{tenant}', mark_column => 'same_as',
+    fingerprint => 'fp');
 TRUNCATE texts;
 INSERT INTO texts (id, f, body) VALUES (1, 0, 'one two three four'), (2, 7, 'one two three four'),
     (3, 7, 'one two three five'), (4, 0, 'one two seven eight'), (5, 3, 'one two eight seven') RETURNING id, same_as;
@@ -69,23 +65,13 @@ SELECT simhash_guard('texts', fingerprint => 'fp', criterion => '{"resemblance":
 INSERT INTO texts VALUES (4, 0, 'four');
 INSERT INTO texts VALUES (4, 0, '');
 
--- The options of the fingerprint count: with four-character shingles, another word order is another text.
-DROP TABLE texts;
-CREATE TABLE texts (id integer PRIMARY KEY, f bigint, body text);
-ALTER TABLE texts ADD fp bigint GENERATED ALWAYS AS (CASE WHEN true THEN f ELSE simhash(body, '{"tokens": "chars"}'::jsonb) END) STORED;
-SELECT simhash_attach('texts', 'fp');
-SELECT simhash_guard('texts', fingerprint => 'fp'), definition('texts');
-INSERT INTO texts VALUES (1, 0, 'one two three four'), (2, 0, 'four three two one');
-INSERT INTO texts VALUES (3, 0, 'one, two, three, four');
 -- The source of an expression, with options, and its columns.
 CREATE TABLE pages (id integer PRIMARY KEY, title text, body varchar(200), print bigint GENERATED ALWAYS AS (
     simhash(title || ' ' || body, '{"ngram": 2}'::jsonb)) STORED, views integer DEFAULT 0);
-SELECT simhash_attach('pages', 'print');
-SELECT simhash_guard('pages', fingerprint => 'print'), definition('pages');
+SELECT simhash_attach('pages', 'print'), simhash_guard('pages', fingerprint => 'print'), definition('pages');
 INSERT INTO pages VALUES (1, 'One', 'two three four five six'), (2, 'Six', 'five four three two one');
 INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
 UPDATE pages SET views = 1;
-UPDATE pages SET title = 'ONE' WHERE id = 1;
 UPDATE pages SET title = 'one two', body = 'three four five six' WHERE id = 2;
 -- Renamed columns.
 ALTER TABLE pages RENAME body TO content;
@@ -99,8 +85,7 @@ ALTER TABLE long_2 DROP gone;
 ALTER TABLE long ATTACH PARTITION long_2 FOR VALUES IN (2);
 ALTER TABLE long_2 ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE long ADD fp bigint GENERATED ALWAYS AS (CASE WHEN true THEN simhash ELSE simhash(body) END) STORED;
-SELECT simhash_attach('long', 'fp');
-SELECT simhash_guard('long', fingerprint => 'fp');
+SELECT simhash_attach('long', 'fp'), simhash_guard('long', fingerprint => 'fp');
 CREATE FUNCTION words(first integer, last integer) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(md5(n::text), ' ') FROM generate_series(first, last) AS n
 $$;
@@ -109,10 +94,8 @@ INSERT INTO long VALUES (1, words(1, 1000), 0, 1), (2, words(1001, 2000), 0, 2);
 SELECT tableoid::regclass, pg_column_size(body) FROM long WHERE id IN (1, 2) ORDER BY id;
 INSERT INTO long VALUES (3, words(1031, 2000), 1, 1);
 INSERT INTO long VALUES (3, words(31, 1000), 1, 2);
-INSERT INTO long VALUES (3, words(601, 1600), 1, 1), (4, repeat('again and again ', 1000), 0, 1);
-INSERT INTO long VALUES (5, 'Again and again, again and', 0, 2);
+INSERT INTO long VALUES (3, words(601, 1600), 1, 1);
 UPDATE long SET part = 2 WHERE id = 1;
-UPDATE long SET part = 1, body = words(1000, 2000) WHERE id = 1;
 UPDATE long SET part = 1, body = words(2, 1001) WHERE id = 1;
 DELETE FROM long WHERE id = 2;
 INSERT INTO long VALUES (2, words(1001, 2000), 0, 1);
@@ -121,14 +104,9 @@ SELECT id, part, length(body) FROM long ORDER BY id;
 -- A row that is being stored counts only if its text resembles the new one.
 CREATE TABLE nested (id integer PRIMARY KEY, f bigint, body text, inner_body text);
 ALTER TABLE nested ADD fp bigint GENERATED ALWAYS AS (CASE WHEN true THEN f ELSE simhash(body) END) STORED;
-SELECT simhash_attach('nested', 'fp');
-SELECT simhash_guard('nested', fingerprint => 'fp');
-CREATE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO nested VALUES (new.id + 100, new.f, new.inner_body);
-    RETURN new;
-END
-$$;
+SELECT simhash_attach('nested', 'fp'), simhash_guard('nested', fingerprint => 'fp');
+CREATE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN INSERT INTO nested VALUES (new.id + 100, new.f, new.inner_body); RETURN new; END $$;
 CREATE TRIGGER zzzz_inner BEFORE INSERT ON nested FOR EACH ROW WHEN (new.inner_body <> '')
     EXECUTE FUNCTION insert_inner();
 INSERT INTO nested VALUES (1, 0, 'the outer text', 'another text');
@@ -147,28 +125,17 @@ $$;
 INSERT INTO nested VALUES (3, x'00ff00ff00ff00ff'::bigint, 'the outer text', 'the OUTER text');
 INSERT INTO nested VALUES (4, x'00ff00ff00ff00ff'::bigint, 'the outer text', 'a third text');
 SELECT id, body FROM nested ORDER BY id;
--- A row that was stored after all, and deleted by a later trigger of the same statement, does not conflict.
-CREATE FUNCTION replace_row() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM nested WHERE id = new.id;
-    INSERT INTO nested VALUES (new.id + 300, new.f, upper(new.body) || repeat(' ', 5000));
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER replace_row AFTER INSERT ON nested FOR EACH ROW WHEN (new.id = 5) EXECUTE FUNCTION replace_row();
-INSERT INTO nested VALUES (5, x'0f0f0f0f0f0f0f0f'::bigint, 'a fifth text' || repeat('.', 5000));
-SELECT id, left(body, 12) AS body FROM nested WHERE id IN (5, 305);
 
 -- Short texts have no fingerprint, by the expression of the column.
 CREATE TABLE long_only (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (CASE WHEN length(body) > 10 THEN simhash(body) END) STORED);
-SELECT simhash_attach('long_only', 'simhash', prefix => 'b');
-SELECT simhash_guard('long_only'), definition('long_only');
+SELECT simhash_attach('long_only', 'simhash', prefix => 'b'), simhash_guard('long_only'), definition('long_only');
 INSERT INTO long_only VALUES (1, 'a text'), (2, 'a text'), (3, 'a text that is long');
 SELECT errors('INSERT INTO long_only VALUES (4, ''A text that is long'')');
 -- A column that is no longer made from a text.
 ALTER TABLE long_only ALTER simhash DROP EXPRESSION;
-SELECT errors('INSERT INTO long_only VALUES (4, ''a text'')', 'SELECT simhash_guard(''long_only'', criterion => ''{"resemblance": 0.84}'')');
+SELECT errors('INSERT INTO long_only VALUES (4, ''a text'')',
+    'SELECT simhash_guard(''long_only'', criterion => ''{"resemblance": 0.84}'')');
 
 -- A guard that reads the entries of similar sizes alone marks the same rows as one that reads all. Sizes differ, and some
 -- are just at the limit.
@@ -185,12 +152,10 @@ FROM generate_series(1, 400) AS n;
 INSERT INTO sized SELECT * FROM uneven;
 INSERT INTO unsized SELECT * FROM uneven;
 INSERT INTO alone SELECT * FROM uneven;
-SELECT count(*) AS marked, bool_and(u.original IS NOT NULL AND a.original IS NOT NULL) AS same
-FROM sized AS s JOIN unsized AS u USING (id) JOIN alone AS a USING (id) WHERE s.original IS NOT NULL;
-SELECT count(*) AS marked_of_others FROM sized AS s JOIN unsized AS u USING (id) JOIN alone AS a USING (id)
-WHERE s.original IS NULL AND (u.original IS NOT NULL OR a.original IS NOT NULL);
+SELECT s.original IS NOT NULL AS marked, count(*),
+    bool_and((u.original IS NULL) = (s.original IS NULL) AND (a.original IS NULL) = (s.original IS NULL)) AS same
+FROM sized AS s JOIN unsized AS u USING (id) JOIN alone AS a USING (id) GROUP BY marked ORDER BY marked;
 -- Many probes.
 SET client_min_messages = notice;
 CREATE TABLE halves (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('halves', 'body', blocks => 2);
-SELECT simhash_guard('halves', criterion => '{"radii": []}');
+SELECT simhash_attach('halves', 'body', blocks => 2), simhash_guard('halves', criterion => '{"radii": []}');
