@@ -7,7 +7,8 @@ SELECT simhash_attach('docs', 'f');
 
 -- A window of time.
 SET DateStyle = 'SQL, DMY';
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'fetched_at > ''31/12/2001''::timestamp AND fetched_at > now() - interval ''7 days''');
+SELECT simhash_guard('docs', fingerprint => 'f',
+    among => 'fetched_at > ''31/12/2001''::timestamp AND fetched_at > now() - interval ''7 days''');
 RESET DateStyle;
 SELECT definition('docs');
 INSERT INTO docs VALUES (1, 0, 'active', now() - interval '8 days');
@@ -37,7 +38,6 @@ INSERT INTO docs VALUES (6, x'00ff00ff00ff00ff'::bigint, 'draft');
 UPDATE docs SET f = 0 WHERE id = 6;
 -- Within one statement.
 INSERT INTO docs VALUES (11, -1, 'draft'), (12, -1, 'draft'), (13, -1, 'active');
-INSERT INTO docs VALUES (21, -256, 'active'), (22, -256, 'draft');
 -- ON CONFLICT: the UPDATE of the row with the same key is checked.
 INSERT INTO docs VALUES (2, 0, 'active') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
 INSERT INTO docs VALUES (13, -1, 'closed') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
@@ -71,8 +71,7 @@ CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);
 CREATE TABLE pages_2 (gone integer, near jsonb, body text, id integer NOT NULL, active boolean, part integer NOT NULL);
 ALTER TABLE pages_2 DROP gone;
 ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
-SELECT simhash_attach('pages', 'body');
-SELECT simhash_guard('pages', 'mark', mark_column => 'near', among => 'active');
+SELECT simhash_attach('pages', 'body'), simhash_guard('pages', 'mark', mark_column => 'near', among => 'active');
 SELECT definition('pages');
 INSERT INTO pages VALUES (1, 1, true, 'a text of some words'), (2, 2, false, 'some other words of a text'),
     (2, 3, true, 'a text of some words'), (1, 4, true, 'some other words of a text'),
@@ -82,42 +81,28 @@ SELECT id, near FROM pages ORDER BY id;
 -- A preview.
 SELECT distance, duplicate, rows, example, earlier
 FROM simhash_preview('docs', fingerprint => 'f', among => 'status = ''active''');
-SELECT * FROM simhash_preview('docs', fingerprint => 'f', among => 'id');
 
 -- The table has changed: the error says so, and a new guard is made.
 ALTER TABLE docs RENAME status TO state;
 INSERT INTO docs VALUES (300, 0, 'active');
 \echo :LAST_ERROR_SQLSTATE
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'state = ''active''');
-INSERT INTO docs VALUES (300, 0, 'active');
 SELECT simhash_unguard('docs');
 INSERT INTO docs VALUES (300, 0, 'active');
 
 -- What is no condition on a row.
-CREATE FUNCTION why(condition text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    hint text;
-    detail text;
-BEGIN
-    PERFORM simhash_guard('docs', fingerprint => 'f', among => condition);
-    RETURN 'guarded';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT, detail = PG_EXCEPTION_DETAIL;
-    RETURN concat_ws(' ', sqlstate, sqlerrm, nullif(detail, ''), nullif(hint, ''));
-END $$;
-SELECT condition, why(condition) FROM unnest(ARRAY[
-    'id', '1', '''text''', '', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true', 'id > 1) FROM docs WHERE (true',
-    'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'clock_timestamp() > fetched_at',
-    'random() > .5', 'id IN (SELECT 1)', 'EXISTS (SELECT FROM docs)', 'count(*) > 1', 'rank() OVER () > 1',
+SELECT errors(format('SELECT simhash_guard(''docs'', fingerprint => ''f'', among => %L)', condition))
+FROM unnest(ARRAY[
+    'id', '1', '''text''', '', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
+    'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'random() > .5',
+    'EXISTS (SELECT FROM docs)', 'count(*) > 1', 'rank() OVER () > 1',
     'generate_series(1, 2) > 1', 'twice > 2', 'ctid IS NULL', 'tableoid > 1', 'id / 0 > 1',
-    'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed''', 'id > 1 OR current_user = ''postgres''', 'id > 1 OR session_user = ''postgres'''
+    'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed'''
 ]) AS condition;
 ALTER TABLE docs ADD near integer;
 SELECT simhash_guard('docs', 'mark', fingerprint => 'f', mark_column => 'near', among => 'near IS NULL');
 ALTER TABLE docs DROP near;
 -- psql shows where the error is in the condition.
 SELECT simhash_guard('docs', fingerprint => 'f', among => 'id > 1 AND unknown');
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'id >');
 -- What the parser notices is sent once.
 SELECT format('ALTER TABLE docs ADD %I integer', repeat('n', 63)) \gexec
 SET client_min_messages = notice;
@@ -136,7 +121,8 @@ DECLARE
     next text;
 BEGIN
     FOR i IN 1 .. 7 LOOP
-        next := CASE WHEN i < 7 THEN format('INSERT INTO public.nested%s VALUES (2, %L)', i + 1, body) ELSE 'PERFORM 1 / 0' END;
+        next := CASE WHEN i < 7 THEN format('INSERT INTO public.nested%s VALUES (2, %L)', i + 1, body)
+            ELSE 'PERFORM 1 / 0' END;
         EXECUTE format('CREATE TABLE nested%s (id integer PRIMARY KEY, body text)', i);
         EXECUTE format('INSERT INTO nested%s VALUES (1, %L)', i, body);
         EXECUTE format('GRANT INSERT ON nested%s TO regress_writer', i);
