@@ -13,8 +13,6 @@ INSERT INTO docs VALUES
     (7, x'00ff00ff00ff00ff'::bigint, 'alone', 1), (8, NULL, '', 1);
 SELECT * FROM simhash_preview('docs', fingerprint => 'fp');
 SELECT distance, duplicate, rows, resemblance, example, earlier
-FROM simhash_preview('docs', fingerprint => 'fp', criterion => '{"resemblance": 0.8}');
-SELECT distance, duplicate, rows, resemblance, example, earlier
 FROM simhash_preview('docs', '{"max_distance": 2, "resemblance": 0.95}', fingerprint => 'fp');
 -- By the distance alone, and within a scope.
 SELECT distance, duplicate, rows, resemblance, example, earlier
@@ -31,7 +29,7 @@ CREATE TABLE parted (part integer, body text) PARTITION BY LIST (part);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
 SELECT simhash_attach('parted', 'body');
-INSERT INTO parted VALUES (1, 'the first text'), (2, 'the second text'), (2, 'The first, text'), (1, 'the second TEXT'), (1, 'alone');
+INSERT INTO parted VALUES (1, 'the first text'), (2, 'the second text'), (2, 'The first, text'), (1, 'alone');
 SELECT * FROM simhash_preview('parted');
 CREATE TABLE prints (id text PRIMARY KEY, f bigint);
 SELECT simhash_attach('prints', 'f');
@@ -46,24 +44,18 @@ SELECT sum(rows) BETWEEN 500 AND 2000, sum(share) BETWEEN 0.999 AND 1.001
 FROM simhash_preview('prints', fingerprint => 'f', sample => 1000);
 -- Errors. Only the owner may look.
 CREATE TABLE bare (id integer PRIMARY KEY, body text, simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED);
-
 GRANT SELECT ON docs TO regress_owner;
 SELECT errors(
     'SELECT simhash_preview(''prints'', fingerprint => ''f'', criterion => ''{"resemblance": 0.84}'')',
     'SELECT simhash_preview(''docs'')',
-    'SELECT simhash_preview(''docs'', fingerprint => ''body'')',
     'SELECT simhash_preview(''bare'')',
     'SELECT simhash_preview(''docs'', ''{"max_distance": 65}'')',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', criterion => ''{"resemblance": 2}'')',
-    'SELECT simhash_preview(''docs'', fingerprint => ''f'', scope => ''{nothing}'')',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', scope => NULL)',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', sample => 0)',
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', sample => NULL)',
     'SELECT simhash_preview(NULL)',
     'SELECT simhash_preview(''pg_class'')');
-CREATE TABLE parent (LIKE bare INCLUDING ALL);
-CREATE TABLE child () INHERITS (parent);
-SELECT errors('SELECT simhash_preview(''parent'')');
 -- Of rows that row-level security may hide from the owner, nothing is shown.
 ALTER TABLE docs OWNER TO regress_owner;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

@@ -43,15 +43,10 @@ BEGIN
 END $$;
 SELECT arguments, error_of(arguments) FROM (VALUES
     ('{}'::text[]),
-    ('{skip}'),
-    ('{skip,x,simhash}'),
-    ('{skip,3,simhash}'),
     (ARRAY['drop', '{}', 'simhash']),
     (ARRAY['skip', '{"max_distance": 99}', 'simhash']),
-    (ARRAY['skip', '{"options": {}}', 'simhash']),
     (ARRAY['skip', '{"radii": [1, 1, 1, 1, 1, 1, 1, 1, 1]}', 'simhash']),
     (ARRAY['skip', '{"weights": {"\u0000": 1}}', 'simhash']),
-    (ARRAY['mark', '{}', 'simhash']),
     (ARRAY['skip', '{"resemblance": null}', 'no_such_column'])
 ) AS of_trigger (arguments);
 
