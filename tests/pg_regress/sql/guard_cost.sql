@@ -5,7 +5,8 @@ DECLARE
     plan json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || statement INTO plan;
-    RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+    plan := plan -> 0 -> 'Plan';
+    RETURN (plan ->> 'Shared Hit Blocks')::bigint + (plan ->> 'Shared Read Blocks')::bigint;
 END
 $$;
 CREATE TABLE docs (id integer PRIMARY KEY, body text, near integer);
@@ -28,7 +29,6 @@ SELECT pages('INSERT INTO docs VALUES (2001, words())') < 250 AS equal,
 SELECT simhash_guard('docs', 'skip');
 SELECT pages('INSERT INTO docs VALUES (2003, words())') < 250 AS equal,
     pages('INSERT INTO docs VALUES (2004, more_words(2))') < 250 AS near;
-SELECT pages('SELECT * FROM simhash_preview(''docs'', sample => 10000)') < 100000 AS preview;
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
 

@@ -2,7 +2,8 @@
 
 -- An index that does not keep these rows apart at all times does not count: it omits one of them, or is deferred, or
 -- has a NULL.
-CREATE TABLE loose (id integer, a integer, b integer UNIQUE DEFERRABLE INITIALLY DEFERRED, c text, d integer UNIQUE, f bigint);
+CREATE TABLE loose (id integer, a integer, b integer UNIQUE DEFERRABLE INITIALLY DEFERRED, c text, d integer UNIQUE,
+    f bigint);
 CREATE UNIQUE INDEX ON loose (a) WHERE a > 0;
 CREATE UNIQUE INDEX ON loose (lower(c)) WHERE a > 1;
 SELECT simhash_attach('loose', 'f'), simhash_guard('loose', 'skip', fingerprint => 'f');
@@ -12,10 +13,11 @@ RETURNING id;
 
 -- An UPDATE that a foreign key makes is never skipped.
 CREATE TABLE tenants (id integer PRIMARY KEY);
-CREATE TABLE owned (id integer PRIMARY KEY, tenant integer REFERENCES tenants ON UPDATE CASCADE ON DELETE SET NULL, f bigint);
+CREATE TABLE owned (id integer PRIMARY KEY, f bigint,
+    tenant integer REFERENCES tenants ON UPDATE CASCADE ON DELETE SET NULL);
 SELECT simhash_attach('owned', 'f'), simhash_guard('owned', 'skip', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO tenants VALUES (1), (2), (3);
-INSERT INTO owned VALUES (1, 1, 0), (2, 2, 0), (3, 3, -1);
+INSERT INTO owned VALUES (1, 0, 1), (2, 0, 2), (3, -1, 3);
 DELETE FROM tenants WHERE id = 1;
 DELETE FROM tenants WHERE id = 2;
 DELETE FROM tenants WHERE id = 3;
@@ -27,17 +29,16 @@ SELECT id, tenant, f FROM owned ORDER BY id;
 UPDATE owned SET f = 1 WHERE id = 3 RETURNING id;
 
 -- Marks: of exactly the key's type, with its length, and not in a column that the guard itself needs.
-CREATE TABLE marked (id varchar(20) PRIMARY KEY, body text, part varchar(20), narrow varchar(3), any_width varchar, fit varchar(20));
+CREATE TABLE marked (id varchar(20) PRIMARY KEY, body text, part varchar(20), narrow varchar(3), any_width varchar,
+    fit varchar(20));
 SELECT simhash_attach('marked', 'body');
 CREATE TABLE keyed (id bigint PRIMARY KEY, f bigint, same_as bigint);
 -- If a mark could not be NULL, no row could be stored; the same goes for a domain over a NOT NULL domain.
 CREATE DOMAIN never_null AS integer NOT NULL;
 CREATE DOMAIN number AS never_null;
 CREATE TABLE nulls (id integer PRIMARY KEY, f bigint, same_as integer NOT NULL DEFAULT 0);
-SELECT simhash_attach('nulls', 'f');
 CREATE TABLE numbers (id number PRIMARY KEY, f bigint, same_as number DEFAULT 0);
-SELECT simhash_attach('numbers', 'f');
-SELECT simhash_attach('keyed', 'f');
+SELECT simhash_attach('nulls', 'f'), simhash_attach('numbers', 'f'), simhash_attach('keyed', 'f');
 SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narrow'')',
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''any_width'')',
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''id'')',
@@ -60,9 +61,6 @@ INSERT INTO marked VALUES ('a long identifier', 'a text'), ('another', 'A text')
 -- The sessions in which the trigger fires stay as set; a trigger that does not fire is not taken for a guard.
 SELECT simhash_guard('keyed', fingerprint => 'f');
 ALTER TABLE keyed ENABLE ALWAYS TRIGGER zzz_simhash_guard;
-SELECT simhash_guard('keyed', 'skip', fingerprint => 'f');
-SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'keyed'::regclass;
-ALTER TABLE keyed ENABLE REPLICA TRIGGER zzz_simhash_guard;
 SELECT simhash_guard('keyed', 'skip', fingerprint => 'f');
 SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'keyed'::regclass;
 ALTER TABLE keyed DISABLE TRIGGER zzz_simhash_guard;

@@ -8,14 +8,12 @@ CREATE TABLE lines (site integer, article integer, line integer, body text, PRIM
     FOREIGN KEY (site, article) REFERENCES articles);
 SELECT simhash_attach('articles', 'body'), simhash_attach('lines', 'body');
 SELECT simhash_guard('articles', 'skip');
-SELECT simhash_guard('articles', 'reject');
-SELECT simhash_guard('articles', 'mark', mark_column => 'near');
+SELECT simhash_guard('articles', 'reject'), simhash_guard('articles', 'mark', mark_column => 'near');
 SELECT simhash_guard('lines', 'skip');
 CREATE TABLE parted (site integer, id integer, body text, PRIMARY KEY (site, id), FOREIGN KEY (site, id) REFERENCES pages)
     PARTITION BY LIST (site);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
-SELECT simhash_attach('parted', 'body');
-SELECT simhash_guard('parted', 'skip');
+SELECT simhash_attach('parted', 'body'), simhash_guard('parted', 'skip');
 
 -- A row is moved out of the default partition by DELETE and INSERT. Rows that were near before the guard came are
 -- skipped, unless the guard is disabled in the transaction that moves them.
