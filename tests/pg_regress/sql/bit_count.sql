@@ -27,8 +27,8 @@ SELECT described('digits');
 -- Whether the queries of each form are searched, how many of them find rows, and whether they find the same without the
 -- scan. $Q stands for the query and $K for the distance. The queries are in the clusters of uniform and skewed
 -- fingerprints, and near nothing.
-CREATE FUNCTION compare(source regclass, forms text[]) RETURNS TABLE (form text, searched boolean, found bigint, same boolean)
-LANGUAGE sql AS $$
+CREATE FUNCTION compare(source regclass, forms text[])
+RETURNS TABLE (form text, searched boolean, found bigint, same boolean) LANGUAGE sql AS $$
     SELECT form, bool_and(is_searched(statement)), count(same), bool_and(same)
     FROM unnest(forms) WITH ORDINALITY AS f (form, n),
         unnest(ARRAY[random_fingerprint(7) # 1, random_fingerprint(1), 42]) AS query, unnest('{0,1,3,6,70}'::integer[]) AS k,
@@ -49,18 +49,13 @@ SELECT * FROM compare('numbers', ARRAY[
     'bit_count((fp # ''$Q'')::bit(64)) <= $K',
     'bit_count((fp # ''$Q'')::bit(64)) < $K',
     'bit_count((fp # ''$Q'')::bit(64)) = $K',
-    'bit_count((fp # ''$Q'')::bit(64)) BETWEEN 0 AND $K',
     '$K >= bit_count((''$Q'' # fp)::bit(64))',
-    '$K = bit_count((fp # ''$Q'')::bit(64))',
     'NOT bit_count((fp # ''$Q'')::bit(64)) > $K',
     'bit_count((fp # ''$Q'')::bit(64))::integer <= $K',
     'bit_count(fp::bit(64) # ''$Q''::bigint::bit(64)) <= $K',
     'bit_count(fp::bit(64) # B''$B'') <= $K',
-    'bit_count(fp::bit(64) # ''$B'') <= $K',
     'bit_count(fp::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'bit_count((fp::bit(64) # B''$B'')::bit(64)) <= $K',
     'length(replace((fp # ''$Q'')::bit(64)::text, ''0'', '''')) <= $K',
-    'length(translate((fp # ''$Q'')::bit(64)::text, ''0'', '''')) <= $K',
     'char_length(replace((fp::bit(64) # B''$B'')::text, ''0'', ''''))::bigint <= $K',
     'hamming_distance(fp, ''$Q'') <= $K',
     'strict_distance(''$Q'', fp) <= $K',
@@ -69,32 +64,24 @@ SELECT * FROM compare('numbers', ARRAY[
 SELECT * FROM compare('strings', ARRAY[
     'bit_count(phash # B''$B'') <= $K',
     'bit_count(phash # ''$B'') <= $K',
-    'bit_count(phash # ''$B''::bit(64)) < $K',
-    'bit_count(''$B'' # phash)::integer <= $K',
     'bit_count(phash::bit varying # ''$B'') <= $K',
-    'bit_count(phash # ''$Q''::bigint::bit(64)) = $K',
     'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'bit_count((phash::bigint # ''$Q'')::bit(64)) <= $K',
     'length(replace((phash # B''$B'')::text, ''0'', '''')) <= $K',
     'bits_apart(phash, B''$B'') <= $K']);
 SELECT * FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'bit_count((''x'' || ''$H'')::bit(64) # (''x'' || phash)::bit(64)) < $K',
     'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K',
     'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K']);
 
 -- Other meanings are no match: other widths, other digits, other functions, several columns of the same row.
 SELECT * FROM compare('numbers', ARRAY[
     'bit_count((fp # ''$Q'')::bit(32)) <= $K',
-    'bit_count((fp # ''$Q'')::bit(128)) <= $K',
     'bit_count((fp & ''$Q'')::bit(64)) <= $K',
     'bit_count((fp # id)::bit(64)) <= $K',
     'bit_count(fp::bit(32) # ''$Q''::bigint::bit(32)) <= $K',
     'bit_count(int8send(fp # ''$Q'')) <= $K',
-    'bit_count((fp # ''$Q'')::bit(64)) >= $K',
     'bit_count((fp # ''$Q'')::bit(64)) <= $K + .5',
     'length(replace((fp # ''$Q'')::bit(64)::text, ''1'', '''')) <= $K',
-    'length(replace((fp # ''$Q'')::bit(64)::text, ''0'', ''1'')) <= $K',
     'octet_length((fp # ''$Q'')::bit(64)) <= $K']);
 SELECT * FROM compare('strings', ARRAY[
     'bit_count(phash::bit(32) # B''$B''::bit(32)) <= $K',
@@ -105,11 +92,9 @@ SELECT * FROM compare('digits', ARRAY[
 -- By a nondeterministic collation, replace raises an error, or from PostgreSQL 18 on may replace other characters too.
 SELECT form, is_searched('SELECT FROM numbers WHERE ' || form) AND (has_icu() OR form !~ 'replace.*no_case') AS searched
 FROM unnest(ARRAY[
-    'length(replace((fp # 42)::bit(64)::text, ''0'' COLLATE "C", '''')) <= 3',
     'length(replace((fp # 42)::bit(64)::text COLLATE "C", ''0'', '''')) <= 3',
     'length(replace((fp # 42)::bit(64)::text, ''0'' COLLATE no_case, '''')) <= 3',
     'length(replace((fp # 42)::bit(64)::text COLLATE no_case, ''0'', '''')) <= 3',
-    'length(translate((fp # 42)::bit(64)::text COLLATE "C", ''0'', '''')) <= 3',
     'length(translate((fp # 42)::bit(64)::text COLLATE no_case, ''0'', '''')) <= 3']) AS form;
 SELECT errors('SELECT id FROM strings WHERE bit_count(phash # B''101'') <= 3',
     'SELECT id FROM digits WHERE bit_count((''x'' || phash)::bit(64) # (''x'' || ''g'')::bit(64)) <= 3');
@@ -118,82 +103,60 @@ SELECT errors('SELECT id FROM strings WHERE bit_count(phash # B''101'') <= 3',
 SELECT source, distance, is_searched(query) AS searched, same_rows(query) AS same FROM (VALUES
     ('numbers', 'fp <~> 42'),
     ('numbers', 'bit_count((fp # 42)::bit(64))'),
-    ('numbers', 'bit_count((42 # fp)::bit(64))::integer'),
     ('numbers', 'hamming_distance(fp, 42)'),
     ('numbers', 'length(replace((fp # 42)::bit(64)::text, ''0'', ''''))'),
     ('strings', 'bit_count(phash # 42::bigint::bit(64))'),
     ('digits', 'bit_count((''x'' || phash)::bit(64) # (''x'' || ''000000000000002a'')::bit(64))'),
     ('numbers', 'bit_count((fp # 42)::bit(32))')) AS f (source, distance),
-    LATERAL (SELECT format('SELECT array_agg(d) FROM (SELECT %s AS d FROM %s ORDER BY d LIMIT 50) AS nearest', distance, source)) AS q (query);
+    LATERAL (SELECT format('SELECT array_agg(d) FROM (SELECT %s AS d FROM %s ORDER BY d LIMIT 50) AS nearest',
+        distance, source)) AS q (query);
 RESET enable_seqscan;
 RESET enable_sort;
-EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 8
-ORDER BY bit_count((fp # 42)::bit(64)), seen LIMIT 1;
 -- A condition and an order of different forms.
 EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) BETWEEN 0 AND 8
 ORDER BY phash::bigint <~> 42 LIMIT 1;
-EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'FF')::bit(64)) <= 6;
 
 -- Parameters, in generic plans too; of a bit string whose width is known when the query runs, a wrong one is an error.
 SET plan_cache_mode = force_generic_plan;
 PREPARE by_number(bigint, bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= $2;
 PREPARE by_bits AS SELECT id FROM strings WHERE bit_count(phash # $1) <= $2 ORDER BY id;
-PREPARE by_untyped_bits AS SELECT id FROM strings WHERE bit_count(phash # $1::bit(64)) <= $2 ORDER BY id;
-PREPARE by_digits(text) AS
-SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || $1)::bit(64)) <= 6 ORDER BY id;
+PREPARE by_digits(text) AS SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || $1)::bit(64)) <= 6;
 EXPLAIN (COSTS OFF) EXECUTE by_number(1, 1);
-EXPLAIN (COSTS OFF) EXECUTE by_bits('1', 3);
-EXPLAIN (COSTS OFF) EXECUTE by_digits('');
 SELECT random_fingerprint(7) AS seven, hex(random_fingerprint(7)) AS digits, random_fingerprint(7)::bit(64) AS bits \gset
 EXECUTE by_number(:seven, 3);
-SELECT count(*) FROM numbers WHERE bit_count((fp # :seven)::bit(64)) <= 3000000000;
 EXECUTE by_number(:seven, -3000000000);
-EXECUTE by_number(:seven, NULL);
-EXECUTE by_number(NULL, 3);
 EXECUTE by_bits(:'bits', 3);
-EXPLAIN (COSTS OFF) EXECUTE by_untyped_bits(:'bits', 3);
-EXECUTE by_untyped_bits(:'bits', 3);
 EXECUTE by_bits('101', 3);
 EXECUTE by_digits(:'digits');
 EXECUTE by_digits('no digits');
 RESET plan_cache_mode;
 
--- Columns of other tables, views, LATERAL.
-CREATE TABLE queries AS SELECT n AS id, random_fingerprint(n) AS q, random_fingerprint(n)::bit(64) AS b
-FROM generate_series(5, 7) AS n;
+-- Columns of other tables.
+CREATE TABLE queries AS SELECT n AS id, random_fingerprint(n) AS q FROM generate_series(5, 7) AS n;
 ANALYZE queries;
-CREATE VIEW seen AS SELECT n.id, fp AS hash, tag FROM numbers AS n, (VALUES ('a')) AS tags (tag);
-EXPLAIN (COSTS OFF) SELECT queries.id, seen.id FROM queries JOIN seen ON bit_count((seen.hash # q)::bit(64)) <= 2;
-SELECT queries.id, seen.id FROM queries JOIN seen ON bit_count((seen.hash # q)::bit(64)) <= 2 ORDER BY 1, 2;
 SELECT queries.id, near.* FROM queries, LATERAL (
     SELECT id AS like_id, bit_count((fp # q)::bit(64)) AS distance FROM numbers
     ORDER BY bit_count((fp # q)::bit(64)) LIMIT 2) AS near ORDER BY queries.id, distance;
 
 -- The estimate is that of simhash_near, with BETWEEN too.
 CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE sql AS $$
-    SELECT substring(line FROM 'rows=(\d+)')::bigint FROM plan_lines('SELECT FROM ' || query, 'rows=', 'COSTS ON') AS line LIMIT 1
+    SELECT substring(line FROM 'rows=(\d+)')::bigint
+    FROM plan_lines('SELECT FROM ' || query, 'rows=', 'COSTS ON') AS line LIMIT 1
 $$;
 SELECT k, expected(format('numbers WHERE simhash_near(fp, 42, %s)', k)) AS near,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
-    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) > 0 AND bit_count((fp # 42)::bit(64)) <= %s', k))
-        AS others,
-    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 20 AND %s', k)) AS far,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
 FROM unnest('{3,25,30}'::integer[]) AS k;
 
 -- In a new session, planning such a query loads the library. A table without block indexes does not.
 CREATE TABLE plain AS SELECT * FROM numbers;
 ANALYZE plain;
-CREATE FUNCTION is_loaded() RETURNS boolean LANGUAGE sql AS $$ SELECT current_setting('pg_simhash.enable_scan', true) IS NOT NULL $$;
+CREATE FUNCTION is_loaded() RETURNS boolean LANGUAGE sql
+    RETURN current_setting('pg_simhash.enable_scan', true) IS NOT NULL;
 \c -
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
-\c -
--- A prepared statement is planned later.
-PREPARE first(bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= 3;
-SELECT is_loaded();
-EXPLAIN (COSTS OFF) EXECUTE first(42);
