@@ -1,8 +1,8 @@
 -- How conditions on the distance are planned: as a scan of block indexes wherever they stand in a query, and as a plain
 -- filter if no block is indexed.
 
--- A plan without the differences between versions of PostgreSQL: the names of sub-plans and of their results,
--- which become parameters here; the marks on disabled and replaced nodes; and the form of conditions that follow from others.
+-- A plan without the differences between versions of PostgreSQL: the names of sub-plans and of their results, which
+-- become parameters here; the marks on disabled and replaced nodes; and the form of conditions that follow from others.
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -23,8 +23,7 @@ BEGIN
     FOR block IN 0 .. blocks - 1 LOOP
         EXECUTE format('ALTER TABLE %s ADD b%s_%s integer GENERATED ALWAYS AS (simhash_block(%s, %s, %s)) STORED',
             target, blocks, block, fingerprint, block, blocks);
-        EXECUTE format('CREATE INDEX %s_b%s_%s ON %s (b%s_%s)',
-            target, blocks, block, target, blocks, block);
+        EXECUTE format('CREATE INDEX %1$s_b%2$s_%3$s ON %1$s (b%2$s_%3$s)', target, blocks, block);
     END LOOP;
 END $$;
 
@@ -35,38 +34,20 @@ VACUUM ANALYZE d;
 
 -- With default settings ---------------------------------------------------------
 
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
 SELECT plan('SELECT x.id FROM d AS x WHERE x.tag = 1 AND simhash_near(x.fp, 42) ORDER BY x.fp <~> 42 LIMIT 10');
--- Below distance 3, not all blocks need be looked up; above, a block may differ.
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 4)');
 -- Nothing is within a negative distance. If most rows are within the distance, no index is used.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, -1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 25)');
 
 -- Few rows are expected, so the plan does not scan the table for the first near row.
 SELECT plan('SELECT EXISTS (SELECT FROM d WHERE simhash_near(fp, 42, 5))');
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 5) ORDER BY id LIMIT 1');
 -- Each part of a UNION ALL is searched.
 SELECT plan('SELECT id FROM (SELECT id, fp FROM d UNION ALL SELECT -id, fp FROM d) AS u WHERE simhash_near(fp, 42, 0)');
 
 -- Conditions on the distance are searched like simhash_near, whichever way they are written.
-SELECT plan('SELECT id FROM d WHERE fp <~> 42 <= 5');
 SELECT plan('SELECT id FROM d WHERE fp <~> 42 = 5');
 SELECT plan('SELECT id FROM d WHERE fp <~> 42 >= 5');
 
-SET pg_simhash.enable_scan = off;
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
-RESET pg_simhash.enable_scan;
-
--- Prepared: a generic plan has no constant probes, a custom plan has.
-SET plan_cache_mode = force_generic_plan;
-PREPARE search (bigint) AS SELECT id FROM d WHERE simhash_near(fp, $1);
-SELECT plan('EXECUTE search (42)');
-SET plan_cache_mode = force_custom_plan;
-SELECT plan('EXECUTE search (42)');
-RESET plan_cache_mode;
-DEALLOCATE ALL;
 
 -- Each layout ---------------------------------------------------------------------
 
@@ -87,14 +68,11 @@ ANALYZE l;
 SET plan_cache_mode = force_generic_plan;
 PREPARE within (integer) AS SELECT id FROM l WHERE simhash_near(fp, 42, $1);
 SELECT plan('EXECUTE within (3)');
-SELECT distance, used(format('EXECUTE within (%s)', distance)) FROM generate_series(-1, 12) AS distance;
 -- If it is too large for look-ups, all entries of an index are read.
-SELECT distance, used(format('EXECUTE within (%s)', distance)) FROM unnest(ARRAY[24, 63, 64, 1000]) AS distance;
+SELECT distance, used(format('EXECUTE within (%s)', distance))
+FROM unnest('{-1,0,1,2,3,5,7,9,12,24,64,1000}'::integer[]) AS distance;
 RESET plan_cache_mode;
 DEALLOCATE within;
--- A layout that lacks the index of a block looks closer at the others.
-DROP INDEX l_b4_0, l_b3_0, l_b2_0, l_b2_1;
-SELECT used('SELECT id FROM l WHERE simhash_near(fp, 42, 3)');
 
 -- A value that very many rows share is met while it is read. The search goes on with the other blocks.
 CREATE TABLE hot (id integer, fp bigint);
@@ -103,17 +81,14 @@ INSERT INTO hot SELECT n, CASE WHEN n % 2 = 0 THEN random_fingerprint(n) & x'000
 CALL add_columns('hot', 4);
 CREATE INDEX hot_covering ON hot (b4_0) INCLUDE (fp);
 VACUUM ANALYZE hot;
-SELECT used('SELECT id FROM hot WHERE simhash_near(fp, 42)');
-SELECT used('SELECT id FROM hot WHERE simhash_near(fp, ' || random_fingerprint(1) || ')');
-SELECT count(*) AS found, count(*) FILTER (WHERE hot.fp <~> q.fp <= 3) AS near
-FROM (SELECT fp FROM hot WHERE id IN (2, 3, 4)) AS q, hot WHERE simhash_near(hot.fp, q.fp);
+SELECT used(format('SELECT id FROM hot WHERE simhash_near(fp, %s)', query))
+FROM unnest(ARRAY[42, random_fingerprint(1)]) AS query;
 
 -- In any query ----------------------------------------------------------------------
 
 -- A view, and sub-queries.
 CREATE VIEW v (number, print) AS SELECT id, fp FROM d WHERE tag < 5;
 SELECT plan('SELECT number FROM v WHERE simhash_near(print, 42, 0)');
-SELECT plan('SELECT count(*) FROM (SELECT id FROM d WHERE simhash_near(fp, 42, 0) ORDER BY id LIMIT 5) AS few');
 SELECT plan('SELECT fp FROM (SELECT fp, count(*) FROM d GROUP BY fp) AS counted WHERE simhash_near(fp, 42, 0)');
 -- The limit applies first: all rows are read.
 SELECT plan('SELECT id FROM (SELECT id, fp FROM d ORDER BY id LIMIT 5) AS few WHERE simhash_near(fp, 42, 0)');
@@ -124,16 +99,13 @@ SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (SELECT fp FROM d AS one WH
 CREATE TABLE q (id integer, fp bigint);
 INSERT INTO q SELECT id, fp FROM d WHERE id IN (7, 42);
 ANALYZE q;
-SELECT plan('SELECT d.id FROM q JOIN d ON simhash_near(d.fp, q.fp, 1)');
 SELECT plan('SELECT d.id FROM q LEFT JOIN d ON simhash_near(q.fp, d.fp, 1)');
-SELECT plan('SELECT q.id, f.id FROM q, LATERAL (SELECT id FROM d WHERE simhash_near(d.fp, q.fp, 0) LIMIT 2) AS f');
-SELECT plan('SELECT q.id FROM q WHERE EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0))');
 SELECT plan('SELECT q.id FROM q WHERE NOT EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0) AND d.id <> q.id)');
-SELECT plan('SELECT q.id, (SELECT count(*) FROM d WHERE simhash_near(d.fp, q.fp, 0)) FROM q');
-SET enable_seqscan = off;
 
--- Data changes.
+-- Data changes, and locks.
 SELECT plan('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)');
+SELECT is_searched('SELECT id FROM d WHERE simhash_near(fp, 42) FOR UPDATE SKIP LOCKED'),
+    is_searched('SELECT id FROM d ORDER BY fp <~> 42 LIMIT 1 FOR UPDATE');
 
 -- Any table -------------------------------------------------------------------------
 
@@ -144,14 +116,6 @@ INSERT INTO x (id, body) SELECT n, 'text ' || n FROM generate_series(1, 1000) n;
 SELECT index_plainly('x', 'simhash(body)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
-DROP INDEX x_simhash_block_idx, x_simhash_block_idx1, x_simhash_block_idx2, x_simhash_block_idx3;
-CALL add_columns('x', 4, 'simhash(body)');
-SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
-SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
-
-CREATE MATERIALIZED VIEW m AS SELECT id, fp FROM d WHERE id <= 1000;
-SELECT index_plainly('m', 'fp');
-SELECT plan('SELECT id FROM m WHERE simhash_near(fp, 42, 1)');
 
 -- Partitions, one of which has its columns in another order.
 CREATE TABLE h (id integer, fp bigint) PARTITION BY HASH (id);
@@ -163,19 +127,10 @@ INSERT INTO h SELECT id, fp FROM d WHERE id <= 2000;
 CALL add_columns('h', 4);
 ANALYZE h;
 SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 1)');
-SELECT plan('SELECT h.id FROM q JOIN h ON simhash_near(h.fp, q.fp, 0)');
 -- A block that is not indexed in all partitions is not looked up.
 DROP INDEX h_b4_0;
 CREATE INDEX h0_b4_0 ON h0 (b4_0);
 SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 0)');
-CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
-CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
-CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2) PARTITION BY LIST (id);
-CREATE TABLE p3 PARTITION OF p2 DEFAULT;
-INSERT INTO p SELECT id, tag, fp FROM d WHERE tag IN (1, 2) AND id <= 5000;
-SELECT index_plainly('p', 'fp', 2);
-SELECT plan('SELECT id FROM p WHERE simhash_near(fp, 42, 0)');
-DROP TABLE p;
 -- A join neither locks nor waits for a partition that the planner prunes, or an index of one. (From version 16 on,
 -- PostgreSQL itself locks the indexes of the partitioned table.)
 CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
@@ -188,7 +143,6 @@ SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5
 SELECT DISTINCT c.relname FROM pg_locks JOIN pg_class c ON c.oid = relation
 WHERE pid = pg_backend_pid() AND c.relname ~ '^p\d?(_|$)' AND c.relkind <> 'I' ORDER BY relname;
 ROLLBACK;
-SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag IN (5, 6)');
 -- A foreign table may return anything for a generated column. It is not searched by blocks; the other partitions are.
 CREATE FOREIGN DATA WRAPPER elsewhere;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
@@ -196,10 +150,6 @@ CREATE FOREIGN TABLE p_foreign PARTITION OF p FOR VALUES IN (99) SERVER elsewher
 SELECT count(*) FROM plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5') line
 WHERE line ~ 'SimhashScan';
 DROP FOREIGN TABLE p_foreign;
--- Indexes of partitions that the partitioned table lacks.
-DROP INDEX p_b4_0;
-CREATE INDEX p5_b4_0 ON p5 (b4_0);
-SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
 
 -- Tables that inherit.
 CREATE TABLE i (id integer, fp bigint);
@@ -212,7 +162,6 @@ INSERT INTO i1 SELECT id, fp FROM d WHERE id BETWEEN 1001 AND 2000;
 ANALYZE i;
 ANALYZE i1;
 SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
-SELECT plan('DELETE FROM i WHERE simhash_near(fp, 42, 0)');
 -- An expression in one of them only looks alike.
 DROP INDEX i_b2_0, i1_b2_0;
 CREATE INDEX i_b2_0 ON i (simhash_block(fp, 0, 2));
@@ -221,21 +170,18 @@ SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
 
 -- Not by an index -------------------------------------------------------------------
 
--- How many blocks of the layout of four a search at distance 3 looks at, and how closely.
-CREATE FUNCTION used() RETURNS text LANGUAGE sql AS $$
-    SELECT used('SELECT id FROM n WHERE simhash_near(fp, 42)')
-$$;
 -- Nothing is indexed.
 SELECT plan('SELECT id FROM q WHERE simhash_near(fp, 42)');
--- One block is not indexed: another one takes more probes, unless the distance is so small that three blocks suffice.
+-- How many blocks of the layout of four a search looks at, and how closely. One block is not indexed: another one
+-- takes more probes, unless the distance is so small that three blocks suffice.
 CREATE TABLE n (id integer, fp bigint, other bigint);
 INSERT INTO n SELECT id, fp, fp FROM d WHERE id <= 1000;
 CALL add_columns('n', 4);
 ANALYZE n;
-SELECT used();
+CREATE FUNCTION used() RETURNS text LANGUAGE sql RETURN used('SELECT id FROM n WHERE simhash_near(fp, 42)');
 DROP INDEX n_b4_3;
-SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42)');
-SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 2)');
+SELECT used();
+SELECT used('SELECT id FROM n WHERE simhash_near(fp, 42, 2)');
 -- In its place, an index with another operator class.
 CREATE OPERATOR CLASS backwards FOR TYPE integer USING btree AS
     OPERATOR 1 >, OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <, FUNCTION 1 btint4cmp(integer, integer);
@@ -245,18 +191,8 @@ DROP INDEX n_b4_3;
 -- Any sort order of the index serves, and further keys do not matter.
 CREATE INDEX n_b4_3 ON n (b4_3 DESC NULLS LAST, id) INCLUDE (fp);
 SELECT used();
--- A plan made before its column was dropped, or ceased to be generated.
-PREPARE search AS SELECT id FROM n WHERE simhash_near(fp, 42);
-SELECT used('EXECUTE search');
-ALTER TABLE n DROP COLUMN b4_3;
-SELECT used('EXECUTE search');
-ALTER TABLE n ALTER b4_1 DROP EXPRESSION;
-SELECT used('EXECUTE search');
-DEALLOCATE search;
-DROP TABLE n;
 -- If there are only partial indexes, they serve queries that imply their predicate.
-CREATE TABLE n (id integer, fp bigint);
-INSERT INTO n SELECT id, fp FROM d WHERE id <= 1000;
+DROP INDEX n_b4_0, n_b4_1, n_b4_2, n_b4_3;
 CREATE INDEX n_partial0 ON n (simhash_block(fp, 0, 2)) WHERE id > 500;
 CREATE INDEX n_partial1 ON n (simhash_block(fp, 1, 2)) WHERE id > 500;
 ANALYZE n;
@@ -264,8 +200,6 @@ SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1) AND id > 600');
 -- Arguments that may change with each evaluation.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (random() * 9)::bigint)');
--- Both arguments from the same row.
-SELECT plan('SELECT id FROM d WHERE simhash_near(fp, id)');
 -- Above grouping sets, where a column that is left out is NULL.
 SET enable_hashagg = off;
 SELECT plan('SELECT fp, count(*) FROM d GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');

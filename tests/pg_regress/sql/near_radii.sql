@@ -29,14 +29,12 @@ SELECT simhash_attach('docs', 'simhash', blocks => 5, prefix => 'five', scope =>
 INSERT INTO docs VALUES (4001, 1, '');
 VACUUM ANALYZE docs;
 
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, '{1,1,1,1}');
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(42, simhash, 10, '{0,0,0}') ORDER BY simhash <~> 42 LIMIT 3;
 -- The look-ups are those of the radii.
 CREATE FUNCTION look_ups(query text) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT plan_lines(query, 'Blocks:|Radii:|Descents:', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF')
 $$;
 SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{1,1,1,1}'')');
-SELECT look_ups('SELECT id FROM docs WHERE simhash_near(simhash, 42, 10, ''{0,0,0}'')');
 SELECT look_ups('SELECT id FROM docs WHERE tenant = 3 AND simhash_near(simhash, 42, 10, ''{0,0,0,0,0}'')');
 
 -- A generic plan, whose radii are parameters.

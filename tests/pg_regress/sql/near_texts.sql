@@ -11,12 +11,14 @@ SELECT n, n % 5, body, left(body, 80) FROM generate_series(1, 480) AS n, LATERAL
         ELSE substr(md5(n / 6 || ' ' || word), 1, 6) END, ' ' ORDER BY word) AS body
     FROM generate_series(1, 50 - n % 6 * 2) AS word) AS text;
 INSERT INTO docs VALUES (0, 0, '...', NULL);
-CREATE TABLE criteria (criterion jsonb, options jsonb, distance integer, radii integer[], flips integer[], resemblance float8);
+CREATE TABLE criteria (criterion jsonb, options jsonb, distance integer, radii integer[], flips integer[],
+    resemblance float8);
 INSERT INTO criteria VALUES
     ('{}', '{}', 10, '{1,1,1,1}', '{5,3}', .84),
     ('{"resemblance": 0.5}', '{}', 10, '{1,1,1,1}', '{5,3}', .5),
     ('{"resemblance": 0.5, "flips": []}', '{}', 10, '{1,1,1,1}', NULL, .5),
-    ('{"resemblance": 0.2, "max_distance": 24, "radii": [1, 0, -1, 2], "flips": [2, 3, 2]}', '{}', 24, '{1,0,-1,2}', '{2,3,2}', .2),
+    ('{"resemblance": 0.2, "max_distance": 24, "radii": [1, 0, -1, 2], "flips": [2, 3, 2]}', '{}', 24, '{1,0,-1,2}',
+        '{2,3,2}', .2),
     ('{"resemblance": 0.5, "radii": []}', '{}', 6, '{}', NULL, .5),
     ('{"max_distance": 24, "resemblance": 0.2, "radii": [0, 3, -1]}', '{}', 24, '{0,3,-1}', NULL, .2),
     ('{"radii": [1, 1, 1]}', '{}', 10, '{1,1,1}', '{8,5}', .84),
@@ -44,19 +46,19 @@ BEGIN
 END
 $$;
 CREATE TABLE expected AS
-SELECT criterion, (SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
-    WHERE query.id % 30 < 3 AND as_defined(docs.body, query.body, criteria)) AS pairs,
-    (SELECT array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id) FROM docs AS query, docs
-    WHERE query.id % 30 < 3 AND as_defined(query.body, docs.body, criteria)) AS exchanged
-FROM criteria;
+SELECT criterion, array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id)
+        FILTER (WHERE as_defined(docs.body, query.body, criteria)) AS pairs,
+    array_agg(query.id * 10000::bigint + docs.id ORDER BY query.id, docs.id)
+        FILTER (WHERE as_defined(query.body, docs.body, criteria)) AS exchanged
+FROM criteria, docs AS query, docs WHERE query.id % 30 < 3 GROUP BY criterion;
 SELECT criterion, cardinality(pairs) AS pairs, pairs = found(criterion) AS without_indexes, pairs <> exchanged AS is_one_sided
-FROM expected;
+FROM expected ORDER BY criterion;
 
 -- With indexes: generated columns, and expressions alone. What options decide nothing about fingerprints may differ.
 CREATE VIEW searched AS
 SELECT criterion, is_searched(format('SELECT FROM docs WHERE simhash_near(body, ''some text'', %L)', criterion)),
     pairs = found(criterion) AS same, exchanged = found(criterion, true) AS same_exchanged
-FROM expected;
+FROM expected ORDER BY criterion;
 ANALYZE docs;
 SELECT simhash_attach('docs', 'body');
 SELECT * FROM searched;
@@ -82,13 +84,11 @@ FROM criteria;
 SELECT sizes_of('SELECT FROM docs WHERE simhash_near(simhash, 1, 8) AND ' || condition) AS sizes, condition FROM (VALUES
     ($$simhash_resemblance(body, 'one two three four five') >= .5$$),
     ($$.5 < simhash_resemblance('one two three four five', body, '{"same": ["numbers"]}')$$),
-    ($$simhash_resemblance(body, 'one two three four five') BETWEEN .9 AND .95$$),
     ($$simhash_resemblance(body, 'one two three four five') > (SELECT .5)$$),
     ($$simhash_resemblance(body, '?!') >= .5$$),
     -- These limit no sizes.
     ($$simhash_resemblance(body, 'one two three four five') <= .5$$),
     ($$simhash_resemblance(body, 'one two three four five', '{"ngram": 2}') >= .5$$),
-    ($$simhash_resemblance(title, 'one two three four five') >= .5$$),
     ($$simhash_resemblance(body, body || title) >= .5$$),
     ($$(simhash_resemblance(body, 'one two three four five') >= .5 OR id = 1)$$)) AS conditions (condition);
 SELECT sizes_of('SELECT FROM docs a, docs b WHERE a.id = 1 AND simhash_near(b.simhash, a.simhash, 8)
@@ -106,7 +106,6 @@ SELECT * FROM searched WHERE is_searched OR NOT same;
 SELECT simhash_attach('docs', 'title', prefix => 'of_title');
 SELECT simhash_attach('docs', 'of_title', prefix => 'tenants', scope => '{tenant}');
 SELECT is_searched($$SELECT FROM docs WHERE simhash_near('some text', title)$$) AS other_order,
-    is_searched($$SELECT FROM docs WHERE simhash_near(lower(title), 'some text')$$) AS other_text,
     is_searched('SELECT FROM docs a JOIN docs b ON simhash_near(a.title, b.title) AND a.id = 42') AS joined,
     is_searched('SELECT FROM docs a WHERE id < 9 AND EXISTS (SELECT FROM docs b
         WHERE simhash_near(a.title, b.title) AND a.id > b.id)') AS semi_joined,
@@ -120,21 +119,10 @@ PREPARE by_criterion(jsonb) AS SELECT count(*) FROM docs WHERE simhash_near(titl
 SELECT is_searched($$EXECUTE by_criterion('{}')$$);
 RESET plan_cache_mode;
 
--- Partitions.
-CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
-CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (240);
-CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (240) TO (10000);
-INSERT INTO parts SELECT id, body FROM docs;
-SELECT simhash_attach('parts', 'body');
-ANALYZE parts;
-EXPLAIN (COSTS OFF) SELECT id FROM parts WHERE simhash_near(body, 'some text');
-
 -- Errors, when the query is planned.
 SELECT errors('SELECT FROM docs WHERE simhash_near(title, body, ''{"resemblence": 0.9}'')',
     'SELECT FROM docs WHERE simhash_near(title, body, ''{"resemblance": 2}'')',
     'SELECT FROM docs WHERE simhash_near(title, body, ''{"radii": [1]}'')',
-    'SELECT FROM docs WHERE simhash_near(title, body, ''{"max_distance": 65}'')',
-    'SELECT FROM docs WHERE simhash_near(title, body, ''{"ngram": 0}'')',
     'SELECT FROM docs WHERE simhash_near(title, body, ''[]'')',
     'SELECT simhash(''text'', ''{"resemblance": 0.9}'')');
 
