@@ -4,8 +4,8 @@ CREATE TABLE prints (id integer PRIMARY KEY, tag integer, fp bigint);
 INSERT INTO prints
 SELECT n, n % 10, CASE
     WHEN n % 50 = 0 THEN NULL
-    WHEN n % 4 = 0 THEN ('x' || left(md5((n % 40)::text), 16))::bit(64)::bigint # (1::bigint << n % 64) # (1::bigint << n % 7)
-    ELSE ('x' || left(md5(n::text), 16))::bit(64)::bigint END
+    WHEN n % 4 = 0 THEN random_fingerprint(n % 40) # (1::bigint << n % 64) # (1::bigint << n % 7)
+    ELSE random_fingerprint(n) END
 FROM generate_series(1, 20000) n;
 SELECT simhash_attach('prints', 'fp', prefix => 'b');
 VACUUM ANALYZE prints;
@@ -18,12 +18,10 @@ CREATE FUNCTION compare(query text) RETURNS text LANGUAGE sql AS $$
             FROM plan_lines(query, '(^|->  )(Incremental )?Sort') AS line ORDER BY line DESC LIMIT 1), '')
 $$;
 SELECT fp AS q FROM prints WHERE id = 404 \gset
-\set d 'prints.fp <~> ' :q
 
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> :q LIMIT 10;
 SELECT id, fp <~> :q AS distance FROM prints ORDER BY fp <~> :q LIMIT 1;
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d LIMIT 10', :q));
-SELECT compare(format('SELECT hamming(%s, fp) AS d FROM prints ORDER BY d LIMIT 1000', :q));
 -- Where nothing is near, the search grows, and in the end reads an index once.
 SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d LIMIT 10');
 -- All rows. The rows without a fingerprint come last.
@@ -41,13 +39,9 @@ SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT
 -- Not the order of the scan.
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY id, d LIMIT 5', :q));
 
 -- In other queries.
 SELECT compare(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
-EXPLAIN (COSTS OFF)
-SELECT a.id, b.id, b.d FROM prints a, LATERAL (SELECT id, fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY fp <~> a.fp LIMIT 1) b
-WHERE a.id < 5;
 SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
 WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;
 -- With little memory, what is farthest is dropped and found again; rows at one distance need no memory at all.
@@ -56,7 +50,6 @@ SET enable_sort = off;
 SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
 INSERT INTO prints SELECT 20000 + n, 1, 42 FROM generate_series(1, 10000) n;
 SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
-SELECT compare('SELECT fp <~> 43 AS d FROM prints ORDER BY d');
 SELECT compare('SELECT fp <~> 43 AS d FROM prints WHERE simhash_near(fp, 43, 20) ORDER BY d');
 DELETE FROM prints WHERE id > 20000;
 RESET enable_sort;
@@ -71,34 +64,22 @@ ALTER TABLE parts ATTACH PARTITION parts_1 FOR VALUES IN (3, 4, 5);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (6, 7);
 CREATE TABLE parts_3 PARTITION OF parts DEFAULT;
 INSERT INTO parts SELECT id, tag, fp FROM prints;
-SELECT format('CREATE INDEX ON %s (simhash_block(fp, %s)) %s', partition, block, CASE WHEN partition <> 'parts_2' THEN 'INCLUDE (fp)' END)
+SELECT format('CREATE INDEX ON %s (simhash_block(fp, %s)) %s', partition, block,
+    CASE WHEN partition <> 'parts_2' THEN 'INCLUDE (fp)' END)
 FROM unnest('{parts_0,parts_1,parts_2}'::text[]) AS partition, generate_series(0, 3) AS block \gexec
 VACUUM ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY fp <~> :q LIMIT 3;
 SELECT compare(format('SELECT fp <~> %s AS d FROM parts ORDER BY d LIMIT 20', :q));
-SELECT compare(format('SELECT fp <~> %s AS d FROM parts WHERE tag < 6 ORDER BY d LIMIT 20', :q));
 
 -- Plain indexes: the distances come from the rows.
 CREATE TABLE plain AS SELECT id, tag, fp FROM prints;
 SELECT index_plainly('plain', 'fp');
 VACUUM ANALYZE plain;
 SELECT compare(format('SELECT fp <~> %s AS d FROM plain ORDER BY d LIMIT 10', :q));
-SET enable_sort = off;
-SET work_mem = '64kB';
-SELECT compare('SELECT fp <~> 42 AS d FROM plain ORDER BY d');
-RESET work_mem;
-RESET enable_sort;
 -- Fingerprints that are computed in the query.
 CREATE TABLE texts AS SELECT n AS id, 'text ' || n || ' of ' || n % 7 AS body FROM generate_series(1, 3000) n;
-CREATE INDEX ON texts (simhash_block(simhash(body), 0, 2));
-CREATE INDEX ON texts (simhash_block(simhash(body), 1, 2));
-ANALYZE texts;
+SELECT index_plainly('texts', 'simhash(body)', 2);
 SELECT compare($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts ORDER BY d LIMIT 5$$);
-
--- Switched off, as other scans can be.
-SET pg_simhash.enable_scan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> :q LIMIT 10;
-RESET pg_simhash.enable_scan;
 
 -- More rows at one distance than LIMIT asks for: the look-ups that find them suffice.
 CREATE TABLE copies (id integer, fp bigint);
