@@ -13,8 +13,6 @@ SELECT simhash_attach('alone', 'body', columns => false), simhash_attach('beside
 SELECT count(*) = 3 FROM pg_attribute WHERE attrelid = 'alone'::regclass AND attnum > 0;
 SELECT count(*) = 0 FROM pg_trigger WHERE tgrelid = 'alone'::regclass;
 SELECT pg_get_indexdef(oid), obj_description(oid, 'pg_class') FROM pg_class WHERE relname = 'alone_simhash_block3_idx';
--- An entry takes as much as one with columns.
-SELECT pg_relation_size('alone_simhash_block0_idx') <= pg_relation_size('beside_simhash_block0_idx');
 
 -- The plan of a query: its lines about layouts.
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS
@@ -23,25 +21,18 @@ SET enable_seqscan = off;
 -- The entries hold the fingerprint, so the layout is covering.
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body), 42)');
 SELECT plan('SELECT id FROM alone WHERE simhash(body) <~> 42 <= 5');
-SELECT plan('SELECT id FROM alone WHERE bit_count((simhash(body) # 42)::bit(64)) <= 5');
-SELECT plan('SELECT id FROM alone ORDER BY simhash(body) <~> 42 LIMIT 3');
 SELECT plan('SELECT * FROM texts JOIN alone ON simhash_near(simhash(alone.body), simhash(texts.body))');
 SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"ngram": 2}''), 42)');
--- A changed row.
-UPDATE alone SET body = 'another text' WHERE id = 7;
-SELECT array_agg(id) = '{7}' FROM alone WHERE simhash_near(simhash(body), simhash('another text'), 0);
 
 -- A second layout within a scope, other options, and a column of fingerprints.
 SELECT simhash_attach('alone', 'body', blocks => 2, scope => '{tenant}', columns => false);
 SELECT plan('SELECT id FROM alone WHERE tenant = 1 AND simhash_near(simhash(body), 42, 1)');
 -- A prefix has one fingerprint of a column, and so has a column that is guarded.
-SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', columns => false)$$);
-SELECT errors($$SELECT simhash_index_commands('alone', 'body', '{"tokens": "chars"}')$$);
+SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', columns => false)$$,
+    $$SELECT simhash_index_commands('alone', 'body', '{"tokens": "chars"}')$$);
 SELECT simhash_guard('alone', 'reject');
-SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false)$$);
-SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars')$$);
-INSERT INTO alone (id, tenant, body) VALUES (1000, 0, 'a row that the guard accepts');
-DELETE FROM alone WHERE id = 1000;
+SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false)$$,
+    $$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars')$$);
 SELECT simhash_unguard('alone');
 SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
 -- A guard of a column of fingerprints allows others.
@@ -54,11 +45,8 @@ INSERT INTO stored (id, tenant, body) VALUES (1000, 0, 'a row that the guard acc
 CREATE TABLE made (id integer PRIMARY KEY, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED);
 SELECT simhash_attach('made', 'lowered', columns => false), simhash_guard('made', 'reject', fingerprint => 'lowered');
 SELECT errors($$SELECT simhash_attach('made', 'lowered', '{"tokens": "chars"}', prefix => 'chars')$$);
-INSERT INTO made (id, body) VALUES (1, 'a row that the guard accepts');
 -- Options count by their meaning, in whatever type they are written.
-SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"tokens": "chars"}''), 42)');
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{ "ngram":1, "tokens":"chars" }''::jsonb), 42)');
-SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"tokens": "chars", "seed": 1}''), 42)');
 CREATE TABLE prints AS SELECT id, simhash(body) AS fp FROM texts;
 SELECT simhash_attach('prints', 'fp');
 SELECT pg_get_indexdef('prints_simhash_block0_idx'::regclass);
@@ -70,12 +58,10 @@ SELECT simhash_attach('beside', 'body', columns => false);
 SELECT * FROM simhash_index_commands('beside', 'body');
 SET client_min_messages = warning;
 CREATE TABLE later AS TABLE texts;
-SELECT simhash_attach('later', 'body', blocks => 2, columns => false), simhash_attach('later', 'body', blocks => 2);
-SELECT count(*) = 2 FROM pg_index WHERE indrelid = 'later'::regclass;
-SELECT plan('SELECT id FROM later WHERE simhash_near(simhash, 42, 1)');
--- Another prefix has indexes of its own.
-SELECT simhash_attach('later', 'body', blocks => 2, prefix => 'own', columns => false);
+SELECT simhash_attach('later', 'body', blocks => 2, columns => false), simhash_attach('later', 'body', blocks => 2),
+    simhash_attach('later', 'body', blocks => 2, prefix => 'own', columns => false);
 SELECT count(*) = 4 FROM pg_index WHERE indrelid = 'later'::regclass;
+SELECT plan('SELECT id FROM later WHERE simhash_near(simhash, 42, 1)');
 
 -- What detaching removes is told by the comments.
 SELECT simhash_detach('later'), simhash_detach('alone', 'chars');
@@ -83,9 +69,6 @@ SELECT array_agg(relname::text ORDER BY relname) = '{later_own_block0_idx,later_
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = 'later'::regclass;
 SELECT count(*) = 6 FROM pg_index WHERE indrelid = 'alone'::regclass;
 SELECT errors($$SELECT simhash_detach('later')$$, $$SELECT simhash_attach('alone', 'body', columns => NULL)$$);
-COMMENT ON INDEX later_own_block0_idx IS NULL;
-SELECT simhash_detach('later', 'own');
-SELECT count(*) = 1 FROM pg_index WHERE indrelid = 'later'::regclass;
 
 -- simhash_index_commands, run by psql. Indexes that an interrupted command has left are built again.
 CREATE TABLE busy AS TABLE texts;
@@ -96,8 +79,6 @@ SELECT plan('SELECT id FROM busy WHERE simhash_near(simhash(body, ''{"ngram": 2}
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'busy_simhash_block1_idx'::regclass;
 SELECT simhash_index_commands('busy', 'body', '{"ngram": 2}', 2);
 SELECT errors($$SELECT * FROM simhash_index_commands('busy', 'no')$$, $$SELECT * FROM simhash_index_commands('busy', 'id')$$,
-    $$SELECT * FROM simhash_index_commands('busy', 'body', blocks => 9)$$,
-    $$SELECT * FROM simhash_index_commands('busy', 'body', scope => '{body}')$$,
     $$SELECT * FROM simhash_index_commands(NULL, 'body')$$, $$SELECT * FROM simhash_index_commands('busy', NULL)$$);
 
 -- Partitions and inheritors.
@@ -110,10 +91,6 @@ SELECT simhash_index_commands('parts', 'body', blocks => 2) \gexec
 SELECT count(*) = 8 AND bool_and(indisvalid) FROM pg_index WHERE indrelid::regclass::text LIKE 'parts%';
 SELECT count(*) = 0 FROM simhash_index_commands('parts', 'body', blocks => 2);
 SELECT plan('SELECT id FROM parts WHERE simhash_near(simhash(body), 42, 1)');
-SELECT simhash_detach('parts'), simhash_attach('parts', 'body', blocks => 2, columns => false);
-SELECT count(*) = 8 FROM pg_index WHERE indrelid::regclass::text LIKE 'parts%';
-SELECT simhash_attach('parts_1', 'body', blocks => 3, columns => false);
-SELECT simhash_detach('parts_1');
 CREATE TABLE parent (body text);
 CREATE TABLE child (own integer) INHERITS (parent);
 SELECT simhash_attach('parent', 'body', blocks => 2, columns => false);
@@ -127,13 +104,15 @@ CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS
 CREATE FUNCTION of_columns() RETURNS trigger LANGUAGE plpgsql AS
     $$BEGIN IF NEW.body IS DISTINCT FROM OLD.body THEN NEW.id := OLD.id; END IF; RETURN NEW; END$$;
 CREATE TABLE touched (id integer, body text);
-CREATE TRIGGER touch BEFORE UPDATE ON touched FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION of_columns();
+CREATE TRIGGER touch BEFORE UPDATE ON touched
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION of_columns();
 SELECT errors($$SELECT simhash_attach('touched', 'body')$$);
 SELECT simhash_attach('touched', 'body', columns => false);
 DROP TRIGGER touch ON touched;
-CREATE TRIGGER touch BEFORE UPDATE ON touched FOR EACH ROW WHEN (OLD.body IS DISTINCT FROM NEW.body) EXECUTE FUNCTION touch();
-CREATE TRIGGER other BEFORE UPDATE ON touched FOR EACH ROW EXECUTE FUNCTION of_columns();
-CREATE TRIGGER after AFTER UPDATE ON touched FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION touch();
+CREATE TRIGGER touch BEFORE UPDATE ON touched
+    FOR EACH ROW WHEN (OLD.body IS DISTINCT FROM NEW.body) EXECUTE FUNCTION touch();
+CREATE TRIGGER after AFTER UPDATE ON touched
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION touch();
 SELECT simhash_attach('touched', 'body');
 
 -- A guarded table is not detached.

@@ -22,15 +22,9 @@ SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table
 SELECT simhash_attach(:'long_table', 'body', prefix => 'x');
 SELECT simhash_detach(:'long_table', prefix => :'long_prefix');
 SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table'::regclass ORDER BY 1;
-SELECT substr(command, 1, 90) AS command FROM simhash_index_commands(:'long_table', 'body', blocks => 2, prefix => :'long_prefix') AS command
+SELECT substr(command, 1, 90) AS command
+FROM simhash_index_commands(:'long_table', 'body', blocks => 2, prefix => :'long_prefix') AS command
 WHERE command LIKE 'CREATE%';
-
--- Temporary tables.
-CREATE TEMP TABLE tables_temp (body text);
-INSERT INTO tables_temp VALUES ('a text');
-SELECT simhash_attach('tables_temp', 'body');
-SELECT pg_temp.attached('tables_temp'), simhash = simhash(body) AS correct FROM tables_temp;
-SELECT simhash_detach('tables_temp');
 
 -- Partitioned at two levels; later partitions are attached too.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
@@ -44,14 +38,11 @@ SELECT simhash_attach('parts', 'body', blocks => 2);
 SELECT simhash_attach('parts', 'body', blocks => 2);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (20) TO (30);
 INSERT INTO parts VALUES (20, 'text');
-SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
-SELECT count(*) FROM parts WHERE simhash = simhash(body) AND simhash_block1 = simhash_block(simhash, 1, 2);
 -- An index on one partition is not an index on all.
 DROP INDEX parts_simhash_block0_idx;
 CREATE INDEX ON parts_0 (simhash_block0);
 SELECT simhash_attach('parts', 'body', blocks => 2);
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
-SELECT simhash_detach('parts_0');
 SELECT simhash_detach('parts');
 DROP INDEX parts_0_simhash_block0_idx;
 SELECT simhash_detach('parts');
@@ -70,7 +61,6 @@ SELECT simhash_attach('family_parent', 'body', blocks => 2);
 SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
 SELECT described('family_grandchild');
-SELECT tableoid::regclass, * FROM family_parent;
 -- A child that inherits the columns cannot be detached.
 SELECT simhash_detach('family_child');
 SELECT simhash_detach('family_parent');
