@@ -17,8 +17,6 @@ SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT * FROM scoped_indexes;
--- Another scope, of several columns; the order of the columns is that of the indexes.
-SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{lang,tenant_id}');
 -- Missing indexes are built, renamed columns and indexes are recognised, and detaching removes all of them.
 DROP INDEX scoped_simhash_block1_tenant_id_idx;
 ALTER INDEX scoped_simhash_block0_tenant_id_idx RENAME TO a_name;
@@ -52,23 +50,21 @@ SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(''scoped'', ''bod
 FROM unnest(ARRAY['{nothing}', '{tenant_id,tenant_id}', '{fields}', '{body}', '{simhash}', '{simhash_block1}',
     '{tenant_id,NULL}', '{{tenant_id}}', '{ctid}', NULL,
     (SELECT array_agg('x' || n)::text FROM generate_series(1, 31) AS n)]) AS scope;
-SELECT errors(VARIADIC array_agg(format('SELECT simhash_index_commands(''scoped'', ''body'', blocks => 2, scope => %L)', scope)))
-FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}', '{simhash_block1}']) AS scope;
-SELECT errors(VARIADIC array_agg(format('SELECT simhash_layouts(''scoped'', scope => %L)', scope)))
-FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}']) AS scope;
+SELECT errors($$SELECT simhash_index_commands('scoped', 'body', blocks => 2, scope => '{simhash_block1}')$$,
+    $$SELECT simhash_layouts('scoped', scope => '{simhash}')$$);
 
 -- simhash_layouts counts within the scope group with most rows.
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 CREATE TABLE skewed (tenant integer, simhash bigint);
-INSERT INTO skewed SELECT 1, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 500) AS n;
+INSERT INTO skewed SELECT 1, random_fingerprint(n) FROM generate_series(1, 500) AS n;
 INSERT INTO skewed SELECT 2, 7 FROM generate_series(1, 400);
 INSERT INTO skewed SELECT NULL, n FROM generate_series(1, 300) AS n;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed') WHERE blocks = 2;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
-DELETE FROM skewed WHERE tenant = 1;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
-DELETE FROM skewed WHERE tenant = 2;
-SELECT blocks, indexed, commonest, candidates, worst FROM simhash_layouts('skewed', scope => '{tenant}') WHERE blocks = 2;
+PREPARE costs AS SELECT commonest, candidates, worst FROM simhash_layouts('skewed', scope => $1) WHERE blocks = 2;
+EXECUTE costs ('{}');
+EXECUTE costs ('{tenant}');
+-- And if these are the rows without a value.
+DELETE FROM skewed WHERE tenant IS NOT NULL;
+EXECUTE costs ('{tenant}');
 
 -- Guards. Indexes within the scope of the guard, or a part of it, serve it.
 DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
@@ -84,7 +80,7 @@ SELECT simhash_unguard('scoped');
 -- The notice about fetches counts rows of the scope.
 CREATE TABLE fetched (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
 INSERT INTO fetched (tenant, fp)
-SELECT n % 100, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 40000) AS n;
+SELECT n % 100, random_fingerprint(n) FROM generate_series(1, 40000) AS n;
 SELECT index_plainly('fetched', 'fp', 7);
 SET client_min_messages = notice;
 SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp');
@@ -99,16 +95,13 @@ CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);
 CREATE TABLE scope_parts_2 (body text, tenant integer, id integer);
 ALTER TABLE scope_parts ATTACH PARTITION scope_parts_2 FOR VALUES FROM (10) TO (20);
 SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
-SELECT simhash_attach('scope_parts', 'body', blocks => 2, scope => '{tenant}');
 SELECT simhash_guard('scope_parts', criterion => '{"max_distance": 3, "resemblance": null}', scope => '{tenant}');
-INSERT INTO scope_parts VALUES (1, 1, 'a text');
-INSERT INTO scope_parts VALUES (11, 2, 'a text');
+INSERT INTO scope_parts VALUES (1, 1, 'a text'), (11, 2, 'a text');
 INSERT INTO scope_parts VALUES (12, 1, 'a text');
 SELECT simhash_unguard('scope_parts');
 SELECT simhash_detach('scope_parts');
 
 -- Long names are shortened at the end of the scope.
 CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_long_name integer, body text);
-SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name}');
 SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name,id}');
 SELECT simhash_detach('a_table_with_a_long_name');
