@@ -10,7 +10,8 @@ SELECT * FROM (
     UNION ALL
     SELECT 'simhash_block', count(*), count(simhash_block(f, a.n, b.n)) FROM fingerprints, numbers a, numbers b
     UNION ALL
-    SELECT 'simhash_probes', count(*), count(simhash_probes(f, a.n, b.n, c.n)) FROM fingerprints, numbers a, numbers b, numbers c
+    SELECT 'simhash_probes', count(*), count(simhash_probes(f, a.n, b.n, c.n))
+    FROM fingerprints, numbers a, numbers b, numbers c
     UNION ALL
     SELECT 'simhash_near', count(*), count(simhash_near(a.f, b.f, n)) FROM fingerprints a, fingerprints b, numbers
     UNION ALL
@@ -21,8 +22,6 @@ SELECT * FROM (
 SELECT proname FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = oid
 WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') AND proleakproof
 ORDER BY proname;
--- So are the comparisons by which a distance is searched.
-SELECT oid::regprocedure FROM pg_proc WHERE proname IN ('int4lt', 'int4gt', 'int4ge', 'int4le') AND NOT proleakproof;
 
 CREATE TABLE docs (id integer PRIMARY KEY, reader name, body text);
 INSERT INTO docs
@@ -81,7 +80,5 @@ RESET ROLE;
 -- A user needs EXECUTE on the function, although the scan does not call it for rows that are not near.
 GRANT SELECT ON docs TO regress_reader;
 REVOKE EXECUTE ON FUNCTION simhash_near(bigint, bigint, integer) FROM PUBLIC;
-SET ROLE regress_reader;
-SELECT id FROM docs WHERE simhash_near(simhash, :query) ORDER BY id;
-RESET ROLE;
+SELECT errors_as('regress_reader', 'SELECT id FROM docs WHERE simhash_near(simhash, 42)');
 GRANT EXECUTE ON FUNCTION simhash_near(bigint, bigint, integer) TO PUBLIC;
