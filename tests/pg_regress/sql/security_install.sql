@@ -14,7 +14,7 @@ EXCEPTION
     WHEN SQLSTATE 'U0000' THEN RETURN 'installed';
     WHEN OTHERS THEN RETURN 'refused';
 END $$;
-CREATE FUNCTION install_beside(planted text) RETURNS TABLE (statement text, superuser text, installer text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION install_beside(planted text, OUT superuser text, OUT installer text) LANGUAGE plpgsql AS $$
 BEGIN
     SET LOCAL ROLE regress_mallory;
     SET LOCAL search_path = shared;
@@ -25,28 +25,24 @@ BEGIN
     SET LOCAL ROLE regress_owner;
     installer = try_to_install('shared');
     RESET ROLE;
-    statement = planted;
-    RETURN NEXT;
     DROP OWNED BY regress_mallory CASCADE;
     GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 END $$;
-SELECT * FROM install_beside('CREATE FUNCTION innocent() RETURNS integer LANGUAGE sql RETURN 1');
-SELECT * FROM install_beside('CREATE FUNCTION hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666');
-SELECT * FROM install_beside('CREATE FUNCTION add(float8, text, float8) RETURNS float8 LANGUAGE sql RETURN 1; '
-    'CREATE AGGREGATE simhash_agg(text, float8) (SFUNC = add, STYPE = float8)');
-SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
-    'CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f)');
--- A shell operator, left behind by another operator that names it as its commutator.
-SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
-    'CREATE OPERATOR <# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f, COMMUTATOR = <~>)');
+SELECT planted, install_beside(planted) FROM unnest(ARRAY[
+    'CREATE FUNCTION innocent() RETURNS integer LANGUAGE sql RETURN 1',
+    'CREATE FUNCTION hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666',
+    'CREATE FUNCTION add(float8, text, float8) RETURNS float8 LANGUAGE sql RETURN 1;
+    CREATE AGGREGATE simhash_agg(text, float8) (SFUNC = add, STYPE = float8)',
+    'CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666;
+    CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f)',
+    -- A shell operator, left behind by another operator that names it as its commutator.
+    'CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666;
+    CREATE OPERATOR <# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f, COMMUTATOR = <~>)']) AS planted;
 
 -- The script does not use other objects with names that it uses: types, and functions that accept its arguments.
 SET ROLE regress_mallory;
-CREATE DOMAIN shared.text AS pg_catalog.text CHECK (false);
-CREATE DOMAIN shared.name AS pg_catalog.name CHECK (false);
-CREATE DOMAIN shared.jsonb AS pg_catalog.jsonb CHECK (false);
-CREATE DOMAIN shared.regclass AS pg_catalog.regclass CHECK (false);
-CREATE DOMAIN shared.tsvector AS pg_catalog.tsvector CHECK (false);
+SELECT format('CREATE DOMAIN shared.%s AS pg_catalog.%1$s CHECK (false)', type)
+FROM unnest('{text,name,jsonb,regclass,tsvector}'::pg_catalog.text[]) AS type \gexec
 CREATE FUNCTION shared.hamming(numeric, numeric) RETURNS integer LANGUAGE sql RETURN 666;
 CREATE FUNCTION shared.simhash_agg_final(anyelement) RETURNS bigint LANGUAGE sql AS 'SELECT 666::bigint';
 SET ROLE regress_owner;
@@ -80,22 +76,17 @@ CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS 
 -- Functions for PostgreSQL's internal use cannot be called directly.
 SELECT shared.simhash_agg_final(NULL::bytea);
 -- (The errors differ between minor releases of PostgreSQL.)
-DO $$
-DECLARE
-    call text;
+CREATE FUNCTION shared.is_refused(call text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    FOREACH call IN ARRAY ARRAY['simhash_agg_add(NULL, $1, 1)', 'simhash_agg_add(NULL::internal, $1, 1::float8)',
-        'simhash_weights_add(NULL, $1, ''{}'')', 'simhash_weights_final(NULL)',
-        'simhash_agg_combine(NULL, NULL)', 'simhash_agg_deserialize($1::bytea, NULL)',
-        'simhash_near_support(NULL)', 'simhash_block_support(NULL)'] LOOP
-        BEGIN
-            EXECUTE 'SELECT shared.' || call USING 'a feature'::text;
-            RAISE INFO '% was called', call;
-        EXCEPTION WHEN undefined_function OR feature_not_supported OR cannot_coerce THEN
-            RAISE INFO '% is refused', call;
-        END;
-    END LOOP;
+    EXECUTE 'SELECT shared.' || call USING 'a feature'::text;
+    RETURN false;
+EXCEPTION WHEN undefined_function OR feature_not_supported OR cannot_coerce THEN
+    RETURN true;
 END $$;
+SELECT call, shared.is_refused(call) FROM unnest(ARRAY['simhash_agg_add(NULL, $1, 1)',
+    'simhash_agg_add(NULL::internal, $1, 1::float8)', 'simhash_weights_add(NULL, $1, ''{}'')',
+    'simhash_weights_final(NULL)', 'simhash_agg_combine(NULL, NULL)', 'simhash_agg_deserialize($1::bytea, NULL)',
+    'simhash_near_support(NULL)', 'simhash_block_support(NULL)']) AS call;
 SELECT shared.simhash_dedup();
 CREATE AGGREGATE shared.forged(bigint) (SFUNC = int8_avg_accum, STYPE = internal, FINALFUNC = shared.simhash_agg_final);
 RESET ROLE;
@@ -112,23 +103,19 @@ CREATE TABLE of_domains (id integer PRIMARY KEY, f fingerprint, body words, shor
 INSERT INTO of_domains VALUES (1, 1, 'a text', 'a text');
 SET ROLE regress_mallory;
 CREATE FUNCTION shared.evil() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE FUNCTION shared.simhash_block(public.fingerprint, integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE
-    RETURN shared.evil();
-CREATE FUNCTION shared.simhash_block(public.fingerprint, integer) RETURNS integer LANGUAGE sql IMMUTABLE
-    RETURN shared.evil();
-CREATE FUNCTION shared.simhash_block(bigint, bigint, bigint) RETURNS integer LANGUAGE sql IMMUTABLE RETURN shared.evil();
-CREATE FUNCTION shared.simhash_block(numeric, integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE
-    RETURN shared.evil();
-CREATE FUNCTION shared.simhash(public.words) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
-CREATE FUNCTION shared.simhash(public.words, text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
-CREATE FUNCTION shared.simhash(varchar) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
-CREATE FUNCTION shared.simhash(varchar, jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
+SELECT format('CREATE FUNCTION shared.%s RETURNS %s LANGUAGE sql IMMUTABLE RETURN shared.evil()', name,
+    CASE WHEN name LIKE '%block%' THEN 'integer' ELSE 'bigint' END)
+FROM unnest(ARRAY['simhash_block(public.fingerprint, integer, integer)', 'simhash_block(public.fingerprint, integer)',
+    'simhash_block(bigint, bigint, bigint)', 'simhash_block(numeric, integer, integer)', 'simhash(public.words)',
+    'simhash(public.words, text)', 'simhash(varchar)', 'simhash(varchar, jsonb)']) AS name \gexec
 CREATE FUNCTION shared.simhash(anyelement) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT shared.evil()::bigint';
 CREATE FUNCTION shared.simhash_dedup(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
 RESET ROLE;
-SELECT shared.simhash_attach('of_domains', 'f', blocks => 5), shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', prefix => 'w'),
-    shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v');
-SELECT shared.simhash_attach('of_domains', 'body', columns => false, prefix => 'o'), shared.simhash_guard('of_domains', fingerprint => 'f');
+SELECT shared.simhash_attach('of_domains', 'f', blocks => 5),
+    shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', prefix => 'w'),
+    shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v'),
+    shared.simhash_attach('of_domains', 'body', columns => false, prefix => 'o'),
+    shared.simhash_guard('of_domains', fingerprint => 'f');
 SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f') \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 \d of_domains
@@ -136,8 +123,9 @@ INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f');
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
-SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'), shared.simhash_detach('of_domains', 'w'),
-    shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
+SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'),
+    shared.simhash_detach('of_domains', 'w'), shared.simhash_detach('of_domains', 'v'),
+    shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
 SELECT shared.simhash_attach('of_domains', 'f', blocks => 5);
 INSERT INTO of_domains (id, f) SELECT n, n * 7919 FROM generate_series(3, 5000) AS n;
