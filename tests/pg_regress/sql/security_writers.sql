@@ -52,10 +52,10 @@ CREATE TABLE app.computed (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(app.clean(body))) STORED);
 CREATE TABLE app.among (id integer PRIMARY KEY, section integer DEFAULT 1, body text);
 SELECT simhash_attach('app.cleaned', 'clean'), simhash_attach('app.computed', 'simhash'), simhash_attach('app.among', 'body');
-SELECT simhash_guard('app.cleaned'), simhash_guard('app.computed'), simhash_guard('app.among', among => 'app.is_public(section)');
-INSERT INTO app.cleaned (id, body) VALUES (1, 'one text of several words');
-INSERT INTO app.computed (id, body) VALUES (1, 'one text of several words');
-INSERT INTO app.among (id, body) VALUES (1, 'one text of several words');
+SELECT simhash_guard('app.cleaned'), simhash_guard('app.computed'),
+    simhash_guard('app.among', among => 'app.is_public(section)');
+SELECT format('INSERT INTO app.%s (id, body) VALUES (1, ''one text of several words'')', name)
+FROM unnest('{cleaned,computed,among}'::text[]) AS name \gexec
 GRANT INSERT ON app.cleaned, app.computed, app.among TO regress_writer;
 GRANT SELECT ON app.words, app.sections TO regress_writer;
 SET ROLE regress_writer;
@@ -109,8 +109,8 @@ CREATE TABLE app.inlined_key (id integer PRIMARY KEY, body text);
 CREATE TABLE app.inlined_condition (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('app.inlined_column', 'simhash'), simhash_attach('app.inlined_key', 'body'),
     simhash_attach('app.inlined_condition', 'body');
-SELECT format('CREATE INDEX ON app.inlined_index (simhash_block(simhash(app.inlined(body)), %s), simhash(app.inlined(body)))', block)
-FROM generate_series(0, 3) AS block \gexec
+SELECT format('CREATE INDEX ON app.inlined_index (simhash_block(simhash(app.inlined(body)), %s),
+    simhash(app.inlined(body)))', block) FROM generate_series(0, 3) AS block \gexec
 CREATE UNIQUE INDEX ON app.inlined_key (app.inlined(body)) WHERE app.inlined(body) IS NOT NULL;
 SELECT simhash_guard('app.inlined_column'), simhash_guard('app.inlined_index'), simhash_guard('app.inlined_key'),
     simhash_guard('app.inlined_condition', among => 'app.inlined(body) IS NOT NULL');
@@ -242,38 +242,32 @@ CREATE TABLE app.typed (id integer PRIMARY KEY, status other.status, body text);
 SELECT simhash_attach('app.typed', 'body');
 INSERT INTO app.typed VALUES (1, 'new', 'one text of several words');
 GRANT INSERT, TRIGGER ON app.typed TO regress_other;
+CREATE FUNCTION app.error_among(condition text) RETURNS text LANGUAGE sql RETURN
+    split_part(app.error(format($$CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
+        EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
+        INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1);
 SET ROLE regress_other;
-SELECT condition, split_part(app.error(format($$CREATE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
-    INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1) AS error
+SELECT condition, app.error_among(condition) AS error
 FROM unnest(ARRAY['other.spy(body)', 'CASE WHEN id > 0 THEN OPERATOR(other.~~~) body END', 'body::other.spying IS NULL',
     'ARRAY[body]::other.spying[] IS NULL', 'body::app.row IS NULL', 'body::app.row[] IS NULL', 'body::app.rows IS NULL',
     'body::app.domain IS NULL', 'body::app.range IS NULL', 'body::app.multirange IS NULL', 'to_json(status) IS NULL',
     'jsonb_populate_record(NULL::app.row, jsonb_build_object(''d'', body)) IS NULL',
     'domain_in(body::cstring, ''other.spying''::regtype, -1) IS NULL',
     'array_in(body::cstring, ''other.spying''::regtype, -1) IS NULL', 'length(body) > 0']) AS condition;
--- From PostgreSQL 17 on. ERROR ON ERROR has no type.
+-- From PostgreSQL 17 on.
 DO $$
-DECLARE
-    replaced text := 'CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW EXECUTE FUNCTION
-        simhash_dedup(''skip'', ''{"resemblance": null}'', ''simhash'', '''', '''', %L);
-        INSERT INTO app.typed VALUES (2, ''new'', ''one text of several words'')';
-    error text;
 BEGIN
     IF current_setting('server_version_num')::integer >= 170000 THEN
-        error := app.error(format(replaced, 'JSON_VALUE(to_jsonb(body), ''$'' ERROR ON ERROR) IS NOT NULL'));
-        ASSERT error = 'none', error;
-        error := app.error(format(replaced, 'JSON_VALUE(to_jsonb(body), ''$'' RETURNING other.spying) IS NOT NULL'));
-        ASSERT error LIKE '42501 type other.spying in among%', error;
+        ASSERT app.error_among('JSON_VALUE(to_jsonb(body), ''$'' ERROR ON ERROR) IS NOT NULL') = 'none';
+        ASSERT app.error_among('JSON_VALUE(to_jsonb(body), ''$'' RETURNING other.spying) IS NOT NULL')
+            = '42501 type other.spying';
     END IF;
 END $$;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS has_spied;
 -- Its code reads literals of its types, which are refused too.
 SET ROLE regress_other;
-SELECT condition, split_part(app.error(format($$CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
-    EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
-    INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1) AS error
+SELECT condition, app.error_among(condition) AS error
 FROM unnest(ARRAY['body = ANY (''{x}''::other.spying[])', '''(x)''::app.row IS NULL']) AS condition;
 RESET ROLE;
 
@@ -282,8 +276,8 @@ SET ROLE regress_owner;
 CREATE TABLE app.literals (id integer PRIMARY KEY, path text, at timestamptz, span interval, raw bytea, ratio real,
     price money, list text[], body text);
 SELECT simhash_attach('app.literals', 'body');
-INSERT INTO app.literals VALUES (1, 'C:\temp', '2024-01-02 03:04+00', '@ 1 day -2 hours ago', '\x5c27', 0.1, 1.5::money, '{NULL}',
-    'one text of several words');
+INSERT INTO app.literals VALUES (1, 'C:\temp', '2024-01-02 03:04+00', '@ 1 day -2 hours ago', '\x5c27', 0.1, 1.5::money,
+    '{NULL}', 'one text of several words');
 RESET ROLE;
 CREATE FUNCTION app.guard(OUT arguments bytea) LANGUAGE plpgsql AS $$
 BEGIN
@@ -307,20 +301,17 @@ BEGIN
         CONTINUE WHEN pair[1] = 'standard_conforming_strings' AND current_setting('server_version_num')::integer >= 190000;
         -- Strings with backslashes would give warnings.
         PERFORM set_config('client_min_messages', 'error', true), set_config(pair[1], pair[2], true);
-        IF app.error($i$INSERT INTO app.literals (id, body) VALUES (2, 'one text of several words')$i$)
-            NOT LIKE '23P01%' THEN
-            RAISE 'the condition does not hold for % = %', pair[1], pair[2];
-        END IF;
-        IF app.guard() <> first THEN
-            RAISE 'another condition is stored for % = %', pair[1], pair[2];
-        END IF;
+        ASSERT app.error('INSERT INTO app.literals (id, body) SELECT 2, body FROM app.literals') LIKE '23P01%',
+            format('the condition does not hold for %s', pair);
+        ASSERT app.guard() = first, format('another condition is stored for %s', pair);
         PERFORM set_config(name, reset_val, true) FROM pg_settings WHERE name = pair[1];
     END LOOP;
 END $$;
 -- 8. Nor does it depend on who asks.
-SELECT condition, split_part(app.error(format('SELECT public.simhash_guard(''app.literals'', among => %L)', condition)), ' in among', 1) AS error
-FROM unnest(ARRAY['path = current_user', 'path = current_role', 'path = user', 'path = session_user', 'path = current_schema',
-    'path = pg_catalog."current_user"()', 'path = pg_catalog."session_user"()', 'path = getpgusername()', 'path = current_schema()',
+SELECT condition, split_part(app.error(format('SELECT public.simhash_guard(''app.literals'', among => %L)', condition)),
+    ' in among', 1) AS error
+FROM unnest(ARRAY['path = current_user', 'path = current_role', 'path = user', 'path = session_user',
+    'path = current_schema', 'path = pg_catalog."current_user"()', 'path = getpgusername()',
     'path = ANY (current_schemas(true))', 'path = current_setting(''role'')', 'pg_has_role(''pg_monitor'', ''member'')',
     'has_table_privilege(''app.secret'', ''select'')', 'has_column_privilege(''app.secret'', ''id'', ''select'')',
     'row_security_active(''app.secret'')', 'pg_table_is_visible(id::oid)', 'inet_client_addr() IS NULL', 'pg_backend_pid() > id',
