@@ -4,24 +4,17 @@ INSERT INTO cluster_docs VALUES
     (1, 'a', 0), (2, 'a', -1), (3, 'b', 1), (4, 'a', NULL), (5, 'a', 63), (6, 'b', 7), (7, 'a', -2), (8, 'b', NULL),
     (9, NULL, 5), (10, NULL, 5);
 -- 0, 1, 5, 7 and 63 are a chain of steps of at most 3, though 0 and 63 are at distance 6.
-SELECT *, simhash_cluster(id, fp) OVER (ORDER BY id) AS cluster FROM cluster_docs ORDER BY id;
-SELECT *, simhash_cluster(id, fp, 0) OVER (ORDER BY id) AS same, simhash_cluster(id, fp, max_distance => 1) OVER (ORDER BY id) AS one,
-    simhash_cluster(id, fp, 64) OVER (ORDER BY id) AS all FROM cluster_docs ORDER BY id;
--- A cluster is named after its first row: another order gives the same clusters other names.
-SELECT *, simhash_cluster(id, fp) OVER (ORDER BY id DESC) AS cluster FROM cluster_docs ORDER BY id;
--- Each partition is clustered by itself; NULL is a partition too.
-SELECT *, simhash_cluster(id, fp) OVER (PARTITION BY tenant ORDER BY id) AS cluster FROM cluster_docs ORDER BY tenant, id;
--- Frames make no difference.
-SELECT id, simhash_cluster(id, fp) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND CURRENT ROW) AS rows,
-    simhash_cluster(id, fp) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING EXCLUDE CURRENT ROW) AS range,
-    simhash_cluster(id, fp) OVER (ORDER BY id GROUPS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP) AS groups
-FROM cluster_docs ORDER BY id;
+-- A cluster is named after its first row: another order gives the same clusters other names. Each partition is
+-- clustered by itself, and NULL is a partition too. Frames make no difference.
+SELECT *, simhash_cluster(id, fp) OVER w AS cluster, simhash_cluster(id, fp, 0) OVER w AS same,
+    simhash_cluster(id, fp, max_distance => 1) OVER w AS one, simhash_cluster(id, fp, 64) OVER w AS all,
+    simhash_cluster(id, fp) OVER (ORDER BY id DESC) AS descending,
+    simhash_cluster(id, fp) OVER (PARTITION BY tenant ORDER BY id) AS of_tenant,
+    simhash_cluster(id, fp) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING EXCLUDE CURRENT ROW) AS range
+FROM cluster_docs WINDOW w AS (ORDER BY id) ORDER BY id;
 -- The distance is the one given by the partition's first row; if that is NULL, all clusters are NULL.
-SELECT id, simhash_cluster(id, fp, id - 1) OVER (ORDER BY id) AS first, simhash_cluster(id, fp, NULL) OVER (ORDER BY id) AS unknown
-FROM cluster_docs ORDER BY id LIMIT 3;
-SELECT id, simhash_cluster(id, fp, 3, NULL) OVER (ORDER BY id) AS cluster FROM cluster_docs ORDER BY id LIMIT 3;
--- Only NULLs.
-SELECT simhash_cluster(id, fp) OVER () FROM cluster_docs WHERE fp IS NULL;
+SELECT id, simhash_cluster(id, fp, id - 1) OVER w AS first, simhash_cluster(id, fp, NULL) OVER w AS unknown,
+    simhash_cluster(id, fp, 3, NULL) OVER w AS cluster FROM cluster_docs WINDOW w AS (ORDER BY id) ORDER BY id LIMIT 3;
 -- Evaluated repeatedly, in a correlated sub-select.
 SELECT n, (SELECT string_agg(cluster::text, ' ' ORDER BY id) FROM
     (SELECT id, simhash_cluster(id, fp, n) OVER (ORDER BY id) AS cluster FROM cluster_docs WHERE id > n) AS clusters)

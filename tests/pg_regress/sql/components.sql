@@ -6,23 +6,17 @@ SELECT * FROM simhash_components(ARRAY[5, 7, 5, 2, 3, 2], ARRAY[4, 7, 9, 1, 5, 1
 CREATE TYPE components_row AS (kind text, number integer);
 CREATE TYPE components_enum AS ENUM ('z', 'y', 'x');
 SELECT * FROM simhash_components(ARRAY['one', repeat('three', 3), 'four'], ARRAY['two', 'one', 'five']);
-SELECT * FROM simhash_components(ARRAY['c', 'b']::"char"[], ARRAY['b', 'a']::"char"[]);
-SELECT * FROM simhash_components(ARRAY[7, -8, -2147483648], ARRAY[-8, 9, 2147483647]);
 SELECT * FROM simhash_components(ARRAY['NaN', 1.5, '-Infinity']::float8[], ARRAY['Infinity', 'NaN', 2]::float8[]);
-SELECT * FROM simhash_components(ARRAY[ROW('x', 2), ROW('y', 1)]::components_row[], ARRAY[ROW('x', 1), ROW(NULL, 1)]::components_row[]);
+SELECT * FROM simhash_components(ARRAY[ROW('x', 2), ROW('y', 1)]::components_row[],
+    ARRAY[ROW('x', 1), ROW(NULL, 1)]::components_row[]);
 SELECT * FROM simhash_components(ARRAY['x', 'y']::components_enum[], ARRAY['y', 'z']::components_enum[]);
-SELECT pg_typeof(id) AS id, pg_typeof(component) AS component
-FROM simhash_components(ARRAY['2026-01-01']::date[], ARRAY['2026-01-02']::date[]) LIMIT 1;
 -- Values that are equal are one id, which is shown as it stands first.
 SELECT * FROM simhash_components(ARRAY[1.0, 2.50, 1], ARRAY[3, 1.00, 4]);
 -- The collation orders the ids, and says which of them are equal.
 SELECT id, lower(component COLLATE "C") AS component
 FROM simhash_components(ARRAY['b', 'c'] COLLATE no_case, ARRAY['a', other_case('b')]);
 SELECT id FROM simhash_components(ARRAY['b', 'a'] COLLATE "C", ARRAY['B', 'A']);
--- Bounds of arrays do not matter.
-SELECT * FROM simhash_components('[-1:0]={1,2}'::integer[], '[5:6]={3,3}'::integer[]);
 -- No pairs, or none that is known.
-SELECT * FROM simhash_components('{}'::integer[], '{}');
 SELECT * FROM simhash_components(NULL::integer[], '{1}');
 SELECT * FROM simhash_components(ARRAY[1], NULL);
 SELECT * FROM simhash_components(ARRAY[1], ARRAY[2], NULL);
@@ -35,41 +29,32 @@ BEGIN
     EXECUTE format('SELECT count(*) FILTER (WHERE j.n = (i.n - 1) %% 7 + 1), count(*) FILTER (WHERE j.n <> (i.n - 1) %% 7 + 1)
         FROM (SELECT array_agg(%s), array_agg(%s) FROM components_pairs) AS p (a, b), simhash_components(p.a, p.b) AS c
             JOIN generate_series(1, 3007) AS i (n) ON %s = c.id JOIN generate_series(1, 3007) AS j (n) ON %s = c.component',
-        replace(id, 'N', 'a'), replace(id, 'N', 'b'), replace(id, 'N', 'i.n'), replace(id, 'N', 'j.n')) INTO right_ones, wrong_ones;
+        replace(id, 'N', 'a'), replace(id, 'N', 'b'), replace(id, 'N', 'i.n'), replace(id, 'N', 'j.n'))
+    INTO right_ones, wrong_ones;
 END
 $$;
-SELECT id, components_of.* FROM unnest(ARRAY['N::smallint', 'N::integer', 'N::oid', 'N::numeric', 'N::float8',
-    $$'2026-01-01'::date + N::integer$$, $$'2026-01-01'::timestamptz + N * interval '1 s'$$,
+SELECT id, components_of.* FROM unnest(ARRAY['N::smallint', 'N::numeric', $$'2026-01-01'::date + N::integer$$,
     $$'a document ' || lpad(N::text, 5, '0')$$, $$('a document ' || lpad(N::text, 5, '0')) COLLATE "C"$$,
-    $$lpad(N::text, 9, '0')::bpchar COLLATE "POSIX"$$, $$lpad(N::text, 5, '0')::name$$, $$decode(lpad(N::text, 24, '0'), 'hex')$$,
-    $$lpad(N::text, 32, '0')::uuid$$, $$(lpad(N::text, 8, '0') || repeat('0', 24))::uuid$$, $$'10.0.0.0'::inet + N$$,
-    $$lpad(N::text, 12, '0')::macaddr$$]) AS id, components_of(id);
+    $$lpad(N::text, 9, '0')::bpchar COLLATE "POSIX"$$, $$lpad(N::text, 32, '0')::uuid$$,
+    $$(lpad(N::text, 8, '0') || repeat('0', 24))::uuid$$, $$'10.0.0.0'::inet + N$$]) AS id, components_of(id);
 -- Rows come in the order of ids.
 SELECT bool_and(id > before) AS ascending FROM (SELECT id, lag(id) OVER () AS before
     FROM (SELECT array_agg('id ' || md5(a::text)) AS a, array_agg('id ' || md5(b::text)) AS b FROM components_pairs) AS p,
         simhash_components(p.a, p.b)) AS rows;
--- Toasted arrays of a row that is deleted before all ids are fetched.
-CREATE TEMP TABLE components_arrays AS SELECT array_agg('id ' || a) AS a, array_agg('id ' || b) AS b FROM components_pairs;
-BEGIN;
-DECLARE components CURSOR FOR SELECT simhash_components(a, b) FROM components_arrays;
-FETCH 1 FROM components;
-DELETE FROM components_arrays;
-FETCH 1 FROM components;
-MOVE ALL FROM components;
-ROLLBACK;
 
 -- A comparison that fails, and one that contradicts itself: an error, and some components.
-CREATE FUNCTION components_compare(a components_row, b components_row) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    RETURN 1 - a.number % 3 + 0 / (a.number - 7);
-END
-$$;
-CREATE FUNCTION components_less(a components_row, b components_row) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT a.number < b.number';
+CREATE FUNCTION components_compare(a components_row, b components_row) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN RETURN 1 - a.number % 3 + 0 / (a.number - 7); END $$;
+CREATE FUNCTION components_less(a components_row, b components_row) RETURNS boolean LANGUAGE sql IMMUTABLE
+    RETURN a.number < b.number;
 CREATE OPERATOR <<< (LEFTARG = components_row, RIGHTARG = components_row, FUNCTION = components_less);
 CREATE OPERATOR CLASS components_order DEFAULT FOR TYPE components_row USING btree AS
     OPERATOR 1 <<<, FUNCTION 1 components_compare(components_row, components_row);
-SELECT count(*) > 0 AS found FROM (SELECT array_agg(ROW('', n * 10)::components_row) AS a FROM generate_series(1, 300) AS n) AS x, simhash_components(a, a);
-SELECT errors($$SELECT * FROM simhash_components(ARRAY[ROW('', 1), ROW('', 7)]::components_row[], ARRAY[ROW('', 5), ROW('', 7)]::components_row[])$$);
+SELECT count(*) > 0 AS found FROM simhash_components(
+    ARRAY(SELECT ROW('', n * 10)::components_row FROM generate_series(1, 300) AS n),
+    ARRAY(SELECT ROW('', n * 10)::components_row FROM generate_series(1, 300) AS n));
+SELECT errors($$SELECT * FROM simhash_components(ARRAY[ROW('', 1), ROW('', 7)]::components_row[],
+    ARRAY[ROW('', 5), ROW('', 7)]::components_row[])$$);
 
 \set VERBOSITY terse
 SELECT * FROM simhash_components(ARRAY[1, 2], ARRAY['a', 'b']);
