@@ -1,7 +1,7 @@
 -- Bad input: an error with a SQLSTATE, the reason, the wrong value, and a hint if the user can act.
 CREATE FUNCTION pg_temp.errors(VARIADIC expressions text[]) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT regexp_replace(line, '^SELECT ', '')
-    FROM errors(VARIADIC ARRAY(SELECT 'SELECT ' || expression FROM unnest(expressions) AS expression)) AS line
+    FROM unnest(expressions) AS expression, errors('SELECT ' || expression) AS line
 $$;
 
 -- Unknown options, as jsonb and as text, in every function.
@@ -12,19 +12,12 @@ SELECT pg_temp.errors(
     $$simhash('', '{"ngrams": 2}')$$, $$simhash('a', '{"ngram": 2, "é\"\\": null}')$$);
 -- Wrong values of options.
 SELECT pg_temp.errors(
-    $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": "Dictionary"}')$$,
-    $$simhash('a', '{"tokens": "WORDS"}')$$,
-    $$simhash('a', '{"tokens": 1}')$$,
-    $$simhash('a', '{"tokens": null}'::jsonb)$$, $$simhash('a', '{"tokens": ["words"]}'::jsonb)$$,
-    $$simhash('a', '{"ngram": 0}')$$, $$simhash('a', '{"ngram": 17}'::jsonb)$$, $$simhash('a', '{"ngram": -1}')$$,
-    $$simhash('a', '{"ngram": 256}')$$, $$simhash('a', '{"ngram": 2.5}'::jsonb)$$, $$simhash('a', '{"ngram": "2"}')$$,
+    $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": ["words"]}'::jsonb)$$,
+    $$simhash('a', '{"ngram": 17}'::jsonb)$$, $$simhash('a', '{"ngram": 2.5}'::jsonb)$$,
     $$simhash('a', '{"ngram": null}')$$, $$simhash('a', '{"ngram": 99999999999999999999999999}'::jsonb)$$,
-    $$simhash('a', '{"weight": "idf"}')$$, $$simhash('a', '{"weight": 2}')$$,
-    $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$, $$simhash('a', '{"weight": {"tf": null}}')$$,
-    $$simhash('a', '{"case_fold": 1}')$$, $$simhash('a', '{"case_fold": "true"}'::jsonb)$$,
-    $$simhash('a', '{"case_fold": null}')$$,
-    $$simhash('a', '{"top": 0}')$$, $$simhash('a', '{"top": -1}'::jsonb)$$, $$simhash('a', '{"top": 4294967296}')$$,
-    $$simhash('a', '{"top": true}')$$, $$simhash_features('a', '{"top": 0}')$$);
+    $$simhash('a', '{"weight": "idf"}')$$, $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$,
+    $$simhash('a', '{"case_fold": 1}')$$, $$simhash('a', '{"case_fold": null}')$$,
+    $$simhash('a', '{"top": 0}')$$, $$simhash('a', '{"top": 4294967296}')$$, $$simhash_features('a', '{"top": 0}')$$);
 -- Options that are not an object, or not JSON.
 SELECT pg_temp.errors(
     $$simhash('a', '[]'::jsonb)$$, $$simhash('a', '"ngram"'::jsonb)$$, $$simhash('a', 'null')$$, $$simhash('a', '3')$$,
@@ -63,17 +56,13 @@ SELECT pg_temp.errors(
     $$simhash_agg(f, w) FROM (VALUES ('a', 1), ('b', -2)) AS rows (f, w)$$);
 -- Blocks.
 SELECT pg_temp.errors(
-    $$simhash_block(1, -1)$$, $$simhash_block(1, 4)$$, $$simhash_block(1, 2, 2)$$, $$simhash_block(1, 2147483647, 8)$$,
-    $$simhash_block(1, 0, 1)$$, $$simhash_block(1, 0, 9)$$, $$simhash_block(1, 0, 0)$$,
-    $$simhash_block(1, -2147483648, -2147483648)$$,
-    $$simhash_probes(1, 4, 4, 3)$$, $$simhash_probes(1, -1, 4, 3)$$, $$simhash_probes(1, 0, 9, 3)$$,
+    $$simhash_block(1, -1)$$, $$simhash_block(1, 2, 2)$$, $$simhash_block(1, 0, 9)$$, $$simhash_block(1, 0, 0)$$,
+    $$simhash_block(1, -2147483648, -2147483648)$$, $$simhash_probes(1, 4, 4, 3)$$, $$simhash_probes(1, 0, 9, 3)$$,
     $$simhash_probes(1, 0, 2, 12)$$, $$simhash_probes(1, 1, 2, 2147483647)$$, $$simhash_probes(1, 0, 3, 64)$$);
 
 -- A wrong block of a column is an error when the query is planned, with or without rows.
 SELECT simhash_block(fingerprint, 4) FROM (SELECT 1::bigint WHERE false) AS none (fingerprint);
 EXPLAIN SELECT simhash_probes(n, 0, 2, 12) FROM generate_series(1::bigint, 2) AS n;
--- The expression of a generated column is planned when the column is created.
-SELECT errors($$CREATE TEMP TABLE blocks (f bigint, block int GENERATED ALWAYS AS (simhash_block(f, 8, 8)) STORED)$$);
 -- A wrong parameter is an error in a custom plan. A generic plan finds out only while it runs, when a leakproof
 -- function must not fail.
 PREPARE block (bigint, int, int) AS SELECT simhash_block($1, $2, $3);

@@ -11,7 +11,6 @@ SELECT simhash('w0', '{"weights": {"w0": 0}}') AS nothing_left,
 SELECT errors($$SELECT simhash('a', '{"weights": 1}')$$, $$SELECT simhash('a', '{"weights": null}'::jsonb)$$,
     $$SELECT simhash('a', '{"weights": ["a", 0.5]}')$$, $$SELECT simhash('a', '{"weights": {"a": 1.1}}')$$,
     $$SELECT simhash('a', '{"weights": {"a": -0.1}}'::jsonb)$$, $$SELECT simhash('a', '{"weights": {"a": "0.5"}}')$$,
-    $$SELECT simhash('a', '{"weights": {"a": {"b": 1}}}')$$,
     $$SELECT simhash('a', '{"weights": {"A": 0.5, "a": 0.5}}')$$,
     $$SELECT simhash('a', '{"weights": {"a": 1e-1000}}')$$, $$SELECT simhash('a', '{"weights": {"a": 0.5}')$$,
     $$SELECT simhash('a', ('{"weights": ' || repeat('[', 60000) || repeat(']', 60000) || '}'))$$);
@@ -25,8 +24,6 @@ SELECT n, 'word' || n || ' word' || n + 1 || ' text' || n || ' text' FROM genera
 SELECT simhash_attach('weighted', 'body', options => :'thousand');
 SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb
 FROM weighted;
-SELECT pg_get_expr(adbin, adrelid) LIKE 'simhash(body, ''{"weights": {"word1": 0.2, %' AS readable
-FROM pg_attrdef WHERE adrelid = 'weighted'::regclass AND adnum = 3;
 
 -- simhash_weights: the features of most texts weigh least. Of 100 texts all have "the", half "even" or "odd", a tenth a
 -- digit: ln(1 + ln(100 / (1 + df))) / ln(1 + ln(100 / 2)) is 0, .33 and .73.
@@ -37,7 +34,6 @@ SELECT simhash_weights(body, '{}') FROM docs;
 SELECT simhash_weights(body, '{"top": 1, "weight": "tf", "weights": {"the": 0}}') = simhash_weights(body, '{}') AS no_effect,
     simhash_weights(body, '{"seed": 1}') = simhash_weights(body, '{}') AS seed
 FROM docs;
-SELECT simhash_weights(body, '{"case_fold": false, "ngram": 2}') AS pairs FROM docs;
 SELECT simhash_weights(body, '{}' ORDER BY n DESC) = simhash_weights(body, '{}' ORDER BY n) AS any_order FROM docs;
 SELECT simhash_weights(body, '{}') = (SELECT simhash_weights(body, '{}') FROM docs) AS copies_do_not_matter
 FROM (SELECT body FROM docs UNION ALL SELECT body FROM docs WHERE n < 50 UNION ALL VALUES (NULL), ('')) AS more;

@@ -18,9 +18,8 @@ SELECT '{}'::bigint[] <~> '{}' AS empty, NULL::bigint[] <~> '{1}' AS null_left, 
 SELECT errors($$SELECT '{1}'::bigint[] <~> '{1,2}'$$, $$SELECT hamming('{}'::bigint[], ARRAY[1::bigint])$$,
     $$SELECT '{1,NULL}'::bigint[] <~> '{1,2}'$$, $$SELECT '{1,2}'::bigint[] <~> '{NULL,2}'$$,
     $$SELECT '{{1},{2}}'::bigint[] <~> '{1,2}'$$, $$SELECT '{1,2}'::bigint[] <~> '{{1,2}}'$$,
-    $$SELECT simhash_wide('a', 0)$$, $$SELECT simhash_wide('a', 17)$$, $$SELECT simhash_wide('', -2147483648)$$,
+    $$SELECT simhash_wide('a', 0)$$, $$SELECT simhash_wide('a', 17)$$, $$SELECT simhash('a', '{"seed": -1}')$$,
     $$SELECT simhash_wide('a', 2, '{"ngrams": 2}')$$, $$SELECT simhash_wide('a' || repeat(U&'\0301', 600000))$$,
-    $$SELECT simhash('a', '{"seed": -1}')$$, $$SELECT simhash('a', '{"seed": 0.5}')$$,
     $$SELECT simhash('a', '{"seed": 18446744073709551616}')$$, $$SELECT simhash('a', '{"seed": "1"}')$$,
     $$SELECT simhash('a', '{"seed": null}'::jsonb)$$);
 
@@ -36,17 +35,3 @@ SELECT simhash_attach('wide', 'body');
 SELECT count(*), bool_and(b.id = a.id + 100) AS copies FROM wide a JOIN wide b
     ON simhash_near(b.simhash, a.simhash, 8) AND (a.simhash <~> b.simhash) + (a.second <~> b.second) <= 13
 WHERE a.id < b.id;
-
--- Options of an attached column: its guard, trigger and searches use them.
-CREATE TABLE seeded (id integer PRIMARY KEY, body text NOT NULL);
-SELECT simhash_attach('seeded', 'body', options => '{"seed": 7, "tokens": "dictionary", "weights": {"the": 0.2}}');
-SELECT simhash_guard('seeded', criterion => '{"max_distance": 0}');
-INSERT INTO seeded VALUES (1, 'the 中华人民共和国 the law');
-\set VERBOSITY sqlstate
-INSERT INTO seeded VALUES (2, 'The law? 中华人民共和国');
-INSERT INTO seeded VALUES (2, 'the law 中华人民共和国');
-INSERT INTO seeded VALUES (3, 'THE 中华人民共和国! the LAW');
-\set VERBOSITY default
-SELECT id, simhash = simhash(body, '{"seed": 7, "tokens": "dictionary", "weights": {"the": 0.2}}') AS options,
-    simhash_block0 = simhash_block(simhash, 0) AS block
-FROM seeded ORDER BY id;
