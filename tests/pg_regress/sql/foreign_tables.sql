@@ -24,20 +24,11 @@ EXPLAIN (COSTS OFF) SELECT id FROM hub_1 WHERE simhash_near(f, 42, 1);
 SELECT simhash_attach('hub', 'body');
 SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0 ORDER BY attnum;
 
--- Without partitions here, nothing is rewritten.
-CREATE TABLE only_foreign (id integer, body text) PARTITION BY LIST (id);
-CREATE FOREIGN TABLE only_foreign_1 PARTITION OF only_foreign FOR VALUES IN (1) SERVER nowhere;
-SELECT simhash_attach('only_foreign', 'body', columns => false);
 SET client_min_messages = warning;
 
 -- What works on the server of the foreign table only.
 SELECT errors($$SELECT simhash_guard('hub', fingerprint => 'f')$$,
     $$SELECT * FROM simhash_preview('hub', fingerprint => 'f')$$, $$SELECT * FROM simhash_layouts('hub', 'f')$$);
-
--- A table that foreign tables inherit from.
-CREATE TABLE parent (f bigint, body text);
-CREATE FOREIGN TABLE child () INHERITS (parent) SERVER nowhere;
-SELECT errors($$SELECT * FROM simhash_layouts('parent', 'f')$$, $$SELECT simhash_guard('parent', fingerprint => 'f')$$);
 
 -- A guard whose table gets a foreign partition later.
 DROP FOREIGN TABLE hub_2;

@@ -12,12 +12,7 @@ SELECT * FROM simhash_layouts('skewed');
 -- Without a distance: the searches whose share of copies is known. Best are those of which no other finds as many for
 -- less.
 SELECT * FROM simhash_layouts('skewed', max_distance => NULL);
-SELECT radii, indexed FROM simhash_layouts('skewed', max_distance => NULL) WHERE blocks = 4;
-CREATE INDEX ON skewed (simhash_block(simhash, 0));
-CREATE INDEX ON skewed (simhash_block(simhash, 1));
-CREATE INDEX ON skewed (simhash_block(simhash, 2));
-SELECT count(*) FROM simhash_layouts('skewed', max_distance => NULL) WHERE indexed;
-CREATE INDEX ON skewed (simhash_block(simhash, 3));
+SELECT index_plainly('skewed', 'simhash');
 SELECT within, radii FROM simhash_layouts('skewed', max_distance => NULL) WHERE indexed;
 
 -- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
@@ -34,10 +29,6 @@ FROM simhash_layouts('templates') WHERE blocks <= 4;
 -- No candidates: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
 SELECT * FROM simhash_layouts('few');
--- Of no table, column or scope, nothing.
-SELECT * FROM simhash_layouts(NULL);
-SELECT * FROM simhash_layouts('few', NULL);
-SELECT * FROM simhash_layouts('few', scope => NULL);
 
 -- Which layouts are indexed: by generated columns or expressions, on as many blocks as a search at the distance needs.
 CREATE TABLE docs (
@@ -58,31 +49,19 @@ RETURNS TABLE (max_distance integer, indexed integer[]) LANGUAGE sql AS $$
     GROUP BY max_distance ORDER BY max_distance
 $$;
 SELECT * FROM pg_temp.indexed('docs');
-CREATE INDEX ON docs (block3) WHERE id > 0;
-CREATE INDEX ON docs USING hash (block3);
-CREATE INDEX ON docs (id, block3);
-CREATE INDEX ON docs (simhash_block(simhash, 0, 2));
-CREATE INDEX docs_half ON docs (simhash_block(simhash, 1, 2));
-SELECT * FROM pg_temp.indexed('docs');
 CREATE INDEX ON docs (block3, simhash);
-DROP INDEX docs_half;
 SELECT * FROM pg_temp.indexed('docs');
-SELECT * FROM pg_temp.indexed('skewed');
 
--- Partitions and children are sampled with their parent; a materialized view is treated as a table.
+-- Partitions are sampled with their parent; a materialized view is treated as a table.
 CREATE TABLE parted (id integer, simhash bigint) PARTITION BY HASH (id);
 CREATE TABLE parted0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parted1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1) PARTITION BY HASH (id);
 CREATE TABLE parted10 PARTITION OF parted1 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parted11 PARTITION OF parted1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO parted SELECT id, simhash FROM skewed;
-CREATE TABLE parent (id integer, simhash bigint);
-CREATE TABLE child () INHERITS (parent);
-INSERT INTO parent SELECT id, simhash FROM skewed WHERE id <= 200;
-INSERT INTO child SELECT id, simhash FROM skewed WHERE id > 200;
 CREATE MATERIALIZED VIEW "Skew'd ""View""" AS SELECT id, simhash AS "Finger""print; --" FROM skewed;
 SELECT name, count(*) AS same_layouts
-FROM (VALUES ('parted', 'simhash'), ('parent', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
+FROM (VALUES ('parted', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
         AS tables (name, col),
     LATERAL (SELECT * FROM simhash_layouts(name::regclass, col::name)
              INTERSECT SELECT * FROM simhash_layouts('skewed')) AS same
@@ -92,7 +71,7 @@ GROUP BY name ORDER BY name;
 CREATE VIEW seen AS SELECT simhash FROM skewed;
 ALTER TABLE skewed ADD body text;
 SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_layouts('skewed', 'id')$$,
-    $$SELECT simhash_layouts('skewed', 'Simhash')$$, $$SELECT simhash_layouts('skewed', 'ctid')$$,
+    $$SELECT simhash_layouts('skewed', 'ctid')$$,
     $$SELECT simhash_layouts('seen')$$, $$SELECT simhash_layouts('pg_class_oid_index', 'oid')$$, $$SELECT simhash_layouts(0)$$,
     $$SELECT simhash_layouts('skewed', max_distance => -1)$$, $$SELECT simhash_layouts('skewed', max_distance => 65)$$);
 
