@@ -31,29 +31,18 @@ SELECT a.id AS a, b.id AS b FROM public.docs a, public.docs b WHERE a.simhash OP
 INSERT INTO public.docs (id, body) SELECT n, 'document ' || n / 2 FROM generate_series(1, 10) n;
 SELECT blocks, indexed, probes, candidates FROM fingerprints.simhash_layouts('public.docs', max_distance => 1)
 WHERE blocks = 4;
--- In parallel workers too, which load the library but not the search path.
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS OFF) SELECT fingerprints.simhash_agg(body, 1) FROM public.docs;
-SELECT fingerprints.simhash_agg(body, 1) = fingerprints.simhash(array_agg(body)) AS parallel FROM public.docs;
-RESET ALL;
+RESET search_path;
 
 -- Moved, along with everything that uses it.
 CREATE SCHEMA "Other schema";
 ALTER EXTENSION pg_simhash SET SCHEMA "Other schema";
 SET search_path = pg_catalog;
-INSERT INTO public.docs (id, body) VALUES (11, 'document 5'), (12, 'another');
-UPDATE public.docs SET body = 'document 0' WHERE id = 12;
+INSERT INTO public.docs (id, body) VALUES (11, 'document 5'), (12, 'document 0');
 SELECT count(*), count(DISTINCT simhash) AS distinct, bool_and(simhash = "Other schema".simhash(body)) AS simhash,
     bool_and(chars = "Other schema".simhash(body, '{"tokens": "chars"}')) AS chars,
     bool_and(block = "Other schema".simhash_block("Other schema".simhash(body), 0)) AS block
 FROM public.docs;
 SELECT count(*) FROM public.near WHERE a < b;
-\set VERBOSITY terse
-SELECT fingerprints.simhash('gone from there');
-\set VERBOSITY default
 -- Attached in one schema, still recognised after the move to another.
 CREATE TABLE public.attached (body text);
 SELECT "Other schema".simhash_attach('public.attached', 'body', blocks => 2, options => '{"ngram": 2}');
@@ -66,7 +55,6 @@ SELECT simhash_attach('attached', 'body', blocks => 2, options => '{"ngram": 2}'
 SELECT simhash_attach('attached', 'body', columns => false, prefix => 'online');
 SELECT simhash_index_commands('attached', 'body', blocks => 2, prefix => 'online');
 SELECT simhash_detach('attached'), simhash_detach('attached', 'online');
-SELECT simhash('on the search path') = simhash(ARRAY['on', 'the', 'search', 'path']) AS same;
 
 -- Every object has a comment.
 SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
@@ -76,7 +64,8 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname = 'pg_
 
 -- The functions for users fit on a screen. The comment of each other one says what it is part of.
 SELECT count(DISTINCT proname) <= 28 AS fit_on_a_screen FROM pg_proc AS p JOIN pg_depend ON objid = p.oid
-WHERE classid = 'pg_proc'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
+WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
+    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
     AND proname LIKE 'simhash%' AND obj_description(p.oid, 'pg_proc') NOT LIKE 'part of %';
 
 -- Without CASCADE, DROP is refused: generated columns, their indexes, indexes on expressions, guards and views need the
@@ -84,8 +73,8 @@ WHERE classid = 'pg_proc'::regclass AND deptype = 'e' AND refobjid = (SELECT oid
 DROP TABLE docs CASCADE;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'a text'), (2, 'another');
-SELECT simhash_attach('docs', 'body', blocks => 2), simhash_attach('docs', 'body', blocks => 2, columns => false, prefix => 'alone');
-SELECT simhash_guard('docs', criterion => '{"max_distance": 1}');
+SELECT simhash_attach('docs', 'body', blocks => 2), simhash_guard('docs', criterion => '{"max_distance": 1}'),
+    simhash_attach('docs', 'body', blocks => 2, columns => false, prefix => 'alone');
 CREATE VIEW near AS SELECT id FROM docs WHERE simhash_near(simhash(body), 1);
 SET client_min_messages = notice;
 DROP EXTENSION pg_simhash;
@@ -107,8 +96,5 @@ SET ROLE regress_owner;
 CREATE EXTENSION pg_simhash SCHEMA owned;
 SELECT owned.simhash('hello');
 GRANT USAGE ON SCHEMA owned TO regress_other;
-SET ROLE regress_other;
-SELECT owned.simhash('hello');
-DROP EXTENSION pg_simhash;
-SET ROLE regress_owner;
-DROP EXTENSION pg_simhash;
+RESET ROLE;
+SELECT errors_as('regress_other', $$SELECT owned.simhash('hello')$$, 'DROP EXTENSION pg_simhash');
