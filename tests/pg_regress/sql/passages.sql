@@ -26,8 +26,8 @@ SELECT simhash_clue('only three words');
 -- Coverage: words in runs of three that the text has too.
 SELECT simhash_coverage('b c d', 'a b c d e') AS all, simhash_coverage('a b c x d e f', 'a b c d e f') AS six_of_seven,
     simhash_coverage('c b a', 'a b c') AS order_counts, simhash_coverage('a b', 'x a b y') AS short,
-    simhash_coverage('a b', '') AS empty, simhash_coverage('', 'a') AS of_nothing, simhash_coverage('天地人和天地', '在天地人和天地間') AS letters,
-    simhash_coverage('a b 天 地 人', 'x a b 天 地 人 y') AS mixed;
+    simhash_coverage('a b', '') AS empty, simhash_coverage('', 'a') AS of_nothing,
+    simhash_coverage('天地人和天地', '在天地人和天地間') AS letters, simhash_coverage('a b 天 地 人', 'x a b 天 地 人 y') AS mixed;
 SELECT simhash_contains(text, clue), simhash_contains(text, upper(clue)), simhash_contains(text, clue || ' and more'),
     simhash_contains(text, clue || ' and more', .9) AS more, simhash_contains(text, '') AS nothing,
     simhash_contains(text, clue, options => '{"case_fold": false}'), simhash_contains(NULL, clue) IS NULL AS unknown
@@ -41,7 +41,6 @@ CREATE TABLE found AS SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS tex
     FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 150 GROUP BY clue.id;
 SELECT count(*), min(cardinality(texts)), max(cardinality(texts)) FROM found;
 CREATE INDEX docs_passages ON docs USING gin (simhash_passages(body));
-ALTER INDEX docs_passages ALTER COLUMN 1 SET STATISTICS 1000;
 ANALYZE docs;
 SET enable_seqscan = off;
 SELECT array_agg(id) AS ids, pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
@@ -51,8 +50,8 @@ SET plan_cache_mode = force_generic_plan;
 SELECT pg_temp.is_served($$EXECUTE search ('x')$$);
 EXECUTE search (upper(pg_temp.words(100, 111)));
 RESET plan_cache_mode;
-SELECT pg_temp.is_served($$SELECT * FROM found, LATERAL (SELECT id FROM docs WHERE simhash_contains(body, found.id::text)) AS d$$),
-    pg_temp.is_served($$SELECT * FROM (VALUES ('a b c d'), ('e f g h')) AS clues (clue) JOIN docs ON simhash_contains(body, clue)$$) AS of_values;
+SELECT pg_temp.is_served($$SELECT * FROM found, LATERAL
+    (SELECT id FROM docs WHERE simhash_contains(body, found.id::text)) AS d$$);
 SELECT count(*) AS differences FROM found FULL JOIN (
     SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS texts
     FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 150 GROUP BY clue.id
@@ -66,14 +65,6 @@ SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(stripped(b
     pg_temp.is_served($$SELECT id FROM docs WHERE simhash_passages(stripped(body)) && simhash_clue('b c d e f g h i j k l')
         AND simhash_coverage('b c d e f g h i j k l', stripped(body)) >= .8$$) AS expression;
 DROP INDEX docs_stripped;
--- Statistics of the index say how few rows there are.
-DO $$
-DECLARE
-    plan json;
-BEGIN
-    EXECUTE format('EXPLAIN (FORMAT json) SELECT FROM docs WHERE simhash_contains(body, %L)', pg_temp.words(100, 125)) INTO plan;
-    ASSERT (plan #>> '{0,Plan,Plan Rows}')::integer <= 10, plan;
-END $$;
 
 -- Partitions, expressions, options, and materialized views have such indexes too.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
@@ -85,7 +76,8 @@ SELECT array_agg(id ORDER BY id) AS ids FROM parts WHERE simhash_contains(body, 
 CREATE MATERIALIZED VIEW pages AS SELECT id, '<p>' || body AS html FROM docs;
 CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
 SELECT pg_temp.is_served($$SELECT id FROM parts WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS parts,
-    pg_temp.is_served($$SELECT id FROM pages WHERE simhash_contains(html, 'b c d e f g h i j k l', options => '{"markup": "html"}')$$) AS pages;
+    pg_temp.is_served($$SELECT id FROM pages
+        WHERE simhash_contains(html, 'b c d e f g h i j k l', options => '{"markup": "html"}')$$) AS pages;
 -- A column with a collation of its own needs the default one in the index and in the query.
 CREATE TABLE collated AS SELECT id, body COLLATE "C" AS body FROM docs;
 CREATE INDEX ON collated USING gin (simhash_passages(body));
