@@ -18,7 +18,7 @@ CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_jsonb_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION simhash(text, jsonb) IS
-    'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, top, seed, markup, ignore, same';
+    'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, seed, markup, ignore, same';
 
 -- Without this overload, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
 CREATE FUNCTION simhash(content text, options text) RETURNS bigint

@@ -3,7 +3,7 @@
  */
 export interface Options {
   /** What features are made of: "words" by default. */
-  tokens?: 'words' | 'chars' | 'dictionary'
+  tokens?: 'words' | 'chars'
   /** Number of tokens in a feature, 1 to 16. */
   ngram?: number
   /** How much a feature weighs that occurs more than once: "set" by default. */
@@ -12,8 +12,6 @@ export interface Options {
   weights?: Readonly<Record<string, number>>
   /** Whether letters that differ only in case are the same: true by default. */
   case_fold?: boolean
-  /** Keep only this number of the heaviest features. */
-  top?: number
   /** The seed of the features' hashes, 0 to 2^64 - 1. */
   seed?: number | bigint
   /** The markup of the text, whose tags are no words; none by default. */

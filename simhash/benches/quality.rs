@@ -58,12 +58,11 @@ const CRITERIA: [&str; 16] = [
 /// The least resemblance that confirms a pair: the default of guards and clusters.
 const CONFIRMED: f64 = simhash::fingerprint::resemblance::COPY;
 /// The options that are measured, the default first.
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 6] = [
     "{}",
     r#"{"ngram": 2}"#,
     r#"{"ngram": 3}"#,
     r#"{"tokens": "chars", "ngram": 5}"#,
-    r#"{"tokens": "dictionary"}"#,
     r#"{"weight": "log"}"#,
     r#"{"markup": "html"}"#,
 ];

@@ -94,8 +94,8 @@ fn texts() {
             for options in [
                 r#"{}"#,
                 r#"{"case_fold": false, "ngram": 1}"#,
-                r#"{"tokens": "chars", "weight": "log", "top": 9, "same": ["numbers"], "ignore": ["urls", "accents"]}"#,
-                r#"{"tokens": "dictionary", "weights": {"a": 0.5}, "seed": 3}"#,
+                r#"{"tokens": "chars", "weight": "log", "same": ["numbers"], "ignore": ["urls", "accents"]}"#,
+                r#"{"ngram": 2, "weights": {"a": 0.5}, "seed": 3}"#,
             ] {
                 let options = Options::from_json(options).expect("options");
                 let tick = || ();

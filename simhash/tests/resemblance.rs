@@ -57,8 +57,6 @@ fn simple_cases() {
         ("a 天地人 b", "b 天地人 a", json!({}), Some(1.0)),
         ("a 1 b", "b 1 a", json!({}), Some(3.0 / 7.0)),
         ("The tenant pays the landlord", "The landlord pays the tenant", json!({}), Some(7.0 / 9.0)),
-        // The texts keep a and b, and b and c.
-        ("a a a b b c", "b b c c a", json!({"weight": "tf", "top": 2}), Some(2.0 / 7.0)),
         // The features are 天地人 and 地人和 with one pair, and 地人和 and 人和平 with another.
         ("天地人和", "地人和平", json!({}), Some(1.0 / 5.0)),
         ("tons: 4,000", "4,000 tons", json!({"same": ["numbers"]}), Some(4.0 / 6.0)),

@@ -6,7 +6,6 @@ mod connected;
 mod ticks;
 
 use std::cell::Cell;
-use std::num::NonZeroU32;
 
 use connected::connected;
 use proptest::prelude::*;
@@ -89,13 +88,12 @@ fn options() -> impl Strategy<Value = Options> {
     (
         select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
         select(vec![Weight::Set, Weight::Set, Weight::Log, Weight::Tf]),
-        prop::option::weighted(0.2, (1u32..20).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
         any::<bool>(),
         select(vec![&[][..], &["a"]]),
     )
-        .prop_map(|(tokens, weight, top, numbers, words)| {
+        .prop_map(|(tokens, weight, numbers, words)| {
             let words = Words::new(words, true, Ignored::default()).expect("memory suffices").expect("words");
-            Options { tokens, weight, top, same: Same { numbers, words }, ..Options::default() }
+            Options { tokens, weight, same: Same { numbers, words }, ..Options::default() }
         })
 }
 

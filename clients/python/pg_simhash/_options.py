@@ -7,12 +7,11 @@ from typing import Literal, TypedDict
 class Options(TypedDict, total=False):
     """Keyword arguments of simhash() and other functions, and the keys of the options document in SQL."""
 
-    tokens: Literal["words", "chars", "dictionary"]
+    tokens: Literal["words", "chars"]
     ngram: int
     weight: Literal["set", "log", "tf"]
     weights: Mapping[str, float]
     case_fold: bool
-    top: int
     seed: int
     markup: Literal["html"]
     ignore: Sequence[Literal["numbers", "urls", "accents"]]

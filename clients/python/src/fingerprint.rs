@@ -65,7 +65,7 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// of strings, return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas,
 /// return a Series of Int64 with the same index.
 ///
-/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup, ignore and same,
+/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, seed, markup, ignore and same,
 /// which has no effect on fingerprints. They are read once a call.
 ///
 /// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct

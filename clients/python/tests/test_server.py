@@ -48,7 +48,7 @@ def random_text(rng):
 def random_options(rng, text):
     options = {}
     if rng.random() < 0.4:
-        options["tokens"] = rng.choice(["words", "chars", "dictionary"])
+        options["tokens"] = rng.choice(["words", "chars"])
     if rng.random() < 0.4:
         options["ngram"] = rng.randrange(1, 17)
     if rng.random() < 0.4:
@@ -59,8 +59,6 @@ def random_options(rng, text):
         options["same"] = rng.sample(["numbers", "the", "not"], rng.randrange(4))
     if rng.random() < 0.3:
         options["ignore"] = rng.sample(["numbers", "urls", "accents"], rng.randrange(4))
-    if rng.random() < 0.2:
-        options["top"] = rng.choice([1, 2, 5, 2**32 - 1])
     if rng.random() < 0.3:
         options["seed"] = rng.choice([1, rng.getrandbits(64), 2**64 - 1])
     if rng.random() < 0.3:
@@ -205,7 +203,6 @@ class Server(unittest.TestCase):
             {"weights": {"A": 1, "a": 1}},
             {"weights": ["a" * 100]},
             {"case_fold": "true"},
-            {"top": 0},
             {"seed": -1},
             {"se\u00ebd" * 20: 1},
         ]:

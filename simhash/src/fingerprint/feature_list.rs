@@ -7,7 +7,7 @@ pub struct FeatureList {
     bytes: String,
     ends: Vec<usize>,
     pub(super) hashes: Vec<u64>,
-    /// 0 if the options `top` or `weights` leave the feature out.
+    /// 0 if the option `weights` leaves the feature out.
     pub(super) weights: Vec<u64>,
     pub(super) one: u64,
 }
@@ -39,7 +39,7 @@ impl FeatureList {
         self.one
     }
 
-    /// The feature at a position; None if the options `top` or `weights` leave it out of the fingerprint.
+    /// The feature at a position; None if the option `weights` leaves it out of the fingerprint.
     pub fn get(&self, position: usize) -> Option<Feature<'_>> {
         let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         let weight = self.weights[position];

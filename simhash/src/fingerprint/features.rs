@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::hash::{Seeded, length_of, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
 use crate::error::Error;
-use crate::text::dictionary::Dictionary;
 use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
@@ -66,22 +65,6 @@ pub fn each_feature(
             tokenize(normal, &mut sink, tick)?;
             sink.end_words()?;
             sink.end_spaceless()
-        }
-        Tokens::Dictionary => {
-            let mut sink = DictionaryFeatures {
-                text: normal,
-                dictionary: Dictionary::default(),
-                stretch: 0..0,
-                words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
-                spaceless: Shingler::new(text, options.words_per_feature(), None),
-                hash,
-                emit,
-                tick,
-            };
-            tokenize(normal, &mut sink, tick)?;
-            sink.end_stretch()?;
-            emit_hashed(sink.words.end_run()?, hash, &mut sink.emit)?;
-            emit_hashed(sink.spaceless.end_run()?, hash, &mut sink.emit)
         }
         Tokens::Chars => {
             let characters = Shingler::new(text, options.chars_per_feature(), None);
@@ -243,54 +226,6 @@ fn read_letter(text: &[u8], at: usize) -> u64 {
     match text[at..].first_chunk() {
         Some(bytes) => u64::from(u32::from_le_bytes(*bytes) & 0xff_ffff),
         None => text[at..at + LETTER_BYTES].iter().rev().fold(0, |letter, byte| letter << 8 | u64::from(*byte)),
-    }
-}
-
-/// Shingles of words, and of the words that a dictionary finds in stretches of spaceless tokens. A word of one kind
-/// ends a run of the other.
-struct DictionaryFeatures<'t, E> {
-    text: &'t str,
-    dictionary: Dictionary,
-    /// Spaceless tokens next to each other that are not yet cut into words.
-    stretch: Range<usize>,
-    words: Shingler<'t>,
-    spaceless: Shingler<'t>,
-    hash: Seeded,
-    emit: E,
-    tick: &'t dyn Fn(),
-}
-
-impl<E: FeatureSink> DictionaryFeatures<'_, E> {
-    fn end_stretch(&mut self) -> Result<(), Error> {
-        let stretch = std::mem::take(&mut self.stretch);
-        let Self { text, dictionary, spaceless, hash, emit, tick, .. } = self;
-        dictionary.each_word(text, stretch, *tick, |word| emit_hashed(spaceless.push(word)?, *hash, emit))
-    }
-}
-
-impl<E: FeatureSink> TokenSink for DictionaryFeatures<'_, E> {
-    #[inline]
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
-        self.end_stretch()?;
-        if !self.spaceless.is_between_runs() {
-            emit_hashed(self.spaceless.end_run()?, self.hash, &mut self.emit)?;
-            self.emit.end_run();
-        }
-        emit_hashed(self.words.push(token)?, self.hash, &mut self.emit)
-    }
-
-    #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
-        if !self.words.is_between_runs() {
-            emit_hashed(self.words.end_run()?, self.hash, &mut self.emit)?;
-            self.emit.end_run();
-        }
-        if self.stretch.end != token.start {
-            self.end_stretch()?;
-            self.stretch.start = token.start;
-        }
-        self.stretch.end = token.end;
-        Ok(())
     }
 }
 

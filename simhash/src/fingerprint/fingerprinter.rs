@@ -5,7 +5,6 @@ use super::feature_list::FeatureList;
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
 use super::features::{FeatureSink, each_feature, takes_capitals};
 use super::hash::{Seeded, length_of};
-use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
 use super::neighbours::{Neighbours, PairFactors};
 use super::options::{Markup, Options};
@@ -194,12 +193,8 @@ impl Fingerprinter {
             }
             Ok(())
         })?;
-        let last = last_kept(distinct, options, tick);
         list.weights.try_reserve_exact(list.hashes.len())?;
-        for hash in ticking(&list.hashes, tick) {
-            let weight = options.weigh(*hash, distinct.count(*hash));
-            list.weights.push(if Rank::new(*hash, weight) <= last { weight } else { 0 });
-        }
+        list.weights.extend(ticking(&list.hashes, tick).map(|hash| options.weigh(*hash, distinct.count(*hash))));
         list.one = options.one();
         Ok(list)
     }
@@ -263,7 +258,7 @@ impl Fingerprinter {
             fingerprints.extend(if plain {
                 tally.fingerprint()
             } else {
-                self.tally_of(&WeightedFeatures::new(table, options, tick), tick)?
+                self.tally_of(&WeightedFeatures::new(table, options), tick)?
             });
         }
         Ok(fingerprints)
@@ -280,7 +275,7 @@ impl Fingerprinter {
     }
 
     fn weigh_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures, Error> {
-        Ok(WeightedFeatures::new(self.distinct(text, false, options, tick)?, options, tick))
+        Ok(WeightedFeatures::new(self.distinct(text, false, options, tick)?, options))
     }
 
     fn distinct(

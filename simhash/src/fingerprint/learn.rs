@@ -103,10 +103,10 @@ impl TextSample {
     /// fifth; at least one fifth. The logarithms of two machines may differ in the last of 53 bits, which leaves the
     /// step the same.
     ///
-    /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of
+    /// The option `weights` has no effect. Reads the sample twice. Besides the sample, takes the memory of
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
     pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
-        let options = Options { top: None, weights: None, ..options.clone() };
+        let options = Options { weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
@@ -140,7 +140,7 @@ impl TextSample {
     /// What is stored of a table is bounded, and has no word of few rows. Reads the sample three times, and takes the
     /// memory of [`Self::learn`], with pairs.
     pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String, Error> {
-        let options = Options { top: None, weights: None, ..options.clone() };
+        let options = Options { weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let frequencies = self.frequencies(tick, |text| {
             let mut of_text = FeatureTable::default();
@@ -181,7 +181,7 @@ impl TextSample {
     /// these resemble each other whatever else they say. Reads the sample twice, and takes the memory of
     /// [`Self::learn`], with pairs.
     pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64, Error> {
-        let options = Options { top: None, weights: None, ..options.clone() };
+        let options = Options { weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let frequencies = self.frequencies(tick, |text| fingerprinter.compared_features(text, &options, tick))?;
         let mut mostly = 0;

@@ -1,7 +1,7 @@
 //! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
-//! stores the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`], [`weight_map`] and
-//! [`heaviest`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
-//! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
+//! stores the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`] and [`weight_map`]
+//! decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs these steps as
+//! the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, and [`difference`]
 //! lists what differs. [`learn`] finds weights.
@@ -15,7 +15,6 @@ pub mod feature_table;
 pub mod features;
 mod fingerprinter;
 pub mod hash;
-mod heaviest;
 pub mod learn;
 mod line;
 mod neighbours;

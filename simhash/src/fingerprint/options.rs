@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -31,8 +30,6 @@ pub enum Tokens {
     Words,
     /// Single characters of the text, without its separators.
     Chars,
-    /// Words; those of scripts written without spaces are found by a dictionary.
-    Dictionary,
 }
 
 /// The weight of a feature that occurs tf times.
@@ -65,8 +62,6 @@ pub struct Options {
     pub weight: Weight,
     /// Whether letters that differ only in case are the same.
     pub case_fold: bool,
-    /// Keep only this number of the heaviest features; among equally heavy ones, those with the smallest unsigned hash.
-    pub top: Option<NonZeroU32>,
     /// The seed of the features' hashes.
     pub seed: u64,
     /// How much single features weigh; None if each weighs 1. Multiplies what `weight` gives.
@@ -86,7 +81,6 @@ impl Default for Options {
             ngram: None,
             weight: Weight::Set,
             case_fold: true,
-            top: None,
             seed: 0,
             weights: None,
             markup: None,
@@ -97,23 +91,22 @@ impl Default for Options {
 }
 
 impl Options {
-    pub const KEYS: [&str; 10] =
-        ["tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "ignore", "same"];
+    pub const KEYS: [&str; 9] =
+        ["tokens", "ngram", "weight", "weights", "case_fold", "seed", "markup", "ignore", "same"];
 
     /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
     pub fn makes_same_fingerprints(&self, other: &Self) -> bool {
         Self { same: other.same.clone(), ..self.clone() } == *other
     }
 
-    /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have order in them,
-    /// and the option `top` has ranked features alone.
+    /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have order in them.
     pub(super) fn has_pairs(&self) -> bool {
-        self.tokens != Tokens::Chars && self.top.is_none()
+        self.tokens != Tokens::Chars
     }
 
-    /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
+    /// Whether all features weigh the same. Then it does not matter how often each occurs.
     pub(super) fn is_plain_set(&self) -> bool {
-        self.weight == Weight::Set && self.top.is_none() && self.weights.is_none()
+        self.weight == Weight::Set && self.weights.is_none()
     }
 
     /// The weight of the feature with this hash that occurs `count` times in a text: in units of which
@@ -189,7 +182,7 @@ impl Options {
     /// decides how features are normalised and hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
         let read = match key.as_str() {
-            "tokens" => read_name(value)?.map(|tokens| self.tokens = tokens).ok_or(TOKENS),
+            "tokens" => read_name(value)?.map(|tokens| self.tokens = tokens).ok_or("\"words\" or \"chars\""),
             "ngram" => whole(value)
                 .and_then(|n| u8::try_from(n).ok())
                 .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
@@ -197,10 +190,6 @@ impl Options {
                 .ok_or("an integer from 1 to 16"),
             "weight" => read_name(value)?.map(|weight| self.weight = weight).ok_or("one of \"set\", \"log\", \"tf\""),
             "case_fold" => serde_json::from_str(value).map(|fold| self.case_fold = fold).or(Err("true or false")),
-            "top" => whole(value)
-                .and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?))
-                .map(|top| self.top = Some(top))
-                .ok_or("an integer from 1 to 4294967295"),
             "seed" => whole(value).map(|seed| self.seed = seed).ok_or("an integer from 0 to 18446744073709551615"),
             "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\""),
             "ignore" => read_ignored(value)?.map(|ignored| self.ignore = ignored).ok_or(IGNORED),
@@ -225,8 +214,7 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
     read_json(document)
 }
 
-/// What the options of these names may be.
-const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
+/// What some options may be.
 const IGNORED: &str = "an array of \"numbers\", \"urls\", \"accents\"";
 const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
@@ -489,18 +477,17 @@ mod tests {
         for (numbers, value) in [
             ("1 1e0 0.00000000000000000000001e23 1000000000000000000000000000000e-30", 1),
             ("2.50e1 25", 25),
-            ("1E+3 0.1e4 1000.0", 1000),
-            ("4294967295 4.294967295e9 4294967295.00000000000000000000000000000000000000", u32::MAX),
+            ("0 -0.0 0e99999999999999999999", 0),
+            ("18446744073709551615 1.8446744073709551615E+19 18446744073709551615.0000000000000000000", u64::MAX),
         ] {
             for number in numbers.split(' ') {
-                let top = read("top", number).map(|options| options.top.map(std::num::NonZeroU32::get));
-                assert_eq!(top, Ok(Some(value)), "{number}");
+                assert_eq!(read("seed", number).map(|options| options.seed), Ok(value), "{number}");
             }
         }
-        let others = "0 -0.0 -1e3 2.5 25e-1 4294967296 4294967295.0000000000000000000000001 18446744073709551617 \
+        let others = "-1e3 2.5 25e-1 18446744073709551616 18446744073709551615.0000000000000000000000001 \
             1e999999999999999999999 1e-9223372036854775808 [1e3,{\"b\":1}]";
         for number in others.split(' ') {
-            assert_eq!(read("top", number), Err(number.to_owned()));
+            assert_eq!(read("seed", number), Err(number.to_owned()));
         }
     }
 
@@ -553,8 +540,8 @@ mod tests {
     #[test]
     fn other_json_is_refused() {
         let deep = format!("{}{}", "[".repeat(4000), "]".repeat(4000));
-        assert!(read("top", &deep).is_err());
-        for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"top\": 01}", "{\"top\": 1.}", "nul"] {
+        assert!(read("seed", &deep).is_err());
+        for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"seed\": 01}", "{\"seed\": 1.}", "nul"] {
             assert!(matches!(Options::from_json(json), Err(InvalidOptions::Unreadable(_))), "{json}");
         }
         for json in ["null", "[]", " 1e3 ", "\"{}\""] {

@@ -18,8 +18,7 @@ pub const COPY: f64 = 0.84;
 /// if a text has no feature. 0 if the texts do not agree in what the option `same` names.
 ///
 /// A pair weighs by its number of occurrences as a feature does, and by the option `weights` as the lighter of its two
-/// features. With the option `top`, the features that it keeps are compared alone; with `"tokens": "chars"` too, since
-/// sequences of characters have the order in them.
+/// features. With `"tokens": "chars"`, there are no pairs, since sequences of characters have the order in them.
 ///
 /// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
 /// texts with a million features each, one in ten million has a collision. Costs as much as two to

@@ -1,7 +1,6 @@
 //! The features that a fingerprint is made of, as hashes and weights.
 
 use super::feature_table::FeatureTable;
-use super::heaviest::{Rank, last_kept};
 use super::neighbours::PairFactors;
 use super::options::Options;
 
@@ -10,24 +9,22 @@ use super::options::Options;
 pub struct WeightedFeatures {
     distinct: FeatureTable,
     options: Options,
-    last: Rank,
     /// Empty if the features have no pairs.
     factors: PairFactors,
 }
 
 impl WeightedFeatures {
-    pub(super) fn new(distinct: FeatureTable, options: &Options, tick: &dyn Fn()) -> Self {
-        let last = last_kept(&distinct, options, tick);
-        Self { distinct, options: options.clone(), last, factors: PairFactors::default() }
+    pub(super) fn new(distinct: FeatureTable, options: &Options) -> Self {
+        Self::with_pairs(distinct, options, PairFactors::default())
     }
 
     /// Features and pairs of neighbours, with the pairs' factors by the option `weights`.
     pub(super) fn with_pairs(distinct: FeatureTable, options: &Options, factors: PairFactors) -> Self {
-        Self { distinct, options: options.clone(), last: Rank::LAST, factors }
+        Self { distinct, options: options.clone(), factors }
     }
 
-    /// Each feature's hash and weight, in no particular order. The weight is 0 for a feature that the option `top`
-    /// leaves out. With the option `weights`, weights are in units that all features share.
+    /// Each feature's hash and weight, in no particular order. With the option `weights`, weights are in units that all
+    /// features share, and may be 0.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
     }
@@ -49,10 +46,9 @@ impl WeightedFeatures {
     }
 
     fn weigh(&self, hash: u64, count: u32) -> u64 {
-        let weight = match self.factors.get(&hash) {
+        match self.factors.get(&hash) {
             Some(factor) => self.options.weigh_count(count) * factor,
             None => self.options.weigh(hash, count),
-        };
-        if Rank::new(hash, weight) <= self.last { weight } else { 0 }
+        }
     }
 }

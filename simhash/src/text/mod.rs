@@ -1,10 +1,8 @@
 //! From text to shingles: [`markup`] removes the markup if there is some, [`normalise`] normalises the text, [`ignore`]
-//! removes what the options ask for, [`tokens`] cuts it into tokens by the [`classes`] of its characters, a
-//! [`dictionary`] finds the words of scripts without spaces if the options ask for it, and [`shingle`] joins
-//! neighbouring tokens.
+//! removes what the options ask for, [`tokens`] cuts it into tokens by the [`classes`] of its characters, and
+//! [`shingle`] joins neighbouring tokens.
 
 pub mod classes;
-pub mod dictionary;
 pub mod ignore;
 pub mod markup;
 pub(crate) mod mask;

@@ -9,8 +9,6 @@ use icu_normalizer::{ComposingNormalizer, DecomposingNormalizer};
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup, JoiningType, Script};
 use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed};
-use icu_segmenter::WordSegmenter;
-use icu_segmenter::options::WordBreakInvariantOptions;
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::text::ignore::Ignored;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -26,8 +24,6 @@ const INVISIBLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<Def
 pub struct Token {
     pub text: String,
     pub spaceless: bool,
-    /// Whether the token directly follows the one before it.
-    pub touching: bool,
 }
 
 pub fn normalise(text: &str, case_fold: bool) -> String {
@@ -149,7 +145,7 @@ pub fn tokens(normal: &str) -> Vec<Token> {
             (Kind::Separator, _) | (Kind::Mark, None) => (),
             (Kind::Mark, Some(token)) => token.text.push(c),
             (Kind::Word, Some(token)) if !token.spaceless => token.text.push(c),
-            (kind, _) => tokens.push(Token { text: c.to_string(), spaceless: kind == Kind::Spaceless, touching }),
+            (kind, _) => tokens.push(Token { text: c.to_string(), spaceless: kind == Kind::Spaceless }),
         }
         touching = matches!(kind(c), Kind::Word | Kind::Spaceless) || kind(c) == Kind::Mark && touching;
     }
@@ -213,11 +209,7 @@ fn runs(text: &str, options: &Options) -> Vec<Vec<String>> {
     let runs = tokens.chunk_by(|a, b| a.spaceless == b.spaceless);
     runs.map(|run| {
         let texts: Vec<String> = run.iter().map(|token| token.text.clone()).collect();
-        if run[0].spaceless && options.tokens == Tokens::Dictionary {
-            let stretches = run.chunk_by(|_, next| next.touching);
-            let words: Vec<String> = stretches.flat_map(dictionary_words).collect();
-            shingles(&words, options.ngram.unwrap_or(1).into(), "")
-        } else if run[0].spaceless {
+        if run[0].spaceless {
             shingles(&texts, options.ngram.unwrap_or(3).into(), "")
         } else {
             shingles(&texts, options.ngram.unwrap_or(1).into(), " ")
@@ -226,22 +218,8 @@ fn runs(text: &str, options: &Options) -> Vec<Vec<String>> {
     .collect()
 }
 
-/// The words that ICU4X finds in spaceless tokens next to each other.
-fn dictionary_words(tokens: &[Token]) -> Vec<String> {
-    let text: String = tokens.iter().map(|token| &*token.text).collect();
-    let ends = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()).segment_str(&text);
-    let (mut start, mut end) = (0, 0);
-    let mut end_of = |token: &Token| {
-        end += token.text.len();
-        end
-    };
-    let ends_of_tokens: Vec<usize> = tokens.iter().map(&mut end_of).collect();
-    let ends = ends.filter(|end| ends_of_tokens.contains(end));
-    ends.map(|end| text[std::mem::replace(&mut start, end)..end].to_owned()).collect()
-}
-
-/// The features that the fingerprint is made of, as hashes and weights, the heaviest first. With the option `weights`,
-/// weights are in billionths.
+/// The features that the fingerprint is made of, as hashes and weights, the smallest hash first. With the option
+/// `weights`, weights are in billionths.
 pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for feature in features(text, options) {
@@ -254,8 +232,7 @@ pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
             (xxh3_64_with_seed(feature.as_bytes(), options.seed), weight)
         })
         .collect();
-    weighted.sort_by_key(|&(hash, weight)| (std::cmp::Reverse(weight), hash));
-    weighted.truncate(options.top.map_or(usize::MAX, |top| top.get() as usize));
+    weighted.sort_unstable();
     weighted.retain(|(_, weight)| *weight > 0);
     weighted
 }
@@ -361,18 +338,15 @@ fn canonical(pieces: &[String]) -> String {
 
 /// What two texts are compared by: features and pairs of neighbours, each with its weight.
 pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
-    let kept: Vec<u64> = weighted_features(text, options).into_iter().map(|(hash, _)| hash).collect();
     let mut counts: BTreeMap<[String; 2], u64> = BTreeMap::new();
     for run in runs(text, options) {
         for feature in &run {
             *counts.entry([feature.clone(), String::new()]).or_default() += 1;
         }
-        for pair in run.windows(2).filter(|_| options.top.is_none() && options.tokens != Tokens::Chars) {
+        for pair in run.windows(2).filter(|_| options.tokens != Tokens::Chars) {
             *counts.entry([pair[0].clone(), pair[1].clone()]).or_default() += 1;
         }
     }
-    let hash = |feature: &str| xxh3_64_with_seed(feature.as_bytes(), options.seed);
-    counts.retain(|[first, second], _| options.top.is_none() || second.is_empty() && kept.contains(&hash(first)));
     let weight = |([first, second], count): ([String; 2], u64)| {
         let factor = factor_of(&first, options);
         let factor = if second.is_empty() { factor } else { factor.min(factor_of(&second, options)) };

@@ -17,7 +17,7 @@ CREATE TABLE hostile.rows (
 ALTER TABLE hostile.rows ALTER t_external SET STORAGE EXTERNAL, ALTER t_main SET STORAGE MAIN;
 INSERT INTO hostile.rows (t, t_external, t_main, j, i, i8, f8, b, n, ta, f8a, i8a, v, r, by)
 SELECT body, body, body,
-    CASE n % 3 WHEN 0 THEN '{}' WHEN 1 THEN '{"ngram": 2}' ELSE '{"tokens": "chars", "top": 9}' END::jsonb,
+    CASE n % 3 WHEN 0 THEN '{}' WHEN 1 THEN '{"ngram": 2}' ELSE '{"tokens": "chars", "ngram": 5}' END::jsonb,
     (n % 10)::integer, ('x' || left(md5((n / 2)::text), 16))::bit(64)::bigint, n / 7.0, n % 2 = 0, 'body', words,
     array_fill(n::float8, ARRAY[20]), array_fill(n::bigint, ARRAY[20]), to_tsvector('simple', left(body, 10000)),
     'pg_class',

@@ -37,12 +37,11 @@ CONDITIONS = (
     "(" * 5000 + "true" + ")" * 5000,
 )
 OPTIONS = {
-    "tokens": ("words", "chars", "dictionary", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
+    "tokens": ("words", "chars", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
     "same": ([], ["numbers"], ["not", "gpg-agent"], [""], ["a" * 257], [chr(n) for n in range(97, 200)], "no", None, [1]),
-    "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
     "ignore": ([], ["numbers"], ["urls", "accents"], ["words"], "numbers", None, 1, [["urls"]], {"urls": True}),
     "markup": ("html", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),
     "weights": ({"a": 0.5, "the": 0}, {"\u4e2d": 0.2, "": 0}, {"a": 1.5}, {"A": 0, "a": 1}, {"a": "1"}, ["a"], None),

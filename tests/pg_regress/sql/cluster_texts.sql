@@ -90,5 +90,5 @@ SELECT criterion, found.* FROM (VALUES
     ('{"resemblance": 0.6, "radii": [], "max_distance": 12}', 12),
     ('{"resemblance": null}', 3),
     ('{"resemblance": 0.7, "radii": [2, -1, 0], "flips": [], "max_distance": 12, "weight": "tf"}', 12),
-    ('{"resemblance": 0, "radii": [], "max_distance": 3, "tokens": "chars", "top": 20}', 3)
+    ('{"resemblance": 0, "radii": [], "max_distance": 3, "tokens": "chars"}', 3)
 ) AS criteria (criterion, distance), differences(criterion::jsonb, distance) AS found;

@@ -10,8 +10,8 @@ FROM (SELECT content, options
       FROM generate_series(1, 4) AS round,
           unnest(ARRAY['To be or not to be', 'to be or not to be', 'To be or not to b', 'To be or not to be ', '',
               '生存か死か']) WITH ORDINALITY AS texts (content, n),
-          unnest(ARRAY['{}', '{"ngram": 2}', '{"weight": "tf"}', '{"case_fold": false}', '{"tokens": "chars"}', '{"top": 1}',
-              '{"top": 2}']::jsonb[]) WITH ORDINALITY AS documents (options, m)
+          unnest(ARRAY['{}', '{"ngram": 2}', '{"weight": "tf"}', '{"case_fold": false}', '{"tokens": "chars"}',
+              '{"weight": "log"}', '{"ngram": 3}']::jsonb[]) WITH ORDINALITY AS documents (options, m)
       ORDER BY round, CASE WHEN round % 2 = 0 THEN n ELSE m END, n, m) AS calls;
 
 -- Texts of one length that differ in their last byte, their first, or in the middle; prefixes of one another.
@@ -42,10 +42,10 @@ ALTER TABLE long ALTER content SET STORAGE EXTERNAL;
 INSERT INTO long SELECT repeat('ab', 10000000);
 SELECT simhash(content, '{"tokens": "chars", "ngram": 16}') AS long, simhash('short') AS short FROM long \gset
 \set VERBOSITY sqlstate
-SELECT simhash(CASE WHEN pg_cancel_backend(pg_backend_pid()) THEN content END, '{"tokens": "chars", "ngram": 16, "top": 3}') FROM long;
+SELECT simhash(CASE WHEN pg_cancel_backend(pg_backend_pid()) THEN content END, '{"tokens": "chars", "ngram": 16, "case_fold": false}') FROM long;
 SELECT simhash('short') = :short AS short;
-SELECT simhash(CASE WHEN pg_cancel_backend(pg_backend_pid()) THEN content END, '{"tokens": "chars", "ngram": 16, "top": 3}') FROM long;
-SELECT simhash(content, '{"tokens": "chars", "ngram": 16, "top": 3}') = :long AS long FROM long;
+SELECT simhash(CASE WHEN pg_cancel_backend(pg_backend_pid()) THEN content END, '{"tokens": "chars", "ngram": 16, "case_fold": false}') FROM long;
+SELECT simhash(content, '{"tokens": "chars", "ngram": 16, "case_fold": false}') = :long AS long FROM long;
 SELECT simhash(content, '{"tokens": "chars", "ngram": 16}') = :long AS long,
     simhash('short') = :short AS short
 FROM long;
