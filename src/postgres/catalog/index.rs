@@ -131,27 +131,17 @@ fn key_expressions(index: &Relation, how: KeyExpressions) -> Vec<Expression> {
 }
 
 /// The expressions among an index's keys, as they are stored: a list, null if there are none.
-pub fn stored_expressions(index: &Relation) -> *mut pg_sys::List {
-    stored_tree(index, pg_sys::Anum_pg_index_indexprs).cast()
-}
-
-/// The predicate of an index, as it is stored: a list of conditions, null if there are none.
-pub fn stored_predicate(index: &Relation) -> *mut pg_sys::List {
-    // SAFETY: the tree is null, or an expression.
-    unsafe { pg_sys::make_ands_implicit(stored_tree(index, pg_sys::Anum_pg_index_indpred).cast()) }
-}
-
-/// The tree that a column of the index's row of pg_index has; null for NULL.
-fn stored_tree(index: &Relation, column: u32) -> *mut std::ffi::c_void {
+fn stored_expressions(index: &Relation) -> *mut pg_sys::List {
     let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
     let mut is_null = true;
     // SAFETY: an open index has its row of pg_index, and the column is a pg_node_tree, which is stored like a text.
     unsafe {
-        let stored = pg_sys::SysCacheGetAttr(cache, index.rd_indextuple, column as i16, &mut is_null);
+        let column = pg_sys::Anum_pg_index_indexprs as i16;
+        let stored = pg_sys::SysCacheGetAttr(cache, index.rd_indextuple, column, &mut is_null);
         if is_null {
             return std::ptr::null_mut();
         }
-        pg_sys::stringToNode(pg_sys::text_to_cstring(stored.cast_mut_ptr()))
+        pg_sys::stringToNode(pg_sys::text_to_cstring(stored.cast_mut_ptr())).cast()
     }
 }
 

@@ -52,17 +52,10 @@ pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<()> {
         .set_hint(sendable(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner)))))
 }
 
-/// The partition constraint, including the constraints of the partitions above: a list of expressions; null if the
-/// table is not a partition, or accepts all rows.
-pub fn partition_constraint(table: &Relation) -> *mut pg_sys::List {
-    // SAFETY: the table is open.
-    unsafe { ffi::partition_qual(table.as_ptr()) }
-}
-
 /// The columns of all partition keys above a partition, sorted by their attnums in the partition.
 pub fn partition_columns(table: &Relation) -> Vec<i16> {
-    // SAFETY: the partition constraint is a list of valid expressions, or null.
-    let constraint = unsafe { expressions(partition_constraint(table)) };
+    // SAFETY: the table is open. The partition constraint is a list of valid expressions, or null.
+    let constraint = unsafe { expressions(ffi::partition_qual(table.as_ptr())) };
     let mut columns: Vec<_> = constraint.into_iter().flat_map(Expression::own_columns).collect();
     columns.sort_unstable();
     columns.dedup();

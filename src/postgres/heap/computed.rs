@@ -4,9 +4,6 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum};
 
 use super::row::Row;
-use crate::catalog::column::generation_of;
-use crate::catalog::partition::partition_constraint;
-use crate::catalog::relation::Relation;
 use crate::expression::Expression;
 
 /// An expression of a table's columns, ready to be evaluated.
@@ -37,22 +34,6 @@ impl Computed {
         unsafe { PgMemoryContexts::new("expression").switch_to(|_| Self::new(expression).value(row)) }
     }
 
-    /// A column's generation expression; None if the column is not generated.
-    pub fn generated(table: &Relation, column: i16) -> Option<Self> {
-        generation_of(table, column).map(Self::new)
-    }
-
-    /// The partition constraint; None if the table is not a partition, or accepts all rows.
-    pub fn partition(table: &Relation) -> Option<Self> {
-        let constraint = partition_constraint(table);
-        if constraint.is_null() {
-            return None;
-        }
-        // SAFETY: the constraint is a list of valid expressions of the table's columns, of which make_ands_explicit
-        // makes one.
-        unsafe { Expression::new(pg_sys::make_ands_explicit(constraint)) }.map(Self::new)
-    }
-
     /// The expression's value for a row; None for NULL. The type of the value must be passed by value.
     ///
     /// # Safety
@@ -60,7 +41,8 @@ impl Computed {
     pub unsafe fn value(&self, row: Row<'_>) -> Option<Datum> {
         // SAFETY: the caller passes a row of the expression's table.
         unsafe {
-            let result = self.value_in(row, self.context);
+            (*self.context).ecxt_scantuple = row.slot();
+            let result = evaluate(self.expression, self.context);
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
             result
         }
@@ -74,23 +56,12 @@ impl Computed {
     pub unsafe fn with_value<T>(&self, row: Row<'_>, f: impl FnOnce(Option<Datum>) -> T) -> T {
         // SAFETY: the caller passes a row of the expression's table. The memory is the context's own.
         unsafe {
-            let value = self.value_in(row, self.context);
+            (*self.context).ecxt_scantuple = row.slot();
+            let value = evaluate(self.expression, self.context);
             let memory = (*self.context).ecxt_per_tuple_memory;
             let result = PgMemoryContexts::For(memory).switch_to(|_| f(value));
             pg_sys::MemoryContextReset(memory);
             result
-        }
-    }
-
-    /// The expression's value for a row, of any type; None for NULL. It lives in `context`'s memory for one row.
-    ///
-    /// # Safety
-    /// The row is of the expression's table.
-    pub unsafe fn value_in(&self, row: Row<'_>, context: *mut pg_sys::ExprContext) -> Option<Datum> {
-        // SAFETY: the caller passes a row of the expression's table.
-        unsafe {
-            (*context).ecxt_scantuple = row.slot();
-            evaluate(self.expression, context)
         }
     }
 }

@@ -91,6 +91,10 @@ pub fn tid_numbers(tid: pg_sys::ItemPointerData) -> (u32, u16) {
     (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
 }
 
+pub fn has_tid(tids: &[pg_sys::ItemPointerData], tid: pg_sys::ItemPointerData) -> bool {
+    tids.iter().any(|other| tid_numbers(*other) == tid_numbers(tid))
+}
+
 /// A tid as one number, in the order of tids.
 pub fn tid_to_number(tid: pg_sys::ItemPointerData) -> u64 {
     let (block, offset) = tid_numbers(tid);

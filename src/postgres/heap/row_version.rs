@@ -1,6 +1,6 @@
 //! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
-use pgrx::pg_sys::{self, CommandId, TransactionId};
+use pgrx::pg_sys::{self, TransactionId};
 
 use super::row::{Row, TableSlot, tid_numbers};
 use crate::catalog::relation::Relation;
@@ -11,12 +11,10 @@ use crate::ffi::read_page;
 #[derive(Clone, Copy)]
 pub struct RowVersion<'a>(Row<'a>);
 
-/// The fields of a row version's header that say which transactions have written or locked it.
+/// The fields of a row version's header that say which transaction has locked it.
 struct HeaderFields {
-    inserter: TransactionId,
     deleter_or_locker: TransactionId,
     mask: u32,
-    mask2: u32,
 }
 
 impl<'a> RowVersion<'a> {
@@ -75,16 +73,6 @@ impl<'a> RowVersion<'a> {
         }
     }
 
-    /// The command of the running transaction that inserted the version; None if another transaction did.
-    pub fn own_command(self) -> Option<CommandId> {
-        // SAFETY: HeapTupleHeaderGetCmin is valid only for rows that the running transaction inserted, and is called
-        // only for these.
-        unsafe {
-            let head = std::ptr::from_ref(self.header()).cast_mut();
-            self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
-        }
-    }
-
     /// Another transaction in progress that has locked, updated or deleted the version, so that an UPDATE has to wait
     /// for it.
     pub fn locker(self) -> Option<TransactionId> {
@@ -102,17 +90,6 @@ impl<'a> RowVersion<'a> {
         let members = unsafe { multixact_members(locker, is_lock_only) }.into_iter();
         let mut strong = members.filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
-    }
-
-    /// Whether the transaction that is replacing the version leaves its key unchanged: the new version has the same
-    /// values in the columns of all unique indexes that have neither expressions nor a predicate. False while the
-    /// inserter is in progress.
-    pub fn is_key_unchanged(self) -> bool {
-        let HeaderFields { inserter, mask, mask2, .. } = self.header_fields();
-        let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
-        // SAFETY: any number may be passed as a transaction.
-        let is_inserted = !unsafe { pg_sys::TransactionIdIsInProgress(inserter) };
-        mask & pg_sys::HEAP_XMAX_INVALID == 0 && !has_new_key && is_inserted
     }
 
     /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
@@ -134,17 +111,6 @@ impl<'a> RowVersion<'a> {
         }
     }
 
-    /// Whether the running transaction has moved the row to another partition.
-    pub fn is_moved(self) -> bool {
-        let pg_sys::ItemPointerData { ip_blkid, ip_posid } = self.header().t_ctid;
-        // SAFETY: any number may be passed as a transaction.
-        let is_own = |deleter| unsafe { pg_sys::TransactionIdIsCurrentTransactionId(deleter) };
-        // Like PostgreSQL's macro HeapTupleHeaderIndicatesMovedPartitions.
-        (ip_blkid.bi_hi, ip_blkid.bi_lo, u32::from(ip_posid))
-            == (u16::MAX, u16::MAX, pg_sys::MovedPartitionsOffsetNumber)
-            && self.deleter().is_some_and(is_own)
-    }
-
     fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
         // SAFETY: `new` has checked that the slot is for stored heap rows. The row is on a page that the slot pins.
         unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
@@ -157,12 +123,7 @@ impl<'a> RowVersion<'a> {
             let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
             read_page(buffer, || {
                 let header = self.header();
-                HeaderFields {
-                    inserter: header.t_choice.t_heap.t_xmin,
-                    deleter_or_locker: header.t_choice.t_heap.t_xmax,
-                    mask: header.t_infomask.into(),
-                    mask2: header.t_infomask2.into(),
-                }
+                HeaderFields { deleter_or_locker: header.t_choice.t_heap.t_xmax, mask: header.t_infomask.into() }
             })
         }
     }

@@ -5,6 +5,7 @@ use pgrx::prelude::*;
 use postgres::error::{Result, user_error};
 use postgres::json::{array, is_jsonb, object, string, to_jsonb};
 use postgres::text::from_unchecked;
+use serde_json::{Error, Value};
 
 use super::definition::arguments::Arguments;
 
@@ -17,12 +18,19 @@ fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>> {
     to_jsonb(&document)
 }
 
+/// JSON with each number as the shortest one of the same `f64`, which is what it means here: `jsonb` refuses numbers of
+/// very many digits, such as 1e-99999.
+fn with_short_numbers(json: &str) -> Result<String> {
+    let unreadable = |error: Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
+    serde_json::from_str::<Value>(json).map(|value| value.to_string()).map_err(unreadable)
+}
+
 fn definition(arguments: &[u8]) -> Result<String> {
     let texts = arguments
         .split_inclusive(|&byte| byte == 0)
         .map(|text| from_unchecked(text.strip_suffix(b"\0").unwrap_or(text)));
     let guard = Arguments::parse(&texts.collect::<Result<Vec<_>, _>>()?)?;
-    let criterion = guard.criterion.to_json()?;
+    let criterion = with_short_numbers(&guard.criterion.to_json()?)?;
     if !is_jsonb(&criterion) {
         let message = "the criterion is no jsonb: it has the character \\u0000";
         return Err(user_error(PgSqlErrorCode::ERRCODE_UNTRANSLATABLE_CHARACTER, message));

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use pgrx::AnyArray;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
+use pgrx::{AnyArray, PgMemoryContexts};
 use postgres::arrays::names;
 use postgres::call::Call;
 use postgres::catalog::column::Column;
@@ -20,21 +20,19 @@ use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_bytes};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
 
-use super::definition::action::Action;
-use super::definition::arguments::{Arguments, TRIGGER_NAME};
-use super::definition::condition::{AskedCondition, ConditionArgument};
+use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
+use super::definition::condition::{AMONG, AskedCondition, UNLESS};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::mark_column::{self, MarkColumn};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
-use super::preview::cost::{report_cost, report_estimates};
-use super::preview::sample::Preview;
+use super::preview::common_words::weighed;
+use super::row::confirmation::TextReader;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::fingerprint_column::{DEFAULT_NAME, meant_column, named_fingerprint};
-use crate::sql::indexed::source::shown_literal;
+use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
 use crate::sql::indexed::text_source::TextSource;
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
@@ -55,9 +53,7 @@ fn simhash_guard(
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let criterion = AskedCriterion::read(required(criterion, "criterion")?)?;
-    let condition = |argument| move |condition| AskedCondition::new(argument, condition);
-    let among = among.map(condition(ConditionArgument::Among)).transpose()?;
-    let unless = unless.map(condition(ConditionArgument::Unless)).transpose()?;
+    let (among, unless) = (AskedCondition::new(AMONG, among)?, AskedCondition::new(UNLESS, unless)?);
     let target = required(target, "target")?;
     let scope = required(scope, "scope")?;
     let mut guard = AskedGuard {
@@ -116,11 +112,12 @@ impl AskedGuard {
         let unless = self.unless.as_ref().map(|unless| unless.check(&relation, None)).transpose()?;
         drop(relation);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
-        let mut preview = Preview::of_tables(self.function, criterion, true, [among.clone(), None], searched);
-        preview.weigh(table, &family, &self.fingerprint)?;
+        let memory = PgMemoryContexts::CurrentMemoryContext.value();
+        // SAFETY: the memory context of the running call.
+        let texts = unsafe { TextReader::new(self.function, TRIGGER_NAME.into(), memory) };
         let arguments = Arguments {
             action: self.action,
-            criterion: preview.criterion.clone(),
+            criterion: weighed(criterion, &searched, &texts, (table, &family), &self.fingerprint)?,
             fingerprint: self.fingerprint.clone(),
             mark_column: self.mark_column.clone(),
             scope: self.scope.clone(),
@@ -130,7 +127,6 @@ impl AskedGuard {
         let arguments = arguments.to_texts()?;
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
-        report_cost(preview, table, &family, &self.fingerprint)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             notice(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
@@ -158,32 +154,7 @@ impl AskedGuard {
         if is_enabled_always {
             execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER_NAME}", table.sql()))?;
         }
-        notice(format!(
-            "see what it would do: SELECT * FROM simhash_preview({}); take it away: SELECT simhash_unguard({})",
-            self.preview_arguments(table).join(", "),
-            quote_literal(table.sql()),
-        ));
         Ok(())
-    }
-
-    /// The arguments of `simhash_preview` for this guard, in SQL.
-    fn preview_arguments(&self, table: &Target) -> Vec<String> {
-        let mut arguments = vec![quote_literal(table.sql())];
-        if self.criterion.0 != "{}" {
-            arguments.push(shown_literal(&self.criterion.0));
-        }
-        if !self.scope.is_empty() {
-            let names: Vec<_> = self.scope.iter().map(quote_literal).collect();
-            arguments.push(format!("scope => ARRAY[{}]", names.join(", ")));
-        }
-        for (name, condition) in [("among", &self.among), ("unless", &self.unless)] {
-            let asked = condition.as_ref().map(AskedCondition::as_asked);
-            arguments.extend(asked.map(|asked| format!("{name} => {}", shown_literal(asked))));
-        }
-        if self.fingerprint != DEFAULT_NAME {
-            arguments.push(format!("fingerprint => {}", quote_literal(&self.fingerprint)));
-        }
-        arguments
     }
 
     /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
@@ -197,20 +168,19 @@ impl AskedGuard {
         GuardScope::new(relation, &self.scope)?;
         let source = TextSource::of(fingerprint.computation(relation), self.schema);
         let criteria = self.criterion.of_rows(source.as_ref())?;
-        let (criterion, searched) =
+        let (criterion, mut searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
-        self.check_mark(relation, &searched)?;
+        self.check_mark(relation, &mut searched)?;
         self.warn_of_shared_key(table, relation)?;
-        report_estimates(table, &searched);
         Ok((criterion, searched))
     }
 
-    fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<()> {
+    fn check_mark(&self, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
         let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
                 mark_column::check(relation, mark, None, searched)?;
-                searched.iter().try_for_each(|own| MarkColumn::of(own, mark, searched).map(drop))
+                MarkColumn::set(searched, mark)
             }
             (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")
                 .set_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),

@@ -77,18 +77,7 @@ INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'),
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{lang,tenant_id}');
 INSERT INTO scoped VALUES (20005, 3, 'xx', :'body'), (20006, 3, 'xx', :'body') RETURNING id;
 SELECT simhash_unguard('scoped');
--- The notice about fetches counts rows of the scope.
-CREATE TABLE fetched (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
-INSERT INTO fetched (tenant, fp)
-SELECT n % 100, random_fingerprint(n) FROM generate_series(1, 40000) AS n;
-SELECT index_plainly('fetched', 'fp', 7);
 SET client_min_messages = notice;
-SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp');
-SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp', scope => '{tenant}');
-SET client_min_messages = warning;
-SELECT index_plainly('fetched', 'fp', 7, 'tenant, ');
-SET client_min_messages = notice;
-SELECT simhash_guard('fetched', criterion => '{"max_distance": 3}', fingerprint => 'fp', scope => '{tenant}');
 -- A partitioned table.
 CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RANGE (id);
 CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);

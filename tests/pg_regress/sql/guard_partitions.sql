@@ -1,5 +1,5 @@
 -- A guard on a partitioned table: one for all partitions, whatever happens to them.
--- (A row that moves is checked before it is deleted from its partition: guard_moves.)
+-- (A row that moves to another partition is never lost: guard_moves.)
 
 -- Moved to a sub-partition, by an expression, and by hash.
 CREATE TABLE deep (id integer, kind text, f bigint) PARTITION BY LIST (lower(kind));

@@ -47,6 +47,8 @@ SELECT arguments, error_of(arguments) FROM (VALUES
     (ARRAY['skip', '{"max_distance": 99}', 'simhash']),
     (ARRAY['skip', '{"radii": [1, 1, 1, 1, 1, 1, 1, 1, 1]}', 'simhash']),
     (ARRAY['skip', '{"weights": {"\u0000": 1}}', 'simhash']),
+    (ARRAY['skip', '{"weights": {"a": 1e-99999999999999999999, "b": 1e-17000}}', 'simhash']),
+    (ARRAY['skip', '{"weights": {"a": 1e999}}', 'simhash']),
     (ARRAY['skip', '{"resemblance": null}', 'no_such_column'])
 ) AS of_trigger (arguments);
 

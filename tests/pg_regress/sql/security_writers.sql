@@ -212,7 +212,7 @@ SET ROLE regress_writer;
 SELECT app.error($$UPDATE app.secret SET reader = 'me' WHERE id = 1$$) AS update;
 RESET ROLE;
 
--- So is the row whose key a unique index computes.
+-- The expression of a unique index is not evaluated on stored rows.
 SET ROLE regress_owner;
 CREATE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT secret';
 CREATE UNIQUE INDEX ON app.secret (app.key(secret));

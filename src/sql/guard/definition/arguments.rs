@@ -5,10 +5,10 @@
 //!
 //! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
-use postgres::error::Result;
+use pgrx::prelude::*;
+use postgres::error::{Result, shorten, user_error};
 use postgres::trigger::protocol_violated;
 
-use super::action::Action;
 use super::criterion::GuardCriterion;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
@@ -18,6 +18,38 @@ pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH
 /// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names. The guard
 /// comes last, so that it sees the row as the other triggers leave it.
 pub const TRIGGER_NAME: &str = "zzz_simhash_guard";
+
+/// What a guard does with a near-duplicate: reject it with an error, skip it silently, or store it with a mark, which
+/// is the key of the near row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Reject,
+    Skip,
+    Mark,
+}
+
+impl Action {
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "reject" => Ok(Self::Reject),
+            "skip" => Ok(Self::Skip),
+            "mark" => Ok(Self::Mark),
+            _ => {
+                let message = format!("unknown action \"{}\"", shorten(name));
+                Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                    .set_hint("The actions are reject, skip and mark."))
+            }
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Skip => "skip",
+            Self::Mark => "mark",
+        }
+    }
+}
 
 pub struct Arguments {
     pub action: Action,

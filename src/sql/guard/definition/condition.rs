@@ -18,27 +18,15 @@ use postgres::text::{RawText, from_bytes};
 
 /// An argument of a guard that is a condition on a row of the table.
 #[derive(Clone, Copy)]
-pub enum ConditionArgument {
-    Among,
-    Unless,
-}
-
-impl ConditionArgument {
-    fn name(self) -> &'static CStr {
-        match self {
-            Self::Among => c"among",
-            Self::Unless => c"unless",
-        }
-    }
-
+pub struct ConditionArgument {
+    name: &'static CStr,
     /// The CONTEXT of errors. A writer who causes one has passed no argument.
-    fn context(self) -> &'static CStr {
-        match self {
-            Self::Among => c"argument \"among\" of the guard",
-            Self::Unless => c"argument \"unless\" of the guard",
-        }
-    }
+    context: &'static CStr,
 }
+
+pub const AMONG: ConditionArgument = ConditionArgument { name: c"among", context: c"argument \"among\" of the guard" };
+pub const UNLESS: ConditionArgument =
+    ConditionArgument { name: c"unless", context: c"argument \"unless\" of the guard" };
 
 /// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session
 /// has set: what decides how PostgreSQL prints and reads names, literals, operators and values.
@@ -75,14 +63,12 @@ pub struct AskedCondition {
 }
 
 impl AskedCondition {
-    pub fn new(argument: ConditionArgument, condition: RawText<'_>) -> Result<Self> {
+    /// None if there is no condition.
+    pub fn new(argument: ConditionArgument, condition: Option<RawText<'_>>) -> Result<Option<Self>> {
         // SAFETY: the setting is NUL-terminated, and copied at once.
         let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
-        Ok(Self { argument, condition: from_bytes(condition)?, search_path })
-    }
-
-    pub fn as_asked(&self) -> &str {
-        &self.condition
+        let new = |condition| Ok(Self { argument, condition: from_bytes(condition)?, search_path });
+        condition.map(new).transpose()
     }
 
     /// The condition as SQL, with the schemas of the names that are not PostgreSQL's own. An error if it is not a
@@ -90,7 +76,7 @@ impl AskedCondition {
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String> {
         let condition = with_settings(|| {
             set_locally(c"search_path", &self.search_path);
-            parse(table, &self.condition, self.argument.name(), self.argument.context())
+            parse(table, &self.condition, self.argument.name, self.argument.context)
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
         if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
@@ -120,7 +106,7 @@ impl GuardCondition {
     /// Each statement parses the condition again: parsing checks who owns the functions that it calls, and an owner can
     /// change.
     pub fn parse(&self, table: Oid) -> Result<Expression> {
-        with_fixed_settings(|| parse(&Relation::open(table), &self.sql, self.argument.name(), self.argument.context()))
+        with_fixed_settings(|| parse(&Relation::open(table), &self.sql, self.argument.name, self.argument.context))
     }
 
     /// The columns of a table that the condition reads. They change only with the definition of the table, so they are

@@ -63,7 +63,7 @@ pub struct Criteria {
 }
 
 /// The criterion that a user asks for, as JSON. The defaults depend on the table.
-pub struct AskedCriterion(pub String);
+pub struct AskedCriterion(String);
 
 impl AskedCriterion {
     pub fn read(document: RawJsonb<'_>) -> Result<Self> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
-use std::ops::Deref;
 use std::rc::Rc;
 
 use pgrx::pg_sys::Oid;
@@ -15,10 +14,9 @@ use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::{KeyBlocks, Secret};
 
-use super::action::Action;
-use super::arguments::Arguments;
+use super::arguments::{Action, Arguments};
 use super::cache::cached;
-use super::condition::{ConditionArgument, GuardCondition};
+use super::condition::{AMONG, GuardCondition, UNLESS};
 use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
@@ -52,62 +50,15 @@ pub struct Guard {
     /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
     pub searched: Vec<SearchedTable>,
     positions: HashMap<Oid, usize>,
-    /// The mark column of each table in `searched`; empty if the guard does not mark.
-    mark_columns: Vec<MarkColumn>,
     /// All tables that the guard depends on, including partitioned ones.
     pub members: Vec<Oid>,
 }
 
-/// The guard of one trigger, and the trigger's own table.
-pub struct TriggerGuard {
-    guard: Rc<Guard>,
-    position: usize,
-}
-
-impl TriggerGuard {
-    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
-    /// so that neither they nor their indexes are dropped. `function` is the trigger function.
-    pub fn of_trigger(function: Oid, event: &RowEvent) -> Result<Self> {
-        Self::new(Guard::of_trigger(function, event, None)?, event)
-    }
-
-    /// The guard of the same trigger, if its definition has changed since.
-    pub fn changed(&self, function: Oid, event: &RowEvent) -> Result<Option<Self>> {
-        let guard = Guard::of_trigger(function, event, Some(&self.guard))?;
-        if Rc::ptr_eq(&guard, &self.guard) { Ok(None) } else { Self::new(guard, event).map(Some) }
-    }
-
-    fn new(guard: Rc<Guard>, event: &RowEvent) -> Result<Self> {
-        let table = event.table();
-        match guard.positions.get(&table.oid()).copied() {
-            Some(position) => Ok(Self { guard, position }),
-            // Reached only for a kind of table that has row triggers but no rows of its own.
-            None => Err(no_index(&table, guard.criterion.near.max_distance())),
-        }
-    }
-
-    pub fn own_table(&self) -> &SearchedTable {
-        &self.searched[self.position]
-    }
-
-    /// The mark column of the trigger's table; None if the guard does not mark.
-    pub fn own_mark_column(&self) -> Option<&MarkColumn> {
-        self.mark_columns.get(self.position)
-    }
-}
-
-impl Deref for TriggerGuard {
-    type Target = Guard;
-
-    fn deref(&self) -> &Guard {
-        &self.guard
-    }
-}
-
 impl Guard {
-    /// The guard of the trigger that `event` fires, with its tables locked. `known` is a guard that this statement has
-    /// obtained before, whose tables are locked already.
-    fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
+    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends, so
+    /// that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that this
+    /// statement has obtained before, whose tables are locked already.
+    pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
         // SAFETY: the trigger manager passes the trigger with each call.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };
         let get = || {
@@ -146,10 +97,11 @@ impl Guard {
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
-        let searched = members.searched(&fingerprint, &scope, &criterion, schema)?;
+        let mut searched = members.searched(&fingerprint, &scope, &criterion, schema)?;
+        if let Some(mark) = mark_column {
+            MarkColumn::set(&mut searched, &mark)?;
+        }
         let Members { all, with_rows } = members;
-        let mark_of = |own: &SearchedTable| mark_column.as_ref().map(|mark| MarkColumn::of(own, mark, &searched));
-        let mark_columns = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
         let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
         Ok(Self {
@@ -158,23 +110,24 @@ impl Guard {
             key_blocks: KeyBlocks::of(criterion.near),
             action,
             criterion,
-            among: condition(ConditionArgument::Among, among),
-            unless: condition(ConditionArgument::Unless, unless),
+            among: condition(AMONG, among),
+            unless: condition(UNLESS, unless),
             searched,
             positions,
-            mark_columns,
             members: all,
         })
+    }
+
+    /// The position, in `searched`, of the table of a trigger.
+    pub fn position_of(&self, table: &Relation) -> Result<usize> {
+        // Another kind of table may have row triggers, but no rows of its own.
+        let none = || no_index(table, self.criterion.near.max_distance());
+        self.positions.get(&table.oid()).copied().ok_or_else(none)
     }
 
     /// A table as it is searched; None if the guard does not search it.
     pub fn searched(&self, table: Oid) -> Option<&SearchedTable> {
         self.positions.get(&table).map(|&position| &self.searched[position])
-    }
-
-    /// The mark column of a table that is searched; None if the guard does not mark.
-    pub fn mark_column(&self, table: Oid) -> Option<&MarkColumn> {
-        self.positions.get(&table).and_then(|&position| self.mark_columns.get(position))
     }
 }
 

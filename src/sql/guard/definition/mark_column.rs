@@ -3,11 +3,10 @@
 //! The near-duplicate has the marked row's scope values. So if all columns of the primary key but one are in the scope,
 //! the value of that column identifies the near-duplicate. A column of type jsonb can store any key, as an object.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::cache::read_cached;
-use postgres::catalog::column::{Column, type_name};
+use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::heap::primary_key::KeyValue;
@@ -31,8 +30,15 @@ enum MarkContent {
 }
 
 impl MarkColumn {
-    /// The mark column of a searched table. An error if it cannot store the keys of all searched tables.
-    pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self> {
+    /// Finds the mark column of each searched table. An error if it cannot store the keys of all of them.
+    pub fn set(searched: &mut [SearchedTable], name: &str) -> Result<()> {
+        let all = &*searched;
+        let found = all.iter().map(|own| Self::of(own, name, all)).collect::<Result<Vec<_>>>()?;
+        searched.iter_mut().zip(found).for_each(|(own, found)| own.mark = Some(found));
+        Ok(())
+    }
+
+    fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self> {
         let table = Relation::open(own.oid);
         let column = check(&table, name, Some(own), searched)?;
         // All partitions have the column with the same type, so marks store the same part of a key in each partition.
@@ -102,17 +108,22 @@ pub fn check(table: &Relation, name: &str, own: Option<&SearchedTable>, searched
             )
             .set_hint("Add another column for the mark."));
     }
-    let domain = not_null_domain(column.data_type);
     // Check this last: key columns are NOT NULL too, and the error above explains that case better. It is raised only
     // for a table with rows, so check a table without rows only if no table is searched.
-    if (own.is_some() || searched.is_empty()) && (column.is_not_null || domain.is_some()) {
-        let hint = match domain {
-            Some(domain) if !column.is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),
-            _ => "Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL.".to_owned(),
-        };
+    if own.is_none() && !searched.is_empty() {
+        return Ok(column);
+    }
+    if column.is_not_null {
         return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
-            .set_detail("The column or its type is NOT NULL, but a row without a near-duplicate gets NULL.")
-            .set_hint(hint));
+            .set_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
+            .set_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
+    }
+    // SAFETY: the type of an existing column exists. PostgreSQL raises an error if it is a domain that is NOT NULL.
+    unsafe {
+        let (memory, none) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
+        if pg_sys::getBaseType(column.data_type) != column.data_type {
+            pg_sys::domain_check(Datum::null(), true, column.data_type, none, memory);
+        }
     }
     Ok(column)
 }
@@ -137,37 +148,8 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
         mark.type_name(),
         names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
     );
-    let hint = match identifying_column(searched) {
-        Some(position) if key[position].data_type == pg_sys::JSONBOID => {
-            format!("A column of type jsonb gets the value of \"{}\".", names[position])
-        }
-        Some(position) => format!(
-            "A column of type {} gets the value of \"{}\", and one of type jsonb the whole key.",
-            key[position].type_name(),
-            names[position]
-        ),
-        None => "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a \
-                 column of that one's type gets its value."
-            .to_owned(),
-    };
-    Ok(error.set_detail(sendable(detail)).set_hint(sendable(hint)))
-}
-
-/// The first NOT NULL domain among a type and the domains that it is based on.
-fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
-    loop {
-        // SAFETY: a look-up in a system cache by OID, whose rows are of this form.
-        let (is_not_null, base) = unsafe {
-            let cache = pg_sys::SysCacheIdentifier::TYPEOID as i32;
-            let row = pg_sys::SearchSysCache1(cache, data_type.into());
-            read_cached(row, |found: &pg_sys::FormData_pg_type| (found.typnotnull, found.typbasetype))?
-        };
-        if is_not_null {
-            return Some(data_type);
-        }
-        if base == Oid::INVALID {
-            return None;
-        }
-        data_type = base;
-    }
+    Ok(error.set_detail(sendable(detail)).set_hint(
+        "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a column of that \
+         one's type gets its value.",
+    ))
 }

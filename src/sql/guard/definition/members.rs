@@ -2,20 +2,17 @@
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::{check_owner, with_inheritors};
-use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name, server_name};
+use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, sendable, user_error};
-use simhash::search::growth::ExpectedWork;
+use postgres::error::{ErrorReport, Result, user_error};
 
 use super::criterion::{Criteria, GuardCriterion};
 use super::scope::GuardScope;
-use super::searched_table::{MAX_PROBES_OF_SEARCH, MAX_SHARE_OF_ROWS, NOMINAL_ROWS, NotServed, SearchedTable};
+use super::searched_table::{MAX_PROBES_OF_SEARCH, MAX_SHARE_OF_ROWS, NotServed, SearchedTable};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::fingerprint_column::fingerprint_of;
-use crate::sql::indexed::layouts::{ScopedBlock, TableFingerprint, indexed_blocks};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -36,10 +33,9 @@ impl Members {
             let message = format!("{kind} \"{name}\" is a foreign table");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard searches the indexes of this server only.")
-                .set_hint(sendable(format!(
-                    "Guard the table on its server \"{}\" instead. That guard also checks the rows that come from here.",
-                    server_name(foreign)?
-                ))));
+                .set_hint(
+                    "Guard the table on its server instead. That guard also checks the rows that come from here.",
+                ));
         }
         let with_rows: Vec<_> =
             all.iter().copied().filter(|&member| relation_kind(member) == pg_sys::RELKIND_RELATION).collect();
@@ -69,8 +65,8 @@ impl Members {
             let columns = GuardScope::new(&table, scope)?;
             SearchedTable::new(&table, fingerprint, columns, criterion, schema)?.or_else(|not_served| {
                 Err(match not_served {
-                    NotServed::NoIndex => no_usable_index(&table, fingerprint, scope, criterion.near.max_distance())?,
-                    NotServed::TooMuch(work) => too_much_work(&table, criterion, work)?,
+                    NotServed::NoIndex => no_index(&table, criterion.near.max_distance()),
+                    NotServed::TooMuch => too_much_work(&table, criterion)?,
                 })
             })
         };
@@ -137,45 +133,16 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail("The guard looks up every new row in valid btrees on all blocks of a layout.")
-        .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
-}
-
-/// The error for a table that lacks indexes for searches within a distance and a scope. If it has indexes for another
-/// scope, the error says so.
-fn no_usable_index(
-    table: &Relation,
-    fingerprint: TableFingerprint,
-    scope: &[String],
-    max_distance: i32,
-) -> Result<ErrorReport> {
-    let found = indexed_blocks(table, table.open_indexes(), fingerprint);
-    let names = |found: &ScopedBlock| -> Result<Vec<String>> {
-        found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
-    };
-    let scopes = found.iter().map(names).collect::<Result<Vec<_>, _>>()?;
-    let error = no_index(table, max_distance);
-    let is_usable = |of_index: &Vec<String>| of_index.iter().all(|name| scope.contains(name));
-    let Some(other) = scopes.first().filter(|_| !scopes.iter().any(is_usable)) else { return Ok(error) };
-    let quoted = |names: &[String]| names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
-    let scope = if scope.is_empty() { "no scope".to_owned() } else { format!("the scope ({})", quoted(scope)) };
-    Ok(error
-        .set_detail(sendable(format!(
-            "The guard has {scope}. Indexes that begin with {} find only rows that agree in these columns.",
-            quoted(other)
-        )))
-        .set_hint("Give the guard a scope with these columns, or call simhash_attach with the scope of the guard."))
+        .set_detail(
+            "The guard looks up every new row in valid btrees on all blocks of a layout. Columns before the block must be \
+             in the guard's scope.",
+        )
+        .set_hint("Run simhash_attach again, with the scope of the guard and a layout that serves this distance.")
 }
 
 /// The error for a table whose indexes are there, but serve searches by the criterion only with too much work.
-fn too_much_work(table: &Relation, criterion: &GuardCriterion, work: ExpectedWork) -> Result<ErrorReport> {
-    let (share, name) = (work.entries / NOMINAL_ROWS, table.name()?);
-    let (does, blocks) = if share > MAX_SHARE_OF_ROWS {
-        (format!("read the index entries of {:.0} % of the rows", 100.0 * share.min(1.0)), "fewer")
-    } else {
-        (format!("look up {:.0} values in the indexes", work.probes), "more")
-    };
-    let message = format!("for each new row, a guard would {does} of table \"{name}\"");
+fn too_much_work(table: &Relation, criterion: &GuardCriterion) -> Result<ErrorReport> {
+    let message = format!("for each new row, a guard would read too much of table \"{}\"", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail(format!(
             "Its layouts do not serve the criterion {}. A guard reads the entries of at most {:.0} % of the rows, and \
@@ -183,5 +150,5 @@ fn too_much_work(table: &Relation, criterion: &GuardCriterion, work: ExpectedWor
             criterion.to_json()?,
             100.0 * MAX_SHARE_OF_ROWS
         ))
-        .set_hint(format!("Attach a layout of {blocks} blocks, or use a smaller max_distance or smaller radii.")))
+        .set_hint("Attach another layout (see simhash_layouts), or use a smaller max_distance or smaller radii."))
 }

@@ -1,12 +1,11 @@
 //! The definition of a guard: the arguments of its trigger, and the columns and indexes that they select in each table.
 //!
 //! [`arguments`] reads the trigger's arguments and writes them. [`guard`] makes a guard from the arguments, and
-//! [`cache`] stores it between statements. The arguments are an [`action`], the [`criterion`] of near-duplicates, the
+//! [`cache`] stores it between statements. The arguments are an action, the [`criterion`] of near-duplicates, the
 //! fingerprint column, a [`mark_column`], the columns of a [`scope`], and its [`condition`]s.
 //! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each. [`distribution`]
 //! checks tables that Citus distributes. A guard's lock keys are hashed with a [`secret`].
 
-pub mod action;
 pub mod arguments;
 mod cache;
 pub mod condition;

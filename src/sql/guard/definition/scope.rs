@@ -2,13 +2,11 @@
 
 use std::marker::PhantomData;
 
-use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, user_error};
-use postgres::ffi::datum_copy;
 use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
 
@@ -74,17 +72,13 @@ impl GuardScope {
         GuardScopeValues(self.columns().map(|column| row.value(column)).collect(), PhantomData)
     }
 
+    /// Whether a row has these scope values. NULL equals NULL.
     pub fn has_values(&self, row: Row<'_>, values: &GuardScopeValues<'_>) -> bool {
-        self.are_equal(&self.of_row(row), values)
-    }
-
-    /// Whether two rows have equal scope values. NULL equals NULL.
-    pub fn are_equal(&self, a: &GuardScopeValues<'_>, b: &GuardScopeValues<'_>) -> bool {
-        self.0.iter().zip(a.0.iter().zip(&b.0)).all(|(scope, pair)| match pair {
+        self.0.iter().zip(&values.0).all(|(scope, value)| match (row.value(scope.column.attnum), *value) {
             (None, None) => true,
             (Some(a), Some(b)) => {
                 // SAFETY: both values are of the column's type, and the function is that type's equality.
-                let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, *a, *b) };
+                let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, a, b) };
                 result != Datum::from(false)
             }
             _ => false,
@@ -103,28 +97,6 @@ impl GuardScope {
         };
         let hashes = self.0.iter().zip(&values.0).map(hash);
         hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(GOLDEN_RATIO).rotate_left(32))
-    }
-
-    /// Copies scope values into a memory context.
-    ///
-    /// # Safety
-    /// The memory context is valid, and the result is not used after the context is reset or deleted.
-    pub unsafe fn copy(
-        &self,
-        values: &GuardScopeValues<'_>,
-        memory: pg_sys::MemoryContext,
-    ) -> GuardScopeValues<'static> {
-        let copy = |(scope, value): (&ScopeColumn, &Option<Datum>)| {
-            // SAFETY: a value of the column's type.
-            value.map(|value| unsafe { datum_copy(value, scope.column.by_value, scope.column.length) })
-        };
-        let copies = || self.0.iter().zip(&values.0).map(copy).collect();
-        // SAFETY: the caller passes a valid memory context, in which copies are made and nothing is freed.
-        GuardScopeValues(unsafe { PgMemoryContexts::For(memory).switch_to(|_| copies()) }, PhantomData)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

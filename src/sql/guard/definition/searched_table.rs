@@ -19,11 +19,10 @@ use simhash::search::growth::{ExpectedWork, Growth};
 use simhash::search::nearness::Nearness;
 
 use super::criterion::GuardCriterion;
+use super::mark_column::MarkColumn;
 use super::scope::GuardScope;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{
-    Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of,
-};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, layouts_of};
 use crate::sql::indexed::text_source::TextSource;
 
 /// A table to search: a guarded table, or a partition of one.
@@ -39,13 +38,10 @@ pub struct SearchedTable {
     pub made_from: Vec<i16>,
     /// The columns of all partition keys above a partition; empty for another table.
     partition_columns: Vec<i16>,
-    /// The number of rows that a search fetches if block values are evenly distributed; otherwise it fetches more. Most
-    /// of these rows are not near.
-    pub fetches: f64,
-    /// The number of values that a search looks up in the indexes.
-    pub probes: f64,
     /// The rows that new rows were marked with last, if the table has a fingerprint column.
     pub originals: RecentRows,
+    /// The mark column; None if the guard does not mark.
+    pub mark: Option<MarkColumn>,
     /// Whether indexes have the sizes of the texts, by the options with which texts are compared.
     pub has_sizes: bool,
     /// Whether the layout of the criterion's radii is indexed; true without radii.
@@ -70,7 +66,7 @@ pub struct SearchedIndexes {
 
 /// The columns of a text that fingerprints are made from.
 pub struct SourceColumns {
-    columns: Vec<i16>,
+    pub columns: Vec<i16>,
     /// The columns from which the text of a stored row is read.
     stored: Vec<i16>,
     /// The options with which texts are compared.
@@ -84,28 +80,19 @@ pub struct SourceColumns {
 pub enum NotServed {
     /// No indexes, within the scope, on all blocks of a layout.
     NoIndex,
-    /// A search looks up too many values, or reads too many index entries. The work is that of a search among
-    /// [`NOMINAL_ROWS`].
-    TooMuch(ExpectedWork),
+    /// A search among [`NOMINAL_ROWS`] looks up too many values, or reads too many index entries.
+    TooMuch,
 }
 
 /// Whether a layout serves a search is decided for this number of rows, whatever the table has: so a guard works as
 /// long as its indexes are there.
-pub const NOMINAL_ROWS: f64 = 1_000_000.0;
+const NOMINAL_ROWS: f64 = 1_000_000.0;
 /// The limit on the values that one search looks up.
 pub const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 /// The limit on the index entries that one search reads, as a share of the rows.
 pub const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
 impl SearchedTable {
-    /// Compares texts with other weights than the fingerprints are made with. So the sizes in the indexes say nothing.
-    pub fn compare_with_weights(&mut self, options: &Options) {
-        self.has_sizes = false;
-        if let Some(source) = &mut self.source {
-            (source.options, source.has_own_options) = (options.clone(), false);
-        }
-    }
-
     /// Reads the columns and the indexes of a table, or why the indexes do not serve searches by the criterion. An
     /// error if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(
@@ -129,7 +116,6 @@ impl SearchedTable {
             Ok(indexes) => indexes,
             Err(not_served) => return Ok(Err(not_served)),
         };
-        let is_covering = indexes.layouts.iter().all(is_covering);
         let is_sized = indexes.layouts.iter().flatten().any(|found| found.has_size);
         let has_sizes = is_sized && source.as_ref().is_some_and(|source| source.has_own_options);
         Ok(Ok(Self {
@@ -140,9 +126,8 @@ impl SearchedTable {
             source,
             made_from,
             partition_columns: partition_columns(table),
-            fetches: if is_covering { 0.0 } else { indexes.total.entries },
-            probes: indexes.total.probes,
             originals: RecentRows::default(),
+            mark: None,
             has_sizes,
             serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
@@ -173,22 +158,14 @@ impl SearchedTable {
         value.map(|value| value.value() as i64)
     }
 
-    /// Whether two rows have fingerprints from the same values, byte for byte.
-    pub fn has_same_fingerprint(&self, a: Row<'_>, b: Row<'_>, fingerprint_of_b: i64) -> bool {
-        match self.fingerprint {
-            Some(column) => a.value(column).map(|value| value.value() as i64) == Some(fingerprint_of_b),
-            None => a.has_same_values(b, self.made_from.iter().copied()),
-        }
-    }
-
-    /// Whether two rows have the same scope values, byte for byte.
-    pub fn has_same_scope(&self, a: Row<'_>, b: Row<'_>) -> bool {
-        a.has_same_values(b, self.scope.columns())
-    }
-
-    /// Whether two rows have the same text, byte for byte and however it is stored; true if texts are not compared.
-    pub fn has_same_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
-        self.source.as_ref().is_none_or(|source| a.has_same_values(b, source.columns.iter().copied()))
+    /// Whether an UPDATE leaves the scope, the text and the new row's fingerprint as they are, byte for byte.
+    pub fn is_unchanged(&self, old: Row<'_>, new: Row<'_>, fingerprint: i64) -> bool {
+        let source = self.source.iter().flat_map(|source| &source.columns).copied();
+        let is_same_fingerprint = match self.fingerprint {
+            Some(column) => old.value(column).map(|value| value.value() as i64) == Some(fingerprint),
+            None => old.has_same_values(new, self.made_from.iter().copied()),
+        };
+        is_same_fingerprint && old.has_same_values(new, self.scope.columns().chain(source))
     }
 
     /// Whether a row's text, or a part of it, is stored out of line.
@@ -250,7 +227,7 @@ impl SearchedIndexes {
             let growth = |rows| Growth::new(rows, block_indexes(&layouts), near);
             let nominal = growth(NOMINAL_ROWS).total(near.max_distance())?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
-                return Some(Err(NotServed::TooMuch(nominal)));
+                return Some(Err(NotServed::TooMuch));
             }
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
@@ -283,10 +260,6 @@ impl SourceColumns {
         let options = criterion.options.clone();
         let has_own_options = options.makes_same_fingerprints(&source.options);
         Ok(Self { columns, stored, options, fingerprint_options: source.options, has_own_options })
-    }
-
-    pub fn columns(&self) -> &[i16] {
-        &self.columns
     }
 }
 

@@ -179,11 +179,6 @@ impl<'a> NewText<'a> {
         Ok(order.flatten().map_or(near.by_radii_alone(), |order| near.by_votes(&order)))
     }
 
-    /// The number of stored rows that do not resemble the new row.
-    pub fn refuted(&self) -> usize {
-        self.refuted.count()
-    }
-
     /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is
     /// compared once.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {

@@ -1,4 +1,6 @@
-//! Decides whether a new row is stored, marked, skipped or rejected.
+//! The trigger function `simhash_dedup`, which decides whether a new row is stored, marked, skipped or rejected. Its
+//! trigger fires BEFORE INSERT OR UPDATE, FOR EACH ROW, with the arguments that
+//! [`crate::sql::guard::definition::arguments`] describes.
 //!
 //! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]), searches
 //! for near rows, waits for transactions in progress that have written one, and searches again. If another row has the
@@ -7,12 +9,13 @@
 
 use std::cell::Cell;
 
+use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{HeapTuple, ItemPointerData};
+use pgrx::pg_sys::{Datum, HeapTuple};
+use pgrx::prelude::*;
+use postgres::call::Call;
 use postgres::catalog::relation::Relation;
 use postgres::heap::moment::{Moment, Transaction};
-use postgres::heap::row::Row;
-use postgres::row_movement::may_complete_move;
 use postgres::trigger::RowEvent;
 use simhash::search::nearness::Nearness;
 
@@ -20,9 +23,9 @@ use super::confirmation::NewText;
 use super::near_rows::{Outcome, find_near};
 use super::returned_row::{act, with_mark, with_old_mark};
 use super::same_key::SameKey;
-use super::search::{Dismissed, MarkedRows, NearQuery};
+use super::search::{Dismissed, NearQuery};
 use super::statement::Statement;
-use crate::sql::guard::definition::guard::TriggerGuard;
+use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 
 /// The number of times that an INSERT waits, while it is not registered, for transactions that have written or locked a
@@ -34,23 +37,15 @@ struct NewRow<'a> {
     event: &'a RowEvent<'a>,
     fingerprint: i64,
     scope: GuardScopeValues<'a>,
-    /// Whether an UPDATE moves the row to another partition.
-    moves: bool,
-    /// Whether the row is or may be inserted by an UPDATE that has deleted it in another partition.
-    may_have_moved: bool,
-    /// Whether ON CONFLICT may find another row with the same key: true for an INSERT, unless an UPDATE moves the row
-    /// here.
-    may_have_same_key: bool,
 }
 
-/// The decision after one search of the table.
-enum Decision {
-    /// Return this tuple to PostgreSQL; null skips the row.
-    Return(HeapTuple),
-    /// A transaction that the outcome depends on has ended; search again.
-    SearchAgain,
-    /// Another transaction has written or locked a row with the same key, which has this tid.
-    SameKeyDepends(Transaction, ItemPointerData),
+#[pg_extern(sql = false)]
+fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
+    // SAFETY: `fcinfo` belongs to the running call.
+    let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
+    // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
+    let row = unsafe { decide(Statement::from_call(fcinfo, &event)?, &event)? };
+    Ok(Internal::from(Some(Datum::from(row))))
 }
 
 /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An error if
@@ -58,30 +53,31 @@ enum Decision {
 ///
 /// # Safety
 /// The event belongs to the statement.
-pub unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
-    let has_moved = statement.begin_row(event);
+unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
+    statement.begin_row();
     // SAFETY: the caller passes an event of this statement.
-    let Some(row) = (unsafe { new_row(statement, event, has_moved) }) else {
-        statement.release_registration();
-        return with_mark(statement.guard(), event, None);
+    let Some(fingerprint) = (unsafe { statement.fingerprint(event) }) else {
+        statement.current.borrow_mut().registration.release();
+        return with_mark(statement, event, None);
     };
+    let row = NewRow { event, fingerprint, scope: statement.own_table().scope.of_row(event.new_row()) };
     if let Some(old) = event.old_row()
-        && needs_no_search(statement.guard(), &row, old)
+        && statement.own_table().is_unchanged(old, event.new_row(), row.fingerprint)
         && !statement.is_checked_anew(event, old)?
     {
         // The fingerprint and its source stay the same, so there is nothing to search for. If another session's search
         // misses the new version, that search detects this.
         if statement.are_keys_unchanged(event, old) {
-            statement.release_registration();
+            statement.current.borrow_mut().registration.release();
         } else {
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
-            let near = statement.guard().criterion.near.by_any_votes();
+            let near = statement.guard.criterion.near.by_any_votes();
             statement.register(row.fingerprint, near, &row.scope);
         }
-        return Ok(with_old_mark(statement.guard(), event, old).unwrap_or_else(|| event.new_tuple()));
+        return Ok(with_old_mark(statement, event, old).unwrap_or_else(|| event.new_tuple()));
     }
-    let near = statement.guard().criterion.near;
+    let near = statement.guard.criterion.near;
     let near = statement.new_text(event).map_or(Ok(near), |text| text.near(near))?;
     let mut waits = 0;
     loop {
@@ -89,46 +85,15 @@ pub unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<Heap
         statement.register(row.fingerprint, near, &row.scope);
         statement.refresh(event)?;
         // SAFETY: `row` was made from an event of this statement.
-        match unsafe { search_once(statement, &row, near, waits)? } {
-            Decision::Return(tuple) => return Ok(tuple),
-            Decision::SearchAgain => {}
-            Decision::SameKeyDepends(transaction, tid) => {
-                // Such a transaction may have to wait for the registered row: release the registration first.
-                waits += 1;
-                statement.release_registration();
-                transaction.wait(&event.table(), tid);
-            }
+        if let Some(tuple) = unsafe { search_once(statement, &row, near, &mut waits)? } {
+            return Ok(tuple);
         }
     }
 }
 
-/// The new row; None if it has no fingerprint. `has_moved` says whether an UPDATE moves it here from another partition.
-///
-/// # Safety
-/// The event belongs to the statement.
-unsafe fn new_row<'a>(statement: &Statement, event: &'a RowEvent, has_moved: bool) -> Option<NewRow<'a>> {
-    // SAFETY: the caller passes an event of this statement.
-    let (fingerprint, moves) = unsafe { (statement.fingerprint(event)?, statement.moves(event)) };
-    Some(NewRow {
-        event,
-        fingerprint,
-        scope: statement.guard().own_table().scope.of_row(event.new_row()),
-        moves,
-        may_have_moved: may_complete_move(event) || has_moved,
-        may_have_same_key: event.old_row().is_none() && !has_moved,
-    })
-}
-
-/// Whether an UPDATE leaves the fingerprint, its source, the scope and the partition unchanged.
-fn needs_no_search(guard: &TriggerGuard, row: &NewRow, old: Row<'_>) -> bool {
-    let (own, new) = (guard.own_table(), row.event.new_row());
-    own.has_same_fingerprint(old, new, row.fingerprint)
-        && own.has_same_scope(old, new)
-        && own.has_same_source(old, new)
-        && !row.moves
-}
-
-/// Searches once for near rows and for a row with the same key, and decides if the outcome is certain.
+/// Searches once for near rows and for a row with the same key. Returns the tuple for the trigger to return; None if the
+/// outcome depended on a transaction that has ended by now, so that the search must be repeated. `waits` counts the
+/// transactions that have written or locked a row with the same key.
 ///
 /// # Safety
 /// The row's event belongs to the statement.
@@ -136,14 +101,21 @@ unsafe fn search_once(
     statement: &Statement,
     row: &NewRow,
     near: Nearness,
-    waits: u32,
-) -> Result<Decision, ErrorReport> {
-    let (event, guard) = (row.event, statement.guard());
-    let since = Moment::now();
-    let has_same_key = |found: Row<'_>, by_plain_columns| {
-        // SAFETY: the caller passes an event of this statement, and the search asks only about rows of its table.
-        unsafe { statement.has_same_key(event, found, by_plain_columns) }
+    waits: &mut u32,
+) -> Result<Option<HeapTuple>, ErrorReport> {
+    let event = row.event;
+    // The transaction may have to wait for the registered row: release the registration first.
+    let wait = |transaction: Transaction, table: &Relation, tid| {
+        statement.current.borrow_mut().registration.release();
+        transaction.wait(table, tid);
     };
+    let since = Moment::now();
+    let same_key = || match event.old_row() {
+        // SAFETY: the caller passes an event of this statement.
+        None => unsafe { statement.same_key(event, &since) },
+        Some(_) => SameKey::default(),
+    };
+    let replaced = event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()]);
     let new_text = statement.new_text(event);
     let query = NearQuery {
         fingerprint: row.fingerprint,
@@ -152,48 +124,45 @@ unsafe fn search_once(
         max_distance: Cell::new(near.max_distance()),
         scope: &row.scope,
         table: event.table().oid(),
-        old_tid: event.old_row().map(Row::tid),
-        has_same_key: row.may_have_same_key.then_some(&has_same_key),
+        replaced: &replaced,
         since: &since,
-        marked: MarkedRows::default(),
         excluded: Dismissed::default(),
     };
     let outcome =
         if statement.is_unchecked(event)? { Outcome::Unique } else { find_near(statement, &query, new_text.as_ref())? };
     let (tuple, is_near) = match outcome {
-        Outcome::Unique => (with_mark(guard, event, None)?, false),
-        Outcome::Near(nearest) => (act(guard, event, &nearest, row.may_have_moved)?, true),
-        Outcome::Depends(transaction, table, tid) => {
-            statement.release_registration();
-            transaction.wait(&Relation::open(table), tid);
-            return Ok(Decision::SearchAgain);
+        Outcome::Unique => (with_mark(statement, event, None)?, false),
+        // A row with the same key has been stored, or replaced by another version, since the search began.
+        Outcome::Near(nearest) if nearest.searched.oid == query.table && same_key().may_be(nearest.tid) => {
+            return Ok(None);
         }
-        Outcome::SearchAgain => return Ok(Decision::SearchAgain),
+        Outcome::Near(nearest) => (act(statement, event, &nearest)?, true),
+        Outcome::Depends(transaction, table, tid) => {
+            wait(transaction, &Relation::open(table), tid);
+            return Ok(None);
+        }
+        Outcome::SearchAgain => return Ok(None),
     };
     if tuple.is_null() {
-        statement.release_registration();
-        return Ok(Decision::Return(tuple));
+        statement.current.borrow_mut().registration.release();
+        return Ok(Some(tuple));
     }
-    // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for
-    // it.
-    let same_key = if row.may_have_same_key {
-        // SAFETY: the caller passes an event of this statement.
-        unsafe { statement.same_key(event, &since) }
-    } else {
-        SameKey::None
-    };
-    if let SameKey::Depends(transaction, tid) = same_key
-        && waits < MAX_WAITS_FOR_SAME_KEY
+    // Look again for the row with the same key, so that the result almost always still holds when ON CONFLICT looks
+    // for it.
+    let same_key = same_key();
+    if let Some((transaction, tid)) = same_key.awaited
+        && *waits < MAX_WAITS_FOR_SAME_KEY
     {
-        return Ok(Decision::SameKeyDepends(transaction, tid));
+        *waits += 1;
+        wait(transaction, &event.table(), tid);
+        return Ok(None);
     }
     // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may be
     // near it. A marked row does not count as a near-duplicate of later rows.
     // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
-    if !is_near && !matches!(same_key, SameKey::Present) {
+    if !is_near && !same_key.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark.
-        unsafe { statement.set_pending(event, row.fingerprint, &row.scope, tuple) };
+        unsafe { statement.set_pending(event, row.fingerprint, tuple) };
     }
-    statement.set_moves(row.moves);
-    Ok(Decision::Return(tuple))
+    Ok(Some(tuple))
 }

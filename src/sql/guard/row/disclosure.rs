@@ -17,17 +17,12 @@ use super::near_rows::NearDuplicate;
 
 /// The report for the current user.
 pub struct Disclosure {
-    key: Option<KeyTexts>,
+    /// The key, as PostgreSQL writes it in its messages and as JSON.
+    key: Option<(String, String)>,
     distance: Option<u32>,
     resemblance: Option<f64>,
     /// Whether row-level security hides rows of the table from the user.
     hides_rows: bool,
-}
-
-/// A row's key, as PostgreSQL writes it in its messages and as JSON.
-struct KeyTexts {
-    message: String,
-    json: String,
 }
 
 /// The limit on the length of a key as JSON, in bytes.
@@ -39,15 +34,19 @@ impl Disclosure {
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
         let shows = |columns: &[&CStr]| tables.iter().any(|&table| may_select(table, columns));
-        let fingerprint: Vec<_> =
-            searched.fingerprint.map_or_else(|| searched.made_from.clone(), |column| vec![column]);
-        let fingerprint: Vec<_> = fingerprint.into_iter().filter_map(|column| Column::at(&table, column)).collect();
+        let columns =
+            |attnums: &[i16]| -> Vec<_> { attnums.iter().filter_map(|&column| Column::at(&table, column)).collect() };
+        let fingerprint = columns(searched.fingerprint.as_ref().map_or(&searched.made_from[..], std::slice::from_ref));
+        let source = columns(searched.source.as_ref().map_or(&[][..], |source| &source.columns));
         let fingerprint: Vec<_> = fingerprint.iter().map(Column::raw_name).collect();
-        let source = searched.source.iter().flat_map(|source| source.columns());
-        let source: Vec<_> = source.filter_map(|&column| Column::at(&table, column)).collect();
         let source: Vec<_> = fingerprint.iter().copied().chain(source.iter().map(Column::raw_name)).collect();
         let key_columns: Vec<_> = searched.primary_key.columns().map(Column::raw_name).collect();
-        let key = if shows(&key_columns) { KeyTexts::of(nearest)? } else { None };
+        let key = if shows(&key_columns) {
+            let key = (searched.primary_key.describe(&nearest.key)?, searched.primary_key.to_json(&nearest.key)?);
+            key.0.zip(key.1)
+        } else {
+            None
+        };
         Ok(Self {
             key,
             distance: Some(nearest.distance).filter(|_| shows(&fingerprint)),
@@ -58,7 +57,7 @@ impl Disclosure {
 
     /// The report as a sentence for people.
     pub fn to_sentence(&self) -> String {
-        let key = self.key.as_ref().map(|key| format!("key {}", key.message));
+        let key = self.key.as_ref().map(|(key, _)| format!("key {key}"));
         match (self.distance, key) {
             (Some(distance), key) => {
                 let other = key.as_deref().unwrap_or("another row");
@@ -76,22 +75,13 @@ impl Disclosure {
     /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "distance": 1, "resemblance": 0.980}`.
     /// Members that may not be reported are left out, as is a key that is too long.
     pub fn to_json(&self) -> String {
-        let key = self.key.as_ref().map(|key| json::ascii(&key.json)).filter(|key| key.len() <= MAX_KEY_BYTES);
+        let key = self.key.as_ref().map(|(_, key)| json::ascii(key)).filter(|key| key.len() <= MAX_KEY_BYTES);
         let members = [
             ("key", key),
             ("distance", self.distance.map(|distance| distance.to_string())),
             ("resemblance", self.resemblance.map(|resemblance| format!("{resemblance:.3}"))),
         ];
         json::object(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
-    }
-}
-
-impl KeyTexts {
-    /// The key of the near-duplicate; None if its table has no key.
-    fn of(nearest: &NearDuplicate) -> Result<Option<Self>, ErrorReport> {
-        let columns = &nearest.searched.primary_key;
-        let (message, json) = (columns.describe(&nearest.key)?, columns.to_json(&nearest.key)?);
-        Ok(message.zip(json).map(|(message, json)| Self { message, json }))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Checks the new rows of a guarded table.
 //!
-//! [`trigger`] is the trigger function: it has the [`statement`], the state of a guard in one statement, decide about
-//! each row ([`decision`]). [`registration`] registers the row in the table of locks, so that two writers of near rows
-//! find each other. [`search`] finds near rows, and [`near_rows`] selects the rows that count: they fulfil the
-//! condition [`among`](condition), and their texts resemble the new text ([`confirmation`]), both evaluated as the
-//! writer ([`stored_rows`]). [`same_key`] finds the row that INSERT .. ON CONFLICT would find. [`running`] has the rows
-//! that the statements of this session are storing.
+//! [`decision`] has the trigger function, which decides about each row of a [`statement`]. [`registration`] registers
+//! the row in the table of locks, so that two writers of near rows find each other. [`search`] finds near rows, and
+//! [`near_rows`] selects the rows that count: they fulfil the condition [`among`](condition), and their texts resemble
+//! the new text ([`confirmation`]), both evaluated as the writer ([`stored_rows`]). [`same_key`] finds the rows that
+//! INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing.
 //!
 //! [`returned_row`] takes the guard's action: the near-duplicate is reported or stored in the mark column.
 //! [`disclosure`] leaves out of the report what the user may not see.
@@ -22,4 +21,3 @@ mod same_key;
 pub mod search;
 mod statement;
 mod stored_rows;
-mod trigger;

@@ -17,7 +17,7 @@ use super::confirmation::NewText;
 use super::running::PendingRow;
 use super::search::{Candidate, NearQuery};
 use super::statement::Statement;
-use crate::sql::guard::definition::action::Action;
+use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
@@ -39,20 +39,9 @@ pub struct NearDuplicate<'a> {
     /// The table of the row.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
+    pub tid: ItemPointerData,
     /// Whether this transaction's snapshot sees the row.
     pub is_visible: bool,
-}
-
-impl<'a> NearDuplicate<'a> {
-    fn new(searched: &'a SearchedTable, candidate: &Candidate, resemblance: Option<f64>) -> Self {
-        Self {
-            distance: candidate.distance,
-            resemblance,
-            searched,
-            key: searched.primary_key.of_row(candidate.version.row()),
-            is_visible: is_visible(candidate),
-        }
-    }
 }
 
 /// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
@@ -74,50 +63,23 @@ struct NearRows<'a> {
     /// A transaction that decides whether a near row is present, with that row's table and tid.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
-    /// Whether the new row is to be marked with the nearest row.
-    marks: bool,
 }
 
-/// Searches for near rows, and confirms them by the new text if it is given.
+/// Searches all tables for near rows, and confirms them by the new text if it is given.
+///
+/// A present row at distance 0 ends the search, and so does any present row unless the action is to reject: thousands of
+/// copies may be marked with one row, and the search does not look among them for a nearer one.
 pub fn find_near<'a>(
     statement: &'a Statement,
     query: &NearQuery,
     new_text: Option<&NewText>,
 ) -> Result<Outcome<'a>, ErrorReport> {
-    let action = statement.guard().action;
-    let mut found = NearRows { marks: action == Action::Mark, ..NearRows::default() };
-    // Any near row suffices to skip the new row.
-    search_all(statement, query, new_text, &mut found, action == Action::Skip)?;
-    if found.nearest.is_none() && query.marked.lift_limit() {
-        search_all(statement, query, new_text, &mut found, true)?;
-    }
-    Ok(match found {
-        // A row that is already present decides, whatever other transactions do.
-        NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
-        NearRows { awaited: Some((transaction, table, tid)), .. } => Outcome::Depends(transaction, table, tid),
-        NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
-        NearRows { .. } => {
-            check_pending(statement, query, new_text)?;
-            Outcome::Unique
-        }
-    })
-}
-
-/// Adds the near rows of all tables, until one of them decides: any present row if `any_suffices`, or one at
-/// distance 0.
-fn search_all<'a>(
-    statement: &'a Statement,
-    query: &NearQuery,
-    new_text: Option<&NewText>,
-    found: &mut NearRows<'a>,
-    any_suffices: bool,
-) -> Result<(), ErrorReport> {
-    let (guard, among) = (statement.guard(), statement.among());
-    for searched in &guard.searched {
-        let mark = guard.mark_column(searched.oid).map(|mark| mark.column);
+    let any_suffices = statement.guard.action != Action::Reject;
+    let mut found = NearRows::default();
+    for searched in &statement.guard.searched {
         let flow = query
             .each_near(searched, |candidate| {
-                match may_count(among, query, searched, candidate, mark) {
+                match may_count(statement, query, searched, candidate) {
                     Ok(true) => {}
                     Ok(false) => return ControlFlow::Continue(()),
                     Err(error) => return ControlFlow::Break(Err(error)),
@@ -134,31 +96,39 @@ fn search_all<'a>(
             })
             .map_err(algorithm_error)?;
         if let ControlFlow::Break(stopped) = flow {
-            return stopped;
+            stopped?;
+            break;
         }
     }
-    Ok(())
+    Ok(match found {
+        // A row that is already present decides, whatever other transactions do.
+        NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
+        NearRows { awaited: Some((transaction, table, tid)), .. } => Outcome::Depends(transaction, table, tid),
+        NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
+        NearRows { .. } => {
+            check_pending(statement, query, new_text)?;
+            Outcome::Unique
+        }
+    })
 }
 
 /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
 /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
 /// found.
 fn may_count(
-    among: Option<&Condition>,
+    statement: &Statement,
     query: &NearQuery,
     searched: &SearchedTable,
     candidate: &Candidate,
-    mark: Option<i16>,
 ) -> Result<bool, ErrorReport> {
     let row = candidate.version.row();
     // A version that is gone may only cause another search, so it need not be checked.
     let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
-    if mark.is_some_and(|mark| row.value(mark).is_some()) {
-        query.marked.add();
+    if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
-    let Some(among) = among else { return Ok(true) };
+    let Some(among) = &statement.among else { return Ok(true) };
     match candidate.state {
         VersionState::Present => among.includes_present(searched.oid, row, &query.excluded),
         // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
@@ -171,14 +141,12 @@ fn may_count(
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
 fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
-    let guard = statement.guard();
-    let Some(searched) = guard.searched.first() else { return Ok(()) };
     for other in statement.other_rows() {
-        let other = other.borrow();
-        if let Some(near) = other.pending.near(query, &searched.scope)
-            && is_confirmed(statement, near, new_text)?
+        if let Some(pending) = &other.borrow().pending
+            && query.distance(pending.fingerprint).is_some()
+            && counts(statement, pending, query, new_text)?
         {
-            let name = user_name_of(&Relation::open(guard.identity.root))?;
+            let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
             let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
             return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
                 .set_detail("A trigger or a function wrote it before the other row was stored.")
@@ -188,21 +156,24 @@ fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&New
     Ok(())
 }
 
-/// Whether a row that is being stored fulfils the condition `among`, and its text resembles the new text.
-fn is_confirmed(statement: &Statement, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
-    let Some((table, row)) = pending.tuple() else { return Ok(true) };
-    let Some(searched) = statement.guard().searched(table) else { return Ok(true) };
-    let table = Relation::open(table);
+/// Whether a near row that is being stored is in the scope, fulfils the condition `among`, and its text resembles the
+/// new text.
+fn counts(
+    statement: &Statement,
+    pending: &PendingRow,
+    query: &NearQuery,
+    new_text: Option<&NewText>,
+) -> Result<bool, ErrorReport> {
+    let Some(searched) = statement.guard.searched(pending.table) else { return Ok(true) };
+    let table = Relation::open(pending.table);
     // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
-    unsafe {
-        let slot = TableSlot::holding(&table, row);
-        if let Some(among) = statement.among()
-            && !among.holds(searched.oid, slot.row())?
-        {
-            return Ok(false);
-        }
-        new_text.map_or(Ok(true), |text| Ok(text.confirm(searched, slot.row())?.is_some()))
-    }
+    let slot = unsafe { TableSlot::holding(&table, pending.tuple) };
+    // SAFETY: the slot holds that row.
+    let row = unsafe { slot.row() };
+    let includes = |among: &Condition| among.holds(searched.oid, row);
+    Ok(searched.scope.has_values(row, query.scope)
+        && statement.among.as_ref().map_or(Ok(true), includes)?
+        && new_text.map_or(Ok(true), |text| Ok(text.confirm(searched, row)?.is_some()))?)
 }
 
 impl<'a> NearRows<'a> {
@@ -233,8 +204,15 @@ impl<'a> NearRows<'a> {
                     let Some(confirmed) = text.confirm_present(searched, row)? else { return Ok(()) };
                     resemblance = Some(confirmed);
                 }
-                self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance));
-                if self.marks
+                self.nearest = Some(NearDuplicate {
+                    distance: candidate.distance,
+                    resemblance,
+                    searched,
+                    key: searched.primary_key.of_row(row),
+                    tid: row.tid(),
+                    is_visible: is_visible(candidate),
+                });
+                if searched.mark.is_some()
                     && let Some(fingerprint) = searched.fingerprint.and_then(|column| row.value(column))
                 {
                     searched.originals.add(fingerprint.value() as i64, row.tid());

@@ -31,15 +31,12 @@ use std::slice;
 
 use pgrx::pg_sys::{self, Oid};
 use simhash::search::lock_keys::LockKeys;
-use simhash::search::nearness::Nearness;
 
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]
 pub struct Registration {
     /// The lock on the row, then the locks on its keys.
     held: Vec<(pg_sys::LOCKTAG, pg_sys::LOCKMODE)>,
-    /// Which rows were looked for.
-    near: Option<Nearness>,
 }
 
 /// The mode of the lock on a registered row.
@@ -55,21 +52,10 @@ const FIRST_ROW_LOCK_CLASS: u16 = 4;
 
 impl Registration {
     /// Registers a row of a table. Waits as long as another session has registered a near row.
-    ///
-    /// Does nothing if a row with the same fingerprint is still registered here, and the same rows were looked for: a
-    /// row that was checked in one partition and is being moved to another stays registered in between.
     pub fn register(&mut self, table: Oid, keys: &LockKeys, fingerprint: i64) {
         let fingerprint = fingerprint.cast_unsigned();
         let row = row_tag(keys.encrypt(fingerprint));
-        let is_row = |held: &pg_sys::LOCKTAG| encrypted_fingerprint(held) == encrypted_fingerprint(&row);
-        // SAFETY: `row_tag` has built the tag.
-        let is_registered =
-            self.held.first().is_some_and(|(held, _)| is_row(held) && unsafe { is_held(held, ROW_LOCK_MODE) });
-        if is_registered && self.near == Some(keys.near) {
-            return;
-        }
         self.release();
-        self.near = Some(keys.near);
         loop {
             pgrx::check_for_interrupts!();
             if self.held.is_empty() {

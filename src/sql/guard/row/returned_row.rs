@@ -11,24 +11,20 @@ use postgres::catalog::names::schema_name;
 use postgres::error::{sendable, user_error};
 use postgres::heap::row::Row;
 use postgres::raised::{ErrorNames, raise_with_names};
+use postgres::row_movement::may_complete_move;
 use postgres::text::to_server;
 use postgres::trigger::RowEvent;
 
 use super::disclosure::Disclosure;
 use super::near_rows::NearDuplicate;
-use crate::sql::guard::definition::action::Action;
+use super::statement::Statement;
+use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
-use crate::sql::guard::definition::guard::TriggerGuard;
 
-/// Takes the guard's action for a row with a near-duplicate. `may_have_moved` says whether an UPDATE may have
-/// deleted the row in another partition.
-pub fn act(
-    guard: &TriggerGuard,
-    event: &RowEvent,
-    nearest: &NearDuplicate,
-    may_have_moved: bool,
-) -> Result<HeapTuple, ErrorReport> {
-    let action = guard.action;
+/// Takes the guard's action for a row with a near-duplicate.
+pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
+    let action = statement.guard.action;
+    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.memory);
     if action != Action::Reject && !nearest.is_visible {
         let name = user_name_of(&event.table())?;
         // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
@@ -37,26 +33,26 @@ pub fn act(
             PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
             "could not serialize access due to concurrent update",
         )
-        .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
+        .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began."))
+        .set_hint("The transaction might succeed if retried."));
     }
     match action {
         // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
         // that has been deleted in another partition: it would be lost.
-        Action::Skip if !changes_foreign_key(event) && !may_have_moved => Ok(std::ptr::null_mut()),
-        Action::Mark => with_mark(guard, event, Some(nearest)),
+        Action::Skip if !may_be_lost() => Ok(std::ptr::null_mut()),
+        Action::Mark => with_mark(statement, event, Some(nearest)),
         Action::Skip | Action::Reject => match reject(event, &Disclosure::new(nearest)?)? {},
     }
 }
 
 /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
 pub fn with_mark(
-    guard: &TriggerGuard,
+    statement: &Statement,
     event: &RowEvent,
     near: Option<&NearDuplicate>,
 ) -> Result<HeapTuple, ErrorReport> {
-    let Some(own) = guard.own_mark_column() else { return Ok(event.new_tuple()) };
-    let of_near =
-        |near: &NearDuplicate| guard.mark_column(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
+    let Some(own) = &statement.own_table().mark else { return Ok(event.new_tuple()) };
+    let of_near = |near: &NearDuplicate| near.searched.mark.as_ref().map(|mark| mark.value(near.searched, &near.key));
     let value = near.and_then(of_near).transpose()?.flatten();
     if value.is_none() && event.new_row().value(own.column).is_none() {
         return Ok(event.new_tuple());
@@ -68,9 +64,9 @@ pub fn with_mark(
 /// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
 /// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
 /// writes the mark column but not the text sets the mark.
-pub fn with_old_mark(guard: &TriggerGuard, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
-    let mark = guard.own_mark_column()?.column;
-    let writes_text = || guard.own_table().made_from.iter().any(|&column| event.writes(column));
+pub fn with_old_mark(statement: &Statement, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
+    let mark = statement.own_table().mark.as_ref()?.column;
+    let writes_text = || statement.own_table().made_from.iter().any(|&column| event.writes(column));
     if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
         return None;
     }

@@ -10,13 +10,13 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::algorithm_error;
 use postgres::heap::dirty_scan::{DirtyScan, VersionState, fetch_present};
 use postgres::heap::entry_scan::{MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
-use postgres::heap::row::{Row, TableSlot, tid_numbers};
+use postgres::heap::row::{Row, TableSlot, has_tid, tid_numbers};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
@@ -26,10 +26,6 @@ use simhash::search::nearness::Nearness;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
 use crate::sql::indexed::layouts::{block_indexes, share_read};
-
-/// Whether a row has the same key as the new row, so that ON CONFLICT finds it. If the flag is set, only unique indexes
-/// without expressions and predicates count.
-pub type HasSameKey<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
 
 /// The new row, and which rows to find.
 pub struct NearQuery<'a> {
@@ -44,62 +40,13 @@ pub struct NearQuery<'a> {
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
     pub table: Oid,
-    /// For an UPDATE, the tid of the row's old version in that table.
-    pub old_tid: Option<pg_sys::ItemPointerData>,
-    /// Recognises rows with the same key as the new row; None for an UPDATE.
-    pub has_same_key: Option<&'a HasSameKey<'a>>,
+    /// The tids, in that table, of rows that do not count: for an UPDATE, the old version of the row; for an INSERT,
+    /// the rows with the same key, which ON CONFLICT finds.
+    pub replaced: &'a [ItemPointerData],
     /// The time at which the search began.
     pub since: &'a Moment,
-    /// The marked rows that the search has fetched.
-    pub marked: MarkedRows,
     /// The rows that the guard's condition excludes.
     pub excluded: Dismissed,
-}
-
-/// Limits the marked rows that a search fetches. Thousands of copies may be marked with one row, and fetching them
-/// takes longer than the rest of the search. That row is mostly older, and so comes before them in the entries of a
-/// block. But it may share other blocks with the new row than the copies do. So each step ends after some marked rows,
-/// and only if the search finds no other row, it is repeated without a limit. A session looks first at the rows that it
-/// has marked others with, which may be younger than their copies after an UPDATE.
-pub struct MarkedRows {
-    /// The number of marked rows that the step may still fetch.
-    left: Cell<u32>,
-    limit: Cell<u32>,
-    /// Whether a step has ended at the limit.
-    is_cut: Cell<bool>,
-}
-
-/// The limit on the marked rows that a step fetches.
-const MAX_MARKED_OF_STEP: u32 = 16;
-
-impl Default for MarkedRows {
-    fn default() -> Self {
-        Self { left: Cell::new(0), limit: Cell::new(MAX_MARKED_OF_STEP), is_cut: Cell::new(false) }
-    }
-}
-
-impl MarkedRows {
-    /// Counts a marked row.
-    pub fn add(&self) {
-        self.left.set(self.left.get().saturating_sub(1));
-    }
-
-    /// Removes the limit. Returns whether a step has ended at the limit, so that the search must be repeated.
-    pub fn lift_limit(&self) -> bool {
-        self.limit.set(u32::MAX);
-        self.is_cut.take()
-    }
-
-    fn begin_step(&self) {
-        self.left.set(self.limit.get());
-    }
-
-    /// Whether the step has fetched as many marked rows as it may.
-    fn is_at_limit(&self) -> bool {
-        let is_at_limit = self.left.get() == 0;
-        self.is_cut.set(self.is_cut.get() || is_at_limit);
-        is_at_limit
-    }
 }
 
 /// The rows that a search has found and dismissed, by table and tid, so that it does not judge them again: it may find
@@ -122,10 +69,6 @@ impl Dismissed {
         rows.insert((table.to_u32(), tid_numbers(row.tid())));
         Ok(())
     }
-
-    pub fn count(&self) -> usize {
-        self.0.borrow().len()
-    }
 }
 
 /// A version of a near row.
@@ -145,8 +88,7 @@ impl NearQuery<'_> {
     }
 
     /// Calls `show` with each version of a near row of a table, until `show` breaks. `show` may get a version more than
-    /// once, may reduce `max_distance`, and may count marked rows, which can end a step early. An error if out of
-    /// memory.
+    /// once, and may reduce `max_distance`. An error if out of memory.
     ///
     /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
     /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
@@ -160,7 +102,6 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();
-        self.marked.begin_step();
         for tid in searched.originals.near(|fingerprint| self.distance(fingerprint).is_some()) {
             if let Some(version) = fetch_present(&table, tid, &slot) {
                 let flow = self.show(searched, &table, (version, VersionState::Present, None), &mut show);
@@ -202,12 +143,11 @@ impl NearQuery<'_> {
             scan.limit_refusals((step.limit / indexed.entries().microseconds()) as u64);
             let mut values = growth.values(step, fingerprint);
             let mut at_once = Vec::new();
-            self.marked.begin_step();
             loop {
                 at_once.clear();
                 at_once.try_reserve_exact(MAX_VALUES_AT_ONCE)?;
                 at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
-                if at_once.is_empty() || !scan.has_read_all() || self.marked.is_at_limit() {
+                if at_once.is_empty() || !scan.has_read_all() {
                     break;
                 }
                 // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
@@ -218,8 +158,6 @@ impl NearQuery<'_> {
                     return Ok(flow);
                 }
             }
-            // A step that ended at the limit of marked rows counts as complete: if no row is found, the search is
-            // repeated without that limit.
             if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
         }
         Ok(ControlFlow::Continue(()))
@@ -240,15 +178,12 @@ impl NearQuery<'_> {
                 continue;
             }
             self.show(searched, table, (version, state, in_entry), show)?;
-            if self.marked.is_at_limit() {
-                break;
-            }
         }
         ControlFlow::Continue(())
     }
 
-    /// Calls `show` with a row version, unless it is not near or ON CONFLICT will find it. `in_entry` is the
-    /// fingerprint in its entry.
+    /// Calls `show` with a row version, unless it is not near or does not count. `in_entry` is the fingerprint in its
+    /// entry.
     fn show<B>(
         &self,
         searched: &SearchedTable,
@@ -256,15 +191,13 @@ impl NearQuery<'_> {
         (version, state, in_entry): (RowVersion<'_>, VersionState, Option<i64>),
         show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let Some(distance) = self.distance_of_row(searched, version.row(), in_entry) else {
-            return ControlFlow::Continue(());
-        };
-        if self.is_for_on_conflict(searched, version, state) {
-            return ControlFlow::Continue(());
+        let row = version.row();
+        match self.distance_of_row(searched, row, in_entry) {
+            Some(distance) if self.table != searched.oid || !has_tid(self.replaced, row.tid()) => {
+                show(&Candidate { table, version, distance, state })
+            }
+            _ => ControlFlow::Continue(()),
         }
-        let is_old = self.is_old_version(searched, version.row());
-        let state = if is_old { VersionState::Gone { during_search: false } } else { state };
-        show(&Candidate { table, version, distance, state })
     }
 
     /// The distance of a row, if it is near and within the scope. `in_entry` is the fingerprint in the row's entry.
@@ -276,22 +209,5 @@ impl NearQuery<'_> {
         };
         let distance = self.distance(fingerprint)?;
         searched.scope.has_values(row, self.scope).then_some(distance)
-    }
-
-    /// Whether ON CONFLICT will find this row, whatever other transactions do.
-    fn is_for_on_conflict(&self, searched: &SearchedTable, version: RowVersion<'_>, state: VersionState) -> bool {
-        let Some(has_same_key) = self.has_same_key.filter(|_| self.table == searched.oid) else { return false };
-        match state {
-            VersionState::Present => has_same_key(version.row(), false),
-            // The row has this key whether the transaction that is changing it commits or not.
-            VersionState::Depends { .. } => version.is_key_unchanged() && has_same_key(version.row(), true),
-            VersionState::Gone { .. } => false,
-        }
-    }
-
-    /// Whether a row is the old version of the row that is updated.
-    fn is_old_version(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
-        let is_same = |old| tid_numbers(old) == tid_numbers(row.tid());
-        self.table == searched.oid && self.old_tid.is_some_and(is_same)
     }
 }

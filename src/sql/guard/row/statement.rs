@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{Datum, HeapTuple, Oid};
+use pgrx::pg_sys::{HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::heap::computed::Computed;
 use postgres::heap::moment::Moment;
@@ -17,12 +17,13 @@ use simhash::search::nearness::Nearness;
 
 use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
-use super::running::{CurrentRow, clear_after_call, current_row, rows_of_other_statements};
+use super::running::{CurrentRow, PendingRow, clear_after_call, current_row, rows_of_other_statements};
 use super::same_key::{SameKey, UniqueIndexes};
 use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
-use crate::sql::guard::definition::guard::{Guard, TriggerGuard};
+use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::scope::GuardScopeValues;
+use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
@@ -30,21 +31,22 @@ pub struct Statement {
     function: Oid,
     /// The guard's name.
     name: Rc<str>,
-    guard: TriggerGuard,
+    pub guard: Rc<Guard>,
+    /// The position, among the tables that the guard searches, of the statement's table.
+    position: usize,
     /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and
     /// the expressions of indexes, only after the trigger.
     computation: Option<Computed>,
-    /// The condition that a partition's rows fulfil; None if the table is not a partition.
-    partition: Option<Computed>,
     unique_indexes: OnceCell<UniqueIndexes>,
     texts: TextReader,
-    among: Option<Condition>,
+    /// The condition under which existing rows count; None if all rows count.
+    pub among: Option<Condition>,
+    /// The condition under which the new row is stored unchecked.
     unless: Option<Condition>,
-    /// Memory that lives as long as the statement.
-    memory: pg_sys::MemoryContext,
-    /// The row that the statement is storing. Its partitions share it, so that a row which moves is known where it
-    /// arrives.
-    current: Rc<RefCell<CurrentRow>>,
+    /// Memory that lives as long as the statement, and identifies it.
+    pub memory: pg_sys::MemoryContext,
+    /// The row that the statement is storing, also in other partitions.
+    pub current: Rc<RefCell<CurrentRow>>,
 }
 
 impl Statement {
@@ -69,12 +71,12 @@ impl Statement {
     }
 
     fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self, ErrorReport> {
-        let guard = TriggerGuard::of_trigger(function, event)?;
+        let guard = Guard::of_trigger(function, event, None)?;
         let table = event.table();
-        let computation = || guard.own_table().computation(&table).map(Computed::new);
-        let expressions = || (computation(), Computed::partition(&table));
-        // SAFETY: the statement's memory context outlives the expressions that are made in it.
-        let (computation, partition) = unsafe { PgMemoryContexts::For(memory).switch_to(|_| expressions()) };
+        let position = guard.position_of(&table)?;
+        let computation = || guard.searched[position].computation(&table).map(Computed::new);
+        // SAFETY: the statement's memory context outlives the expression that is made in it.
+        let computation = unsafe { PgMemoryContexts::For(memory).switch_to(|_| computation()) };
         let name: Rc<str> = user_names_of(&table, event.trigger_name()?)?.1.into();
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
@@ -82,19 +84,7 @@ impl Statement {
         // SAFETY: as above.
         let (among, unless) = unsafe { conditions(&guard, &name, memory) };
         let unique_indexes = OnceCell::new();
-        Ok(Self {
-            function,
-            name,
-            guard,
-            computation,
-            partition,
-            unique_indexes,
-            texts,
-            among,
-            unless,
-            memory,
-            current,
-        })
+        Ok(Self { function, name, guard, position, computation, unique_indexes, texts, among, unless, memory, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -102,7 +92,9 @@ impl Statement {
     pub fn refresh(&mut self, event: &RowEvent) -> Result<(), ErrorReport> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
-        if let Some(guard) = self.guard.changed(self.function, event)? {
+        let guard = Guard::of_trigger(self.function, event, Some(&self.guard))?;
+        if !Rc::ptr_eq(&guard, &self.guard) {
+            self.position = guard.position_of(&event.table())?;
             self.texts.forget();
             // SAFETY: the statement's memory context outlives the statement.
             (self.among, self.unless) = unsafe { conditions(&guard, &self.name, self.memory) };
@@ -111,13 +103,9 @@ impl Statement {
         Ok(())
     }
 
-    pub fn guard(&self) -> &TriggerGuard {
-        &self.guard
-    }
-
-    /// The condition under which existing rows count; None if all rows count.
-    pub fn among(&self) -> Option<&Condition> {
-        self.among.as_ref()
+    /// The statement's table, as it is searched.
+    pub fn own_table(&self) -> &SearchedTable {
+        &self.guard.searched[self.position]
     }
 
     /// Whether the new row is stored unchecked, by the condition `unless`.
@@ -129,7 +117,7 @@ impl Statement {
     /// The text of the new row; None if the guard does not compare texts.
     pub fn new_text<'a>(&'a self, event: &'a RowEvent) -> Option<NewText<'a>> {
         let least = self.guard.criterion.resemblance?;
-        Some(NewText::new(&self.texts, event.new_row(), self.guard.own_table(), least))
+        Some(NewText::new(&self.texts, event.new_row(), self.own_table(), least))
     }
 
     /// The fingerprint of the new row; None if it has none.
@@ -141,23 +129,9 @@ impl Statement {
         let value = match &self.computation {
             // SAFETY: the event belongs to this statement, and `computation` was made for its table.
             Some(computation) => unsafe { computation.value(new) },
-            None => self.guard.own_table().fingerprint.and_then(|column| new.value(column)),
+            None => self.own_table().fingerprint.and_then(|column| new.value(column)),
         };
         value.map(|value| value.value() as i64)
-    }
-
-    /// Whether an UPDATE moves the row to another partition. PostgreSQL deletes the old row before it inserts the new
-    /// one there, so the guard must decide before the deletion.
-    ///
-    /// # Safety
-    /// The event belongs to this statement.
-    pub unsafe fn moves(&self, event: &RowEvent) -> bool {
-        let leaves = |partition: &Computed| {
-            // SAFETY: the row belongs to the table that the condition was made for; the condition's result is a
-            // boolean. A row for which it is NULL stays.
-            unsafe { partition.value(event.new_row()) == Some(Datum::from(false)) }
-        };
-        event.old_row().is_some() && self.partition.as_ref().is_some_and(leaves)
     }
 
     /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
@@ -173,17 +147,7 @@ impl Statement {
         Ok(becomes(&self.among, true)? || becomes(&self.unless, false)?)
     }
 
-    /// Whether ON CONFLICT takes a row for the new row. If the flag is set, only unique indexes without expressions and
-    /// predicates count.
-    ///
-    /// # Safety
-    /// The event belongs to this statement, and the row to the event's table.
-    pub unsafe fn has_same_key(&self, event: &RowEvent, found: Row<'_>, by_plain_columns: bool) -> bool {
-        // SAFETY: the unique indexes belong to the event's table, and so does the row.
-        unsafe { self.unique_indexes(event).has_same_key(event.new_row(), found, by_plain_columns, &self.name) }
-    }
-
-    /// Looks for the row that ON CONFLICT would find.
+    /// Looks for the rows that ON CONFLICT would find.
     ///
     /// # Safety
     /// The event belongs to this statement.
@@ -207,46 +171,28 @@ impl Statement {
         })
     }
 
-    /// Forgets the previous row, which has been stored or dropped. Returns whether the new row has already been checked
-    /// in another partition, from which an UPDATE moves it here.
-    pub fn begin_row(&self, event: &RowEvent) -> bool {
+    /// Forgets the previous row, which has been stored or dropped.
+    pub fn begin_row(&self) {
         clear_after_call(&self.current);
-        let mut current = self.current.borrow_mut();
-        current.pending.clear();
-        std::mem::take(&mut current.moves) && event.old_row().is_none()
+        self.current.borrow_mut().pending = None;
     }
 
     /// Registers the new row. Waits as long as another session has registered a near row.
     pub fn register(&self, fingerprint: i64, near: Nearness, scope: &GuardScopeValues<'_>) {
         let Guard { identity, secret, key_blocks, .. } = &*self.guard;
-        let keys = LockKeys { secret, scope: self.guard.own_table().scope.hash(scope), key_blocks, near };
+        let keys = LockKeys { secret, scope: self.own_table().scope.hash(scope), key_blocks, near };
         self.current.borrow_mut().registration.register(identity.root, &keys, fingerprint);
-    }
-
-    pub fn release_registration(&self) {
-        self.current.borrow_mut().registration.release();
-    }
-
-    /// Says that an UPDATE moves the registered row to another partition, or that it does not.
-    pub fn set_moves(&self, moves: bool) {
-        self.current.borrow_mut().moves = moves;
     }
 
     /// Makes a row that was accepted the pending row, until it is stored.
     ///
     /// # Safety
-    /// The tuple is a row of the event's table.
-    pub unsafe fn set_pending(
-        &self,
-        event: &RowEvent,
-        fingerprint: i64,
-        scope: &GuardScopeValues<'_>,
-        tuple: HeapTuple,
-    ) {
-        let own = self.guard.own_table();
-        let tuple = (own.source.is_some() || self.among.is_some()).then_some(tuple);
-        // SAFETY: the memory of the statement, with which the current row is dropped.
-        unsafe { self.current.borrow_mut().pending.set(self.memory, event, fingerprint, &own.scope, scope, tuple) };
+    /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call.
+    pub unsafe fn set_pending(&self, event: &RowEvent, fingerprint: i64, tuple: HeapTuple) {
+        // SAFETY: the caller passes a row. The pending row is forgotten with the memory of the call.
+        let tuple = unsafe { pg_sys::heap_copytuple(tuple) };
+        let table = event.table().oid();
+        self.current.borrow_mut().pending = Some(PendingRow { table, fingerprint, tuple });
     }
 
     /// The rows that other statements of this session are storing under the same guard.
