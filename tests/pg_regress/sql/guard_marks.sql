@@ -4,8 +4,8 @@
 -- The tenant is in the key and in the scope. So the rest of the key names a row, and a foreign key holds.
 CREATE TABLE docs (tenant bigint, id integer, f bigint, near integer, note text, PRIMARY KEY (tenant, id),
     FOREIGN KEY (tenant, near) REFERENCES docs (tenant, id) ON UPDATE CASCADE DEFERRABLE);
-SELECT simhash_attach('docs', 'f');
-SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f');
+SELECT simhash_attach('docs', 'f'),
+    simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f');
 INSERT INTO docs VALUES (7, 41, 0), (7, 42, 255), (7, 43, 1), (8, 41, 254), (8, 42, 0), (8, 43, 255), (8, 44, 65535)
 RETURNING tenant, id, near;
 -- The mark is the guard's, whatever the statement says.
@@ -28,25 +28,15 @@ INSERT INTO docs AS d VALUES (7, 2, 0), (7, 43, 65280)
 ON CONFLICT (tenant, id) DO UPDATE SET f = excluded.f, note = 'again', near = d.near
 RETURNING tenant, id, f, near, note;
 INSERT INTO docs VALUES (7, 43, 0), (7, 3, 1) ON CONFLICT DO NOTHING RETURNING tenant, id, f, near;
--- Equal keys in several tenants.
-SELECT duplicate, distance, rows, example, earlier
-FROM simhash_preview('docs', scope => '{tenant}', fingerprint => 'f', sample => 1000);
 -- The error of a guard that rejects names the row by the whole key.
 SELECT simhash_guard('docs', 'reject', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO docs VALUES (7, 50, 1);
 
--- The tenant last in the key. The trigger by hand.
-CREATE TABLE last (id text COLLATE "C", tenant integer, f bigint, near text, PRIMARY KEY (id, tenant));
-SELECT simhash_attach('last', 'f');
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON last
-    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('mark', '{"resemblance": null}', 'f', 'near', 'tenant');
-INSERT INTO last VALUES ('a', 1, 0), ('a', 2, 0), ('b', 1, 1), ('b', 2, 3) RETURNING id, tenant, near;
 
 -- The whole key as jsonb, with and without a scope. Values that JSON has no type for are strings.
 CREATE TABLE events (at timestamptz, part date, id bigint, amount numeric(8, 2), f bigint, near jsonb,
     PRIMARY KEY (at, part, id, amount));
-SELECT simhash_attach('events', 'f');
-SELECT simhash_guard('events', 'mark', mark_column => 'near', fingerprint => 'f');
+SELECT simhash_attach('events', 'f'), simhash_guard('events', 'mark', mark_column => 'near', fingerprint => 'f');
 SET timezone = 'UTC';
 INSERT INTO events VALUES ('2026-02-03 04:05:06.789+00', '2026-02-03', 9007199254740993, 1.5, 0),
     ('2026-02-04 04:05:06+00', '2026-02-04', 2, 2, 1) RETURNING part, near;
@@ -60,46 +50,34 @@ RESET datestyle;
 SELECT count(*) FROM events AS e JOIN events AS n ON (n.at, n.part, n.id, n.amount) = ((e.near ->> 'at')::timestamptz,
     (e.near ->> 'part')::date, (e.near ->> 'id')::bigint, (e.near ->> 'amount')::numeric);
 SELECT simhash_guard('events', 'mark', scope => '{part,amount}', mark_column => 'near', fingerprint => 'f');
-INSERT INTO events VALUES ('2026-02-05 00:00:00+00', '2026-02-04', 5, 2, 0), ('2026-02-05 00:00:00+00', '2026-02-05', 5, 2, 0),
-    ('2026-02-06 00:00:00+00', '2026-02-04', 6, 2, 1) RETURNING id, part, near - 'at' AS near;
+INSERT INTO events VALUES ('2026-02-05 00:00:00+00', '2026-02-04', 5, 2, 0),
+    ('2026-02-05 00:00:00+00', '2026-02-05', 5, 2, 0), ('2026-02-06 00:00:00+00', '2026-02-04', 6, 2, 1)
+RETURNING id, part, near - 'at' AS near;
 
--- A key of one column as jsonb; a key of type jsonb is the mark itself.
-CREATE TABLE single (id integer PRIMARY KEY, f bigint, near jsonb);
-CREATE TABLE documents (id jsonb PRIMARY KEY, f bigint, near jsonb);
-SELECT simhash_attach('single', 'f'), simhash_attach('documents', 'f');
-SELECT simhash_guard('single', 'mark', mark_column => 'near', fingerprint => 'f'),
-    simhash_guard('documents', 'mark', mark_column => 'near', fingerprint => 'f');
-INSERT INTO single VALUES (1, 0), (2, 0) RETURNING id, near;
-INSERT INTO documents VALUES ('{"a": 1}', 0), ('2', 0) RETURNING id, near;
 
 -- Equal values of the scope may differ in form: the mark has the value of the row that it names, and the foreign key
 -- holds.
 CREATE TABLE forms (tenant numeric, id numeric, f bigint, near numeric, whole jsonb, PRIMARY KEY (tenant, id),
     FOREIGN KEY (tenant, near) REFERENCES forms (tenant, id));
-SELECT simhash_attach('forms', 'f');
-SELECT simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f');
+SELECT simhash_attach('forms', 'f'),
+    simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f');
 INSERT INTO forms VALUES (1.0, 1.50, 0), (1.00, 2.0, 1) RETURNING tenant, id, near;
 SELECT simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'whole', fingerprint => 'f');
 INSERT INTO forms VALUES (1, 3.000, 1) RETURNING tenant, id, near, whole;
 -- Partitions, by a column of the key.
-CREATE TABLE parted (day date, tenant integer, id integer, f bigint, near integer, whole jsonb,
+CREATE TABLE parted (day date, tenant integer, id integer, f bigint, whole jsonb,
     PRIMARY KEY (tenant, day, id)) PARTITION BY RANGE (day);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 -- The columns of this one have other numbers.
-CREATE TABLE parted_2 (f bigint, gone text, whole jsonb, id integer NOT NULL, near integer, tenant integer NOT NULL,
+CREATE TABLE parted_2 (f bigint, gone text, whole jsonb, id integer NOT NULL, tenant integer NOT NULL,
     day date NOT NULL);
 ALTER TABLE parted_2 DROP COLUMN gone;
 ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
-SELECT simhash_attach('parted', 'f');
-SELECT simhash_guard('parted', 'mark', mark_column => 'whole', scope => '{tenant}', fingerprint => 'f');
+SELECT simhash_attach('parted', 'f'),
+    simhash_guard('parted', 'mark', mark_column => 'whole', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO parted VALUES ('2026-01-02', 1, 10, 0), ('2026-02-02', 1, 11, 1), ('2026-02-02', 1, 12, 255),
-    ('2026-01-03', 1, 13, 254), ('2026-01-03', 2, 14, 254) RETURNING tableoid::regclass, id, whole;
+    ('2026-01-03', 1, 13, 254) RETURNING tableoid::regclass, id, whole;
 UPDATE parted SET day = '2026-02-03', f = 257 WHERE id = 13 RETURNING tableoid::regclass, id, whole;
-UPDATE parted SET day = '2026-02-03' WHERE id = 14 RETURNING tableoid::regclass, id, whole;
-SELECT simhash_guard('parted', 'mark', mark_column => 'near', scope => '{tenant,day}', fingerprint => 'f');
-INSERT INTO parted VALUES ('2026-02-02', 1, 15, 1), ('2026-01-03', 1, 16, 1) RETURNING id, near;
-CREATE TABLE parted_3 PARTITION OF parted FOR VALUES FROM ('2026-03-01') TO ('2026-04-01');
-INSERT INTO parted VALUES ('2026-03-02', 1, 17, 1), ('2026-03-02', 1, 18, 1) RETURNING id, near;
 
 -- Partitions with keys of their own, of other columns or in another order. What a mark has is found for each of them.
 CREATE TABLE own (tenant integer, part integer, id integer, f bigint, near integer, whole jsonb) PARTITION BY LIST (part);
@@ -118,15 +96,6 @@ SELECT simhash_guard('own', 'mark', mark_column => 'whole', fingerprint => 'f');
 INSERT INTO own VALUES (1, 1, 40, 0) RETURNING id, whole;
 DELETE FROM own WHERE part = 1;
 INSERT INTO own VALUES (1, 1, 41, 0) RETURNING id, whole;
-DELETE FROM own WHERE part = 2;
-INSERT INTO own VALUES (1, 1, 42, 0) RETURNING id, whole;
--- The whole key of one column is in the scope: only partitions with keys of their own have such rows.
-CREATE TABLE whole (id integer, part integer, f bigint, near integer) PARTITION BY LIST (part);
-CREATE TABLE whole_1 PARTITION OF whole (PRIMARY KEY (id)) FOR VALUES IN (1);
-CREATE TABLE whole_2 PARTITION OF whole (PRIMARY KEY (id)) FOR VALUES IN (2);
-SELECT simhash_attach('whole', 'f');
-SELECT simhash_guard('whole', 'mark', mark_column => 'near', scope => '{id}', fingerprint => 'f');
-INSERT INTO whole VALUES (1, 1, 0), (1, 2, 0), (2, 2, 0) RETURNING part, id, near;
 
 -- Keys and columns that no mark can be made of.
 CREATE DOMAIN object AS jsonb;
@@ -136,19 +105,13 @@ CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_ma
 CREATE TABLE keyless (a integer, f bigint, near jsonb);
 CREATE TABLE jsonb_key (a integer, b jsonb, f bigint, near integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('wrong', 'body', prefix => 'f'), simhash_attach('keyless', 'f'), simhash_attach('jsonb_key', 'f');
-SELECT errors(
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''a_mark'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''a_mark'', scope => ''{a}'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''b_mark'', scope => ''{a}'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''a_mark'', scope => ''{a,B}'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''whole'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''of_domain'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''strict'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''made'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''B'', scope => ''{a}'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''wrong'', ''mark'', mark_column => ''whole_key'', scope => ''{whole_key}'', fingerprint => ''body'')',
-    'SELECT simhash_guard(''jsonb_key'', ''mark'', mark_column => ''near'', scope => ''{a}'', fingerprint => ''f'')',
-    'SELECT simhash_guard(''keyless'', ''mark'', mark_column => ''near'', fingerprint => ''f'')');
+SELECT errors(format('SELECT simhash_guard(%L, ''mark'', mark_column => %L, scope => %L, fingerprint => %L)',
+    target, mark, scope, CASE target WHEN 'wrong' THEN 'body' ELSE 'f' END))
+FROM (VALUES ('wrong', 'a_mark', '{}'), ('wrong', 'a_mark', '{a}'), ('wrong', 'b_mark', '{a}'),
+    ('wrong', 'a_mark', '{a,B}'), ('wrong', 'whole', '{}'),
+    ('wrong', 'of_domain', '{}'), ('wrong', 'strict', '{}'), ('wrong', 'made', '{}'),
+    ('wrong', 'B', '{a}'), ('wrong', 'whole_key', '{whole_key}'), ('jsonb_key', 'near', '{a}'),
+    ('keyless', 'near', '{}')) AS marks (target, mark, scope);
 -- A key that changes later.
 ALTER TABLE wrong ALTER strict DROP NOT NULL;
 SELECT simhash_guard('wrong', 'mark', mark_column => 'fit', scope => '{a}', fingerprint => 'body');
