@@ -21,7 +21,6 @@ SET enable_seqscan = off;
 
 -- True, false and unknown differ.
 SELECT simhash_near(fp, 64, 1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
-SELECT simhash_near(fp, 64, -1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
 SELECT id FROM documents WHERE simhash_near(fp, 64, 1) ORDER BY fp <~> 64, id LIMIT 4;
 
 -- A partial index with simhash_near as its predicate, which only ON CONFLICT with that predicate can mean.
@@ -32,16 +31,11 @@ DO UPDATE SET fp = EXCLUDED.fp WHERE simhash_near(d.fp, EXCLUDED.fp, 1) RETURNIN
 UPDATE documents SET fp = 64 WHERE id = 64 AND simhash_near(fp, 0, 0) RETURNING id, simhash_near(fp, 64, 0) AS new;
 DROP INDEX documents_few;
 
--- In a view with a check option, and a constraint.
+-- In a view with a check option.
 CREATE VIEW near_64 AS SELECT id, fp FROM documents WHERE simhash_near(fp, 64, 1) WITH CHECK OPTION;
-INSERT INTO near_64 VALUES (1001, 65);
-INSERT INTO near_64 VALUES (1002, 67);
-UPDATE near_64 SET fp = 67 WHERE id = 1001;
-DELETE FROM near_64 WHERE id = 1001 RETURNING fp;
+SELECT errors('INSERT INTO near_64 VALUES (1001, 65)', 'INSERT INTO near_64 VALUES (1002, 67)',
+    'DELETE FROM near_64 WHERE id = 1001');
 DROP VIEW near_64;
-ALTER TABLE documents ADD CONSTRAINT not_far CHECK (simhash_near(fp, 0, 7));
-INSERT INTO documents (id, fp) VALUES (1003, 255);
-ALTER TABLE documents DROP CONSTRAINT not_far;
 
 -- The extension in a schema that is not on the search_path, and that only the view's owner may use.
 CREATE SCHEMA hidden;
