@@ -21,14 +21,11 @@ SELECT simhash(NULL::text, '{}'::jsonb) IS NULL AND simhash('a', NULL::jsonb) IS
 
 -- Options mean the same as jsonb and as text: numbers count by value, and of a repeated key the last one. The errors
 -- are the same too, but for the value, which is shown as it is written.
-CREATE FUNCTION pg_temp.outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    result text;
+CREATE FUNCTION pg_temp.outcome(options text, result OUT text) LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE statement INTO result;
-    RETURN result;
+    EXECUTE format('SELECT simhash(''to be or not to be'', %s)', options) INTO result;
 EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
+    result := SQLSTATE || ' ' || SQLERRM;
 END $$;
 SELECT document, outcome, split_part(outcome, ': ', 1) = split_part(as_jsonb, ': ', 1) AS same
 FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"seed": 1e3}', '{"seed": 4.294967295E+9}', '{"seed": 3000e-3}',
@@ -36,9 +33,8 @@ FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"seed": 1e3}', '{"see
     '{"seed": -1e3}', '{"seed": 18446744073709551616}', '{"seed": 4294967295.0000000000000000000000001}',
     '{"seed": 1e30}', '{"seed": 1e400}', '{"seed": 1e-400}', '{"tokens": ["a", 1e3, {"b": 2.50, "a": null}]}',
     '{"case_fold": null}', '{"weight": 1e0}', '{"a": 1, "tops": 2}', '1e3', '[]']) AS document,
-    LATERAL (SELECT pg_temp.outcome(format('SELECT simhash(''to be or not to be'', %L::text)', document)),
-        pg_temp.outcome(format('SELECT simhash(''to be or not to be'', %L::jsonb)', document))
-    ) AS outcomes (outcome, as_jsonb);
+    LATERAL (SELECT pg_temp.outcome(format('%L::text', document)), pg_temp.outcome(format('%L::jsonb', document)))
+        AS outcomes (outcome, as_jsonb);
 
 -- The comment lists the options that the error lists: none is missing.
 SELECT count(*), string_agg(option[1], ' ') FILTER (WHERE obj_description('simhash(text, jsonb)'::regprocedure, 'pg_proc')
