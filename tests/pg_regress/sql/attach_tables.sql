@@ -5,15 +5,7 @@ CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT colu
         (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = target),
         (SELECT count(*) FROM pg_attribute WHERE attrelid = target AND attgenerated = 's' AND NOT attisdropped) $$;
 
--- Names that must be quoted. (Names that would do harm if they were not: security_tables.)
-CREATE SCHEMA "My Schema";
-CREATE TABLE "My Schema"."My ""Table""" ("The Body" text, "select" text);
-SELECT simhash_attach('"My Schema"."My ""Table"""', 'The Body', blocks => 2, prefix => 'Fingerprint of "it"');
-SELECT simhash_attach('"My Schema"."My ""Table"""', 'select', blocks => 2, options => '{"ngram": 2}');
-\d+ "My Schema"."My ""Table"""
-SELECT simhash_detach('"My Schema"."My ""Table"""', 'Fingerprint of "it"');
-SELECT simhash_detach('"My Schema"."My ""Table"""');
-
+-- (Names that must be quoted: security_tables.)
 -- Long names: PostgreSQL shortens index names, and they remain distinct.
 SELECT repeat('t', 63) AS long_table, repeat('p', 56) AS long_prefix \gset
 CREATE TABLE :long_table (body text);

@@ -21,8 +21,6 @@ CREATE TABLE digits AS SELECT id, CASE WHEN id % 2 = 0 THEN upper(hex(fp)) ELSE 
 SELECT simhash_attach('numbers', 'fp'), simhash_attach('strings', 'phash'),
     simhash_attach('digits', 'phash', options => '{"source": "hex"}');
 VACUUM ANALYZE numbers, strings, digits;
-SELECT described('strings');
-SELECT described('digits');
 
 -- Whether the queries of each form are searched, how many of them find rows, and whether they find the same without the
 -- scan. $Q stands for the query and $K for the distance. The queries are in the clusters of uniform and skewed
