@@ -1,5 +1,6 @@
 //! The primary key of a table, which identifies its rows.
 
+use std::cmp::Ordering;
 use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -20,6 +21,9 @@ pub struct PrimaryKey(Vec<KeyColumn>);
 struct KeyColumn {
     column: Column,
     name: String,
+    collation: Oid,
+    /// The type's comparison function; the invalid OID if the type has no order.
+    comparison: Oid,
 }
 
 /// Settings under which values are printed the same in every session, and read the same in most.
@@ -40,7 +44,7 @@ pub struct KeyValue(Vec<(Oid, Datum)>);
 
 impl PrimaryKey {
     pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
-        // SAFETY: the table and its index are open.
+        // SAFETY: the table and its index are open, and the index has a collation for each key.
         unsafe {
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr());
@@ -53,9 +57,15 @@ impl PrimaryKey {
             let row = &*index.rd_index;
             let attnums = row.indkey.values.as_slice(row.indnkeyatts as usize);
             let mut columns = Vec::new();
-            for &attnum in attnums {
+            for (position, &attnum) in attnums.iter().enumerate() {
                 let Some(column) = Column::at(table, attnum) else { continue };
-                columns.push(KeyColumn { name: column.name()?, column });
+                let comparison = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
+                columns.push(KeyColumn {
+                    name: column.name()?,
+                    collation: *index.rd_indcollation.add(position),
+                    comparison: (*comparison).cmp_proc,
+                    column,
+                });
             }
             Ok(Self(columns))
         }
@@ -73,6 +83,36 @@ impl PrimaryKey {
             Some((key.column.data_type, unsafe { datum_copy(value, key.column.by_value, key.column.length) }))
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
+    }
+
+    /// Compares a key of this table with a key of `other`, which may be the same table. Keys with different columns, or
+    /// with columns in a different order, are equal, as are values of types without an order.
+    pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
+        if !std::ptr::eq(self, other) && !self.has_columns_of(other) {
+            return Ordering::Equal;
+        }
+        let compare = |((key, a), b): ((&KeyColumn, Datum), Datum)| {
+            if key.comparison == Oid::INVALID {
+                return Ordering::Equal;
+            }
+            // SAFETY: both values are of the column's type, and the function is the type's own comparison.
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, a, b) };
+            (order.value() as i32).cmp(&0)
+        };
+        self.0
+            .iter()
+            .zip(a.values())
+            .zip(b.values())
+            .map(compare)
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+
+    fn has_columns_of(&self, other: &Self) -> bool {
+        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
+            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
@@ -119,6 +159,10 @@ impl KeyValue {
             }
         };
         self.0.iter().map(text).collect()
+    }
+
+    fn values(&self) -> impl Iterator<Item = Datum> {
+        self.0.iter().map(|(_, value)| *value)
     }
 
     /// The value of the key column with this index; None if the key is empty.

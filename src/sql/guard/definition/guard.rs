@@ -20,8 +20,8 @@ use super::condition::{AMONG, GuardCondition, UNLESS};
 use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
-use super::members::{Members, no_index};
-use super::searched_table::SearchedTable;
+use super::members::Members;
+use super::searched_table::{SearchedTable, no_index};
 use super::secret::secret;
 use crate::sql::functions::ExtensionSchema;
 

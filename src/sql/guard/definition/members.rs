@@ -6,11 +6,11 @@ use postgres::catalog::column::Column;
 use postgres::catalog::partition::{check_owner, with_inheritors};
 use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, user_error};
+use postgres::error::{Result, user_error};
 
 use super::criterion::{Criteria, GuardCriterion};
 use super::scope::GuardScope;
-use super::searched_table::{MAX_PROBES_OF_SEARCH, MAX_SHARE_OF_ROWS, NotServed, SearchedTable};
+use super::searched_table::{SearchedTable, no_index};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::fingerprint_column::fingerprint_of;
 
@@ -63,12 +63,7 @@ impl Members {
                 return Err(no_index(&table, criterion.near.max_distance()));
             };
             let columns = GuardScope::new(&table, scope)?;
-            SearchedTable::new(&table, fingerprint, columns, criterion, schema)?.or_else(|not_served| {
-                Err(match not_served {
-                    NotServed::NoIndex => no_index(&table, criterion.near.max_distance()),
-                    NotServed::TooMuch => too_much_work(&table, criterion)?,
-                })
-            })
+            SearchedTable::new(&table, fingerprint, columns, criterion, schema)
         };
         self.with_rows.iter().map(searched).collect()
     }
@@ -126,29 +121,4 @@ fn check_is_heap(table: &Relation) -> Result<()> {
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
         .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."))
-}
-
-/// The error for a table that lacks the indexes for searches within a distance.
-pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
-    let name = table.name().unwrap_or_default();
-    let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail(
-            "The guard looks up every new row in valid btrees on all blocks of a layout. Columns before the block must be \
-             in the guard's scope.",
-        )
-        .set_hint("Run simhash_attach again, with the scope of the guard and a layout that serves this distance.")
-}
-
-/// The error for a table whose indexes are there, but serve searches by the criterion only with too much work.
-fn too_much_work(table: &Relation, criterion: &GuardCriterion) -> Result<ErrorReport> {
-    let message = format!("for each new row, a guard would read too much of table \"{}\"", table.name()?);
-    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail(format!(
-            "Its layouts do not serve the criterion {}. A guard reads the entries of at most {:.0} % of the rows, and \
-             looks up at most {MAX_PROBES_OF_SEARCH:.0} values.",
-            criterion.to_json()?,
-            100.0 * MAX_SHARE_OF_ROWS
-        ))
-        .set_hint("Attach another layout (see simhash_layouts), or use a smaller max_distance or smaller radii."))
 }

@@ -16,7 +16,6 @@ use postgres::heap::primary_key::PrimaryKey;
 use postgres::heap::row::{Row, tid_numbers};
 use simhash::fingerprint::options::Options;
 use simhash::search::growth::{ExpectedWork, Growth};
-use simhash::search::nearness::Nearness;
 
 use super::criterion::GuardCriterion;
 use super::mark_column::MarkColumn;
@@ -77,31 +76,24 @@ pub struct SourceColumns {
     has_own_options: bool,
 }
 
-pub enum NotServed {
-    /// No indexes, within the scope, on all blocks of a layout.
-    NoIndex,
-    /// A search among [`NOMINAL_ROWS`] looks up too many values, or reads too many index entries.
-    TooMuch,
-}
-
 /// Whether a layout serves a search is decided for this number of rows, whatever the table has: so a guard works as
 /// long as its indexes are there.
 const NOMINAL_ROWS: f64 = 1_000_000.0;
 /// The limit on the values that one search looks up.
-pub const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
+const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 /// The limit on the index entries that one search reads, as a share of the rows.
-pub const MAX_SHARE_OF_ROWS: f64 = 0.1;
+const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
 impl SearchedTable {
-    /// Reads the columns and the indexes of a table, or why the indexes do not serve searches by the criterion. An
-    /// error if texts are to be compared, but the fingerprints are not made from texts.
+    /// Reads the columns and the indexes of a table. An error if the indexes do not serve searches by the criterion, or
+    /// if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(
         table: &Relation,
         fingerprint: TableFingerprint,
         scope: GuardScope,
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
-    ) -> Result<Result<Self, NotServed>> {
+    ) -> Result<Self> {
         let computation = fingerprint.computation(table);
         let source = match criterion.resemblance {
             Some(_) => Some(SourceColumns::read(table, computation, criterion, schema)?),
@@ -112,13 +104,10 @@ impl SearchedTable {
         let fingerprint = fingerprint.column();
         // Without a column, the fingerprint of a stored row is read in the entries.
         found.retain(|found| fingerprint.is_some() || found.block.fingerprint.is_some());
-        let indexes = match SearchedIndexes::cheapest(table, &found, &scope, criterion.near) {
-            Ok(indexes) => indexes,
-            Err(not_served) => return Ok(Err(not_served)),
-        };
+        let indexes = SearchedIndexes::cheapest(table, &found, &scope, criterion)?;
         let is_sized = indexes.layouts.iter().flatten().any(|found| found.has_size);
         let has_sizes = is_sized && source.as_ref().is_some_and(|source| source.has_own_options);
-        Ok(Ok(Self {
+        Ok(Self {
             oid: table.oid(),
             fingerprint,
             scope,
@@ -131,7 +120,7 @@ impl SearchedTable {
             has_sizes,
             serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
-        }))
+        })
     }
 
     /// The expression that computes the fingerprint of a row; None if it is a plain column. It lives in the current
@@ -211,8 +200,9 @@ impl SearchedIndexes {
         table: &Relation,
         indexed: &[ScopedBlock],
         scope: &GuardScope,
-        near: Nearness,
-    ) -> Result<Self, NotServed> {
+        criterion: &GuardCriterion,
+    ) -> Result<Self> {
+        let near = criterion.near;
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
@@ -227,7 +217,7 @@ impl SearchedIndexes {
             let growth = |rows| Growth::new(rows, block_indexes(&layouts), near);
             let nominal = growth(NOMINAL_ROWS).total(near.max_distance())?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
-                return Some(Err(NotServed::TooMuch));
+                return Some(Err(too_much_work(table, criterion)));
             }
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
@@ -242,7 +232,8 @@ impl SearchedIndexes {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
             cost.then(b.before.len().cmp(&a.before.len()))
         });
-        cheapest.ok_or_else(|| others.into_iter().find_map(Result::err).unwrap_or(NotServed::NoIndex))
+        let no_index = || no_index(table, near.max_distance());
+        cheapest.ok_or_else(|| others.into_iter().find_map(Result::err).unwrap_or_else(no_index))
     }
 }
 
@@ -269,4 +260,30 @@ pub fn not_from_text(table: &Relation) -> Result<ErrorReport> {
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("Only texts have a resemblance. The fingerprint column must be generated by simhash of a text.")
         .set_hint("Without a text, the distance decides: give the guard the criterion {\"resemblance\": null}."))
+}
+
+/// The error for a table that lacks the indexes for searches within a distance.
+pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail(
+            "The guard looks up every new row in valid btrees on all blocks of a layout. Columns before the block must be \
+             in the guard's scope.",
+        )
+        .set_hint("Run simhash_attach again, with the scope of the guard and a layout that serves this distance.")
+}
+
+/// The error for a table whose indexes are there, but serve searches by the criterion only with too much work.
+fn too_much_work(table: &Relation, criterion: &GuardCriterion) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("for each new row, a guard would read too much of table \"{name}\"");
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail(format!(
+            "Its layouts do not serve the criterion {}. A guard reads the entries of at most {:.0} % of the rows, and \
+             looks up at most {MAX_PROBES_OF_SEARCH:.0} values.",
+            criterion.to_json().unwrap_or_default(),
+            100.0 * MAX_SHARE_OF_ROWS
+        ))
+        .set_hint("Attach another layout (see simhash_layouts), or use a smaller max_distance or smaller radii.")
 }

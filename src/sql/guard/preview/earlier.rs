@@ -1,4 +1,4 @@
-//! Finds the earlier row that a sampled row is near. A row is earlier if it precedes the other one in the table.
+//! Finds the earlier row that a sampled row is near. A row is earlier if its primary key is smaller.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -51,13 +51,18 @@ impl Preview {
             since: &since,
             excluded: Dismissed::default(),
         };
+        let key = own.primary_key.of_row(row);
         let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), tid_numbers(row.tid()));
+        // Without keys that have an order, the tids decide.
+        let is_earlier = |searched: &SearchedTable, found: Row<'_>| {
+            let order = searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &key);
+            order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
+        };
         let mut best: Option<EarlierRow> = None;
         for searched in &self.searched {
             let flow = query
                 .each_near(searched, |candidate| {
-                    let found = candidate.version.row();
-                    if candidate.state != VersionState::Present || position(searched, found) > position(own, row) {
+                    if candidate.state != VersionState::Present || !is_earlier(searched, candidate.version.row()) {
                         return ControlFlow::Continue(());
                     }
                     match self.judge(&text, &query.excluded, searched, candidate, best.is_some()) {

@@ -87,9 +87,12 @@ impl UniqueIndexes {
     /// current memory context. `waits_for_locks` says whether the statement may update rows by ON CONFLICT.
     pub fn new(table: &Relation, waits_for_locks: bool) -> Self {
         let (mut indexes, mut needed) = (Vec::new(), Vec::new());
-        let has_generated = Column::all(table).any(|column| column.is_generated);
+        let is_stored = |column: Column| column.is_stored;
         // An expression of the whole row depends on column 0.
-        let is_generated = |&column: &i16| generation_of(table, column).is_some() || column == 0 && has_generated;
+        let is_computed = |&column: &i16| match column {
+            0 => Column::all(table).any(is_stored),
+            column => Column::at(table, column).is_some_and(is_stored),
+        };
         // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's
         // columns.
         unsafe {
@@ -108,7 +111,7 @@ impl UniqueIndexes {
                 needed.extend(columns.iter().copied().filter(|&column| column != 0));
                 indexes.push((oid, info));
             }
-            let generated = needed.iter().any(is_generated).then(|| {
+            let generated = needed.iter().any(is_computed).then(|| {
                 let result = pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast::<pg_sys::ResultRelInfo>();
                 (*result).type_ = pg_sys::NodeTag::T_ResultRelInfo;
                 pg_sys::InitResultRelInfo(result, table.as_ptr(), 1, std::ptr::null_mut(), 0);

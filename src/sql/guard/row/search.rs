@@ -103,8 +103,10 @@ impl NearQuery<'_> {
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();
         for tid in searched.originals.near(|fingerprint| self.distance(fingerprint).is_some()) {
-            if let Some(version) = fetch_present(&table, tid, &slot) {
-                let flow = self.show(searched, &table, (version, VersionState::Present, None), &mut show);
+            if let Some(version) = fetch_present(&table, tid, &slot)
+                && let Some(candidate) = self.candidate(searched, &table, (version, VersionState::Present, None))
+            {
+                let flow = show(&candidate);
                 if flow.is_break() {
                     return Ok(flow);
                 }
@@ -153,9 +155,15 @@ impl NearQuery<'_> {
                 // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
                 // the scan has the keys for them.
                 unsafe { scan.look_up(&before, &at_once, range) };
-                let flow = self.scan(searched, &table, &mut scan, &mut show);
-                if flow.is_break() {
-                    return Ok(flow);
+                while let Some(found) = scan.next(|fingerprint| self.distance(fingerprint).is_some()) {
+                    let Some(candidate) = self.candidate(searched, &table, found) else {
+                        scan.refuse();
+                        continue;
+                    };
+                    let flow = show(&candidate);
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
                 }
             }
             if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
@@ -163,51 +171,22 @@ impl NearQuery<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Calls `show` with the near row versions that one look-up finds.
-    fn scan<B>(
+    /// A row version, if it is near, within the scope, and counts. It is found with the fingerprint in its entry.
+    fn candidate<'a>(
         &self,
         searched: &SearchedTable,
-        table: &Relation,
-        scan: &mut DirtyScan<'_>,
-        show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
-        let is_near = |fingerprint| self.distance(fingerprint).is_some();
-        while let Some((version, state, in_entry)) = scan.next(is_near) {
-            if self.distance_of_row(searched, version.row(), in_entry).is_none() {
-                scan.refuse();
-                continue;
-            }
-            self.show(searched, table, (version, state, in_entry), show)?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Calls `show` with a row version, unless it is not near or does not count. `in_entry` is the fingerprint in its
-    /// entry.
-    fn show<B>(
-        &self,
-        searched: &SearchedTable,
-        table: &Relation,
-        (version, state, in_entry): (RowVersion<'_>, VersionState, Option<i64>),
-        show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
+        table: &'a Relation,
+        (version, state, in_entry): (RowVersion<'a>, VersionState, Option<i64>),
+    ) -> Option<Candidate<'a>> {
         let row = version.row();
-        match self.distance_of_row(searched, row, in_entry) {
-            Some(distance) if self.table != searched.oid || !has_tid(self.replaced, row.tid()) => {
-                show(&Candidate { table, version, distance, state })
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
-
-    /// The distance of a row, if it is near and within the scope. `in_entry` is the fingerprint in the row's entry.
-    fn distance_of_row(&self, searched: &SearchedTable, row: Row<'_>, in_entry: Option<i64>) -> Option<u32> {
         let fingerprint = match searched.fingerprint {
             Some(column) => row.value(column)?.value() as i64,
             // All versions that share an entry have the same values in the columns of its expressions.
             None => in_entry?,
         };
         let distance = self.distance(fingerprint)?;
-        searched.scope.has_values(row, self.scope).then_some(distance)
+        let is_replaced = self.table == searched.oid && has_tid(self.replaced, row.tid());
+        let counts = !is_replaced && searched.scope.has_values(row, self.scope);
+        counts.then_some(Candidate { table, version, distance, state })
     }
 }
