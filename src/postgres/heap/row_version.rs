@@ -30,14 +30,8 @@ impl<'a> RowVersion<'a> {
         is_stored.then_some(Self(row))
     }
 
-    /// Fetches the row version at a tid of a table, visible or not, into a slot for rows of the table; None if there is
-    /// none.
-    pub fn fetch(table: &Relation, tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
-        // SAFETY: a static snapshot.
-        unsafe { Self::fetch_visible(table, tid, slot, &raw mut pg_sys::SnapshotAnyData) }
-    }
-
-    /// Like [`Self::fetch`], if the snapshot sees the version.
+    /// Fetches the row version at a tid of a table into a slot for rows of the table; None if there is none, or if the
+    /// snapshot does not see it.
     ///
     /// # Safety
     /// The snapshot is valid.
