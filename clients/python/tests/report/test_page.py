@@ -37,11 +37,10 @@ class Page(WithDatabase):
         for hostile in HOSTILE:
             words = [f"w{rng.randrange(10**9)}" for _ in range(80)]
             for changed in 0, 1, 3, 12:
-                # A hostile part that both texts have, one that only this one has, and one at the end of a long text.
+                # A hostile part that both texts have, some beside a mark, and one at the end of a long text.
                 other = [f"other{rng.randrange(10**9)}" for _ in range(changed)]
-                texts.append(
-                    " ".join([hostile, *other, *words[changed:40], f"{hostile}{changed}", *words[40:], hostile])
-                )
+                marked = [f"{part}{changed}" for part in HOSTILE[:5]]
+                texts.append(" ".join([hostile, *other, *words[changed:40], *marked, *words[40:], hostile]))
         cls.table(
             TABLE, texts, columns='id integer, body text, "<i>" text DEFAULT \'<u>key</u>\', PRIMARY KEY (id, "<i>")'
         )
