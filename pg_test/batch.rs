@@ -1,34 +1,9 @@
-//! Progress reports of pairs and clusters, and a lack of memory.
+//! Pairs and clusters that lack memory.
 
 mod tests {
     use std::ffi::c_int;
-    use std::time::{Duration, Instant};
 
     use pgrx::prelude::*;
-    use simhash::pairs::{Phase, Progress};
-
-    use crate::sql::batch::progress::{REPORT_INTERVAL, Reporter};
-
-    #[pg_extern(sql = false)]
-    fn reports_progress_on_request() {
-        let start = Instant::now();
-        let progress = Progress { phase: Phase::Near, share: 0.426 };
-        let reporter = Reporter::new("simhash_pairs", 900, true);
-        assert_eq!(reporter.report(progress, start), None);
-        let later = Instant::now() + REPORT_INTERVAL;
-        let report = Some("simhash_pairs: comparing fingerprints of 900 rows, 43 %".to_owned());
-        assert_eq!(reporter.report(progress, later), report);
-        assert_eq!(reporter.report(progress, later + REPORT_INTERVAL - Duration::from_millis(1)), None);
-        // The reporter of the next partition continues the reports of the same statement.
-        let another = Reporter::new("simhash_pairs", 900, true);
-        assert_eq!(another.report(progress, later + REPORT_INTERVAL), report);
-        assert_eq!(Reporter::new("simhash_pairs", 900, false).report(progress, later + 2 * REPORT_INTERVAL), None);
-        assert_eq!(another.report(progress, later + 2 * REPORT_INTERVAL), report);
-        let components = Reporter::new("simhash_components", 900, true);
-        let progress = Progress { phase: Phase::JoinPairs, share: 0.426 };
-        let report = Some("simhash_components: joining ids of 900 pairs, 43 %".to_owned());
-        assert_eq!(components.report(progress, later + 3 * REPORT_INTERVAL), report);
-    }
 
     /// Runs a statement while this process may have only `kilobytes` more memory than it has now. Returns the SQLSTATE
     /// of its error, if any.

@@ -390,43 +390,39 @@ COMMENT ON FUNCTION simhash_unguard(regclass) IS 'takes the guard of a table awa
 
 -- Batch ----------------------------------------------------------------------
 
-CREATE FUNCTION simhash_pairs(
-    ids anyarray, fingerprints bigint[], max_distance integer DEFAULT 3, progress boolean DEFAULT false
-) RETURNS TABLE (a anyelement, b anyelement, distance integer)
+CREATE FUNCTION simhash_pairs(ids anyarray, fingerprints bigint[], max_distance integer DEFAULT 3)
+    RETURNS TABLE (a anyelement, b anyelement, distance integer)
     AS 'MODULE_PATHNAME', 'simhash_pairs_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
-COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer, boolean) IS
+COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer) IS
     'every pair of fingerprints within the distance, each once, by the ids that stand in the same places';
 
-CREATE FUNCTION simhash_components(a anyarray, b anyarray, progress boolean DEFAULT false)
+CREATE FUNCTION simhash_components(a anyarray, b anyarray)
     RETURNS TABLE (id anyelement, component anyelement)
     AS 'MODULE_PATHNAME', 'simhash_components_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
-COMMENT ON FUNCTION simhash_components(anyarray, anyarray, boolean) IS
+COMMENT ON FUNCTION simhash_components(anyarray, anyarray) IS
     'the connected components of pairs of ids: each id once, with the smallest id of its component';
 
 -- PostgreSQL calls a window function for every row, NULL or not, so these handle NULLs themselves. Each returns the key
 -- of a row, its first argument.
-CREATE FUNCTION simhash_cluster(
-    key anyelement, fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
-) RETURNS anyelement
+CREATE FUNCTION simhash_cluster(key anyelement, fingerprint bigint, max_distance integer DEFAULT 3)
+    RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_cluster_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION simhash_cluster(anyelement, bigint, integer, boolean) IS
+COMMENT ON FUNCTION simhash_cluster(anyelement, bigint, integer) IS
     'the cluster of near fingerprints that a row is in: the key of its first row in the partition';
 
-CREATE FUNCTION simhash_cluster(
-    key anyelement, content text, criterion jsonb DEFAULT '{}', progress boolean DEFAULT false
-) RETURNS anyelement
+CREATE FUNCTION simhash_cluster(key anyelement, content text, criterion jsonb DEFAULT '{}')
+    RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_cluster_texts_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_cluster(anyelement, text, jsonb, boolean) IS
+COMMENT ON FUNCTION simhash_cluster(anyelement, text, jsonb) IS
     'the cluster of near-duplicates that a row is in: the key of its first row in the partition';
 
-CREATE FUNCTION simhash_duplicate_of(
-    key anyelement, content text, criterion jsonb DEFAULT '{}', progress boolean DEFAULT false
-) RETURNS anyelement
+CREATE FUNCTION simhash_duplicate_of(key anyelement, content text, criterion jsonb DEFAULT '{}')
+    RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_duplicate_of(anyelement, text, jsonb, boolean) IS
+COMMENT ON FUNCTION simhash_duplicate_of(anyelement, text, jsonb) IS
     'the key of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

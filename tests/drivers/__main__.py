@@ -1,11 +1,9 @@
-"""What applications see through psycopg: COPY into a guarded table, the progress of long statements, and index builds
-that are interrupted.
+"""What applications see through psycopg: COPY into a guarded table, and index builds that are interrupted.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 """
 
 import json
-import re
 import sys
 import threading
 import time
@@ -79,53 +77,6 @@ class Copy(unittest.TestCase):
         client.pgconn.put_copy_end()
         self.assertEqual(client.pgconn.get_result().status, psycopg.pq.ExecStatus.COMMAND_OK)
         self.assertEqual(self.ids(), [2, 3])
-
-
-class Progress(unittest.TestCase):
-    """Each statement takes more than three seconds, most of them in pg_sleep. On a slow machine, more reports follow,
-    but never more than one in three seconds."""
-
-    def reports(self, statement):
-        found = []
-        with psycopg.connect(autocommit=True) as connection:
-            connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
-            connection.add_notice_handler(lambda notice: found.append(notice.message_primary))
-            start = time.monotonic()
-            connection.execute(statement)
-            self.assertLessEqual(3 * len(found), time.monotonic() - start)
-        return found
-
-    def clusters(self, arguments, window):
-        slow = "(SELECT fp FROM pg_sleep(0.04 + 0 * fp))"
-        return self.reports(
-            f"SELECT simhash_cluster(fp, {slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
-        )
-
-    def assertReported(self, reports, phase):
-        pattern = re.compile(rf"{phase}, \d+ %")
-        self.assertTrue(any(pattern.fullmatch(report) for report in reports), reports)
-
-    def test_reading(self):
-        self.assertReported(self.clusters("progress => true", ""), "simhash_cluster: reading fingerprints of 100 rows")
-
-    def test_texts(self):
-        for call in "simhash_cluster", "simhash_duplicate_of":
-            slow = "(SELECT 'text ' || fp / 50 FROM pg_sleep(0.04 + 0 * fp))"
-            reports = self.reports(
-                f"SELECT {call}(1, {slow}, progress => true) OVER () FROM generate_series(1, 100) AS fp"
-            )
-            self.assertReported(reports, f"{call}: comparing texts of 100 rows")
-
-    def test_none_unless_wanted(self):
-        self.assertEqual(self.clusters("3", ""), [])
-
-    def test_pairs(self):
-        reports = self.reports(
-            "SELECT count(*) FROM (SELECT simhash_pairs(ids, fps, progress => true), (SELECT pg_sleep(3.1))"
-            " FROM (SELECT array_agg(n), array_agg(1::bigint) FROM generate_series(1, 1000) AS n) AS x (ids, fps)"
-            " LIMIT 33000) AS pairs"
-        )
-        self.assertIn("simhash_pairs: listing equal fingerprints of 1000 rows, 7 %", reports)
 
 
 class Interrupted(unittest.TestCase):

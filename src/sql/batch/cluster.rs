@@ -7,21 +7,18 @@ use pgrx::AnyElement;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error};
+use postgres::error::{Result, algorithm_error, tick};
 use simhash::pairs::{Confirmed, Kept, clusters};
 use simhash::search::nearness::Nearness;
 
 use super::partition::{Alone, key_of_current_row, read_fingerprints};
-use super::progress::Reporter;
 use super::texts::TextArguments;
 use crate::sql::arguments::check_distance;
 
-const NAME: &str = "simhash_cluster";
 /// The result, as an error names it.
 const RESULT_NAME: &str = "clusters";
 
 const MAX_DISTANCE_ARGUMENT: c_int = 2;
-const PROGRESS_ARGUMENT: c_int = 3;
 
 /// Returns the key of the first row in the cluster of the current row; NULL for a row without a fingerprint.
 #[pg_extern(sql = false)]
@@ -32,10 +29,8 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement
         let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
             return Ok(None);
         };
-        let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS_ARGUMENT).unwrap_or(false));
-        let rows = read_fingerprints(window, &reporter)?;
-        let near = Nearness::within(max_distance);
-        clusters(rows, near, &|progress| reporter.tick(progress)).map_err(algorithm_error).map(Some)
+        let rows = read_fingerprints(window)?;
+        clusters(rows, Nearness::within(max_distance), &|_| tick()).map_err(algorithm_error).map(Some)
     })
 }
 
@@ -44,7 +39,7 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement
 fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
     // SAFETY: `fcinfo` belongs to the running call.
     key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, |window| {
-        TextArguments::read(window)?.map(|texts| texts.compare::<Confirmed>(window, NAME)).transpose()
+        TextArguments::read(window)?.map(|texts| texts.compare::<Confirmed>(window)).transpose()
     })
 }
 
@@ -54,7 +49,6 @@ fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyE
 fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
     // SAFETY: `fcinfo` belongs to the running call.
     key_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", Alone::Null, |window| {
-        let texts = TextArguments::read(window)?;
-        texts.map(|texts| texts.compare::<Kept>(window, "simhash_duplicate_of")).transpose()
+        TextArguments::read(window)?.map(|texts| texts.compare::<Kept>(window)).transpose()
     })
 }

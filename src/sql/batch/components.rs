@@ -11,13 +11,11 @@ use simhash::pairs::{Compare, Components, Rows};
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
-use super::progress::Reporter;
 
 #[pg_extern(sql = false)]
 fn simhash_components(
     a: AnyArray,
     b: AnyArray,
-    progress: bool,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>> {
     // As in simhash_pairs, PostgreSQL has made the arrays without a check for interrupts, and they live as long as the
@@ -32,7 +30,6 @@ fn simhash_components(
     // SAFETY: `fcinfo` belongs to the running call.
     let collation = unsafe { (*fcinfo).fncollation };
     let order = TypeOrder::new(ids.a.element_type(), collation, "the ids")?;
-    let reporter = Reporter::new("simhash_components", ids.a.len(), progress);
     let mut keys = Rows::with_capacity(2 * ids.a.len()).map_err(algorithm_error)?;
     for position in ticking(0..2 * ids.a.len() as u32, tick) {
         // SAFETY: the id is of the type.
@@ -46,7 +43,7 @@ fn simhash_components(
         ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) })
     };
     let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
-    let components = Components::new(keys, compare, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
+    let components = Components::new(keys, compare, &|_| tick()).map_err(algorithm_error)?;
     Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
 }
 

@@ -6,5 +6,4 @@ mod components;
 mod ids;
 mod pairs;
 mod partition;
-pub mod progress;
 mod texts;

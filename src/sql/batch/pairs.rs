@@ -11,7 +11,6 @@ use simhash::search::nearness::Nearness;
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
-use super::progress::Reporter;
 use crate::sql::arguments::check_distance;
 
 #[pg_extern(sql = false)]
@@ -19,7 +18,6 @@ fn simhash_pairs(
     ids: AnyArray,
     fingerprints: AnyArray,
     max_distance: i32,
-    progress: bool,
 ) -> Result<TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>>
 {
     let near = Nearness::within(check_distance(max_distance)?);
@@ -35,15 +33,13 @@ fn simhash_pairs(
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
-    let reporter = Reporter::new("simhash_pairs", fingerprints.len(), progress);
     let mut rows = Rows::with_capacity(fingerprints.len()).map_err(algorithm_error)?;
     for fingerprint in ticking(fingerprints.iter(), tick) {
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
-    let mut pairs = Pairs::new(rows, near, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
+    let mut pairs = Pairs::new(rows, near, &|_| tick()).map_err(algorithm_error)?;
     Ok(TableIterator::new(iter::from_fn(move || {
-        let pair =
-            pairs.next(&|progress| reporter.tick(progress)).unwrap_or_else(|error| raise(algorithm_error(error)))?;
+        let pair = pairs.next(&|_| tick()).unwrap_or_else(|error| raise(algorithm_error(error)))?;
         Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))
     })))
 }

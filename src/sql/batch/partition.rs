@@ -8,10 +8,8 @@ use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::window::Window;
 use simhash::Error;
-use simhash::pairs::{Phase, Progress, Rows};
+use simhash::pairs::Rows;
 use simhash::ticking::ticking;
-
-use super::progress::Reporter;
 
 /// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
 const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
@@ -96,11 +94,11 @@ fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> 
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.
-pub fn read_fingerprints(window: &mut Window<'_>, reporter: &Reporter) -> Result<Rows> {
+pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
     // The fingerprint may be computed here, as in simhash_cluster(id, simhash(body)), so memory is freed after each
     // fetch: the texts of all rows would take too much.
     let mut context = PgMemoryContexts::new("simhash rows");
-    read_rows(window, reporter, |window, position, fingerprints: &mut [_; ROWS_AT_ONCE]| {
+    read_rows(window, |window, position, fingerprints: &mut [_; ROWS_AT_ONCE]| {
         let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
         // SAFETY: a fingerprint is a number, not a pointer into the context, in which nothing is used any more.
         unsafe {
@@ -114,14 +112,13 @@ pub fn read_fingerprints(window: &mut Window<'_>, reporter: &Reporter) -> Result
 /// Reads the fingerprints of all rows, which `read` writes for `N` rows from a position on.
 pub fn read_rows<const N: usize>(
     window: &mut Window<'_>,
-    reporter: &Reporter,
     mut read: impl FnMut(&Window<'_>, usize, &mut [Option<i64>; N]) -> Result<()>,
 ) -> Result<Rows> {
     let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
     let mut fingerprints = [None; N];
     while rows.len() < window.rows {
         let position = rows.len();
-        reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
+        tick();
         read(window, position, &mut fingerprints)?;
         for (number, fingerprint) in window.numbers()[position..].iter_mut().zip(fingerprints) {
             *number = if fingerprint.is_some() { OWN_KEY } else { NULL };

@@ -18,36 +18,33 @@ use simhash::fingerprint::options::Options;
 use simhash::pairs::{Component, Verification};
 
 use super::partition::{CONTENT_ARGUMENT, read_rows};
-use super::progress::Reporter;
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::fingerprint::options::{OptionsDocument, read_criterion_of_table, with_weights};
 
 const CRITERION_ARGUMENT: c_int = 2;
-const PROGRESS_ARGUMENT: c_int = 3;
 
 /// Bytes of features that are in memory at once, unless `work_mem` is larger. With a tenth of this, the rows of a
 /// window would be read ten times as often.
 const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
-/// The arguments of a function, at the first row of the partition.
+/// The criterion of a function, at the first row of the partition.
 pub struct TextArguments {
     document: CriterionDocument,
-    progress: bool,
 }
 
 impl TextArguments {
     pub fn read(window: &Window<'_>) -> Result<Option<Self>> {
         let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
         let document = read_criterion_of_table(OptionsDocument::Jsonb(document))?;
-        Ok(Some(Self { document, progress: window.argument(PROGRESS_ARGUMENT).unwrap_or(false) }))
+        Ok(Some(Self { document }))
     }
 
     /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
     /// duplicates.
-    pub fn compare<C: Component>(&self, window: &mut Window<'_>, name: &'static str) -> Result<Vec<u32>> {
-        let (reporter, criterion) = (Reporter::new(name, window.rows, self.progress), self.document.of_texts());
+    pub fn compare<C: Component>(&self, window: &mut Window<'_>) -> Result<Vec<u32>> {
+        let criterion = self.document.of_texts();
         let mut context = PgMemoryContexts::new("simhash text");
-        let rows = read_rows(window, &reporter, |window, position, fingerprint: &mut [_; 1]| {
+        let rows = read_rows(window, |window, position, fingerprint: &mut [_; 1]| {
             let read = with_text(window, position, &mut context, |fingerprinter, text| {
                 fingerprinter.fingerprint(text, &self.document.options, &tick)
             })?;
@@ -57,7 +54,7 @@ impl TextArguments {
         let compared = self.compared_options(window, &mut context)?;
         // SAFETY: the setting is a plain number, of kilobytes.
         let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
-        let report = |progress| reporter.tick(progress);
+        let report = |_| tick();
         let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &report);
         let mut verification = verification.map_err(algorithm_error)?;
         while let Some(row) = verification.row_to_read(&report) {

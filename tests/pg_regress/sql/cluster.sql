@@ -13,8 +13,8 @@ SELECT *, simhash_cluster(id, fp) OVER w AS cluster, simhash_cluster(id, fp, 0) 
     simhash_cluster(id, fp) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING EXCLUDE CURRENT ROW) AS range
 FROM cluster_docs WINDOW w AS (ORDER BY id) ORDER BY id;
 -- The distance is the one given by the partition's first row; if that is NULL, all clusters are NULL.
-SELECT id, simhash_cluster(id, fp, id - 1) OVER w AS first, simhash_cluster(id, fp, NULL) OVER w AS unknown,
-    simhash_cluster(id, fp, 3, NULL) OVER w AS cluster FROM cluster_docs WINDOW w AS (ORDER BY id) ORDER BY id LIMIT 3;
+SELECT id, simhash_cluster(id, fp, id - 1) OVER w AS first, simhash_cluster(id, fp, NULL) OVER w AS unknown
+FROM cluster_docs WINDOW w AS (ORDER BY id) ORDER BY id LIMIT 3;
 -- Evaluated repeatedly, in a correlated sub-select.
 SELECT n, (SELECT string_agg(cluster::text, ' ' ORDER BY id) FROM
     (SELECT id, simhash_cluster(id, fp, n) OVER (ORDER BY id) AS cluster FROM cluster_docs WHERE id > n) AS clusters)

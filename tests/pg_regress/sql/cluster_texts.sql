@@ -24,7 +24,7 @@ SELECT simhash_cluster(docs, body) OVER w AS rows, simhash_duplicate_of(ARRAY[nu
     simhash_cluster(nullif(number, 5), body) OVER w AS nulls FROM docs WINDOW w AS (ORDER BY number) ORDER BY number;
 SELECT DISTINCT simhash_cluster(id, body, NULL::jsonb) OVER () AS a, simhash_duplicate_of(id, body, NULL) OVER () AS b,
     simhash_cluster(id, NULL::text) OVER () AS c FROM docs;
-SELECT simhash_cluster(id, body, progress => NULL) OVER (), simhash_duplicate_of(id, body) OVER () FROM docs WHERE number = 5;
+SELECT simhash_cluster(id, body) OVER (), simhash_duplicate_of(id, body) OVER () FROM docs WHERE number = 5;
 SELECT simhash_cluster(id, body) OVER (), simhash_duplicate_of(id, body) OVER () FROM docs WHERE false;
 
 -- Errors, whether there is a near row or not.

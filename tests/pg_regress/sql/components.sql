@@ -19,7 +19,6 @@ SELECT id FROM simhash_components(ARRAY['b', 'a'] COLLATE "C", ARRAY['B', 'A']);
 -- No pairs, or none that is known.
 SELECT * FROM simhash_components(NULL::integer[], '{1}');
 SELECT * FROM simhash_components(ARRAY[1], NULL);
-SELECT * FROM simhash_components(ARRAY[1], ARRAY[2], NULL);
 
 -- Pairs whose components are known, with ids that are sorted by themselves, by abbreviated keys, which are often equal, or
 -- by comparison.
