@@ -41,15 +41,6 @@ mod tests {
                 let fingerprint = Spi::get_one_with_args::<i64>(query, &[text.as_str().into(), options]);
                 assert_eq!(fingerprint, Ok(expected), "{name}: {query}");
             }
-            if let Some(words) = entry["wide"].as_i64() {
-                let wide = Spi::get_one_with_args::<Vec<i64>>(
-                    "SELECT simhash_wide($1, $2, $3)",
-                    &[text.as_str().into(), (words as i32).into(), JsonB(options.clone()).into()],
-                );
-                let expected = entry["wide_fingerprint"].as_array();
-                let expected = expected.map(|wide| wide.iter().flat_map(Value::as_i64).collect());
-                assert_eq!(wide, Ok(expected), "{name}");
-            }
             if let Some(other) = entry["with"].as_str() {
                 let found = Spi::get_one_with_args::<f64>(
                     "SELECT simhash_resemblance($1, $2, $3)",

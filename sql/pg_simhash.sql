@@ -51,12 +51,6 @@ CREATE FUNCTION simhash(document tsvector) RETURNS bigint
 COMMENT ON FUNCTION simhash(tsvector) IS
     'SimHash fingerprint of lexemes; each weighs the sum of its positions'' labels: D 0.1, C 0.2, B 0.4, A 1.0';
 
-CREATE FUNCTION simhash_wide(content text, words integer DEFAULT 2, options jsonb DEFAULT '{}') RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'simhash_wide_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_wide(text, integer, jsonb) IS
-    '1 to 16 fingerprints of a text, made in one pass: element i has the seed of the options + i - 1; NULL without a word';
-
 CREATE FUNCTION simhash_features(
     content text, options jsonb DEFAULT '{}',
     OUT feature text, OUT weight double precision, OUT hash bigint
@@ -163,7 +157,7 @@ CREATE FUNCTION hamming(a bigint[], b bigint[]) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_arrays_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION hamming(bigint[], bigint[]) IS
-    'Hamming distance of wide fingerprints: the sum over their words; NULL for arrays without elements';
+    'sum of the Hamming distances of the elements; NULL for arrays without elements';
 
 CREATE OPERATOR <~> (
     LEFTARG = bigint[],
@@ -171,7 +165,7 @@ CREATE OPERATOR <~> (
     FUNCTION = hamming,
     COMMUTATOR = <~>
 );
-COMMENT ON OPERATOR <~> (bigint[], bigint[]) IS 'Hamming distance of wide fingerprints';
+COMMENT ON OPERATOR <~> (bigint[], bigint[]) IS 'sum of the Hamming distances of the elements';
 
 -- This reads two texts, so it takes as long as two fingerprints.
 CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision

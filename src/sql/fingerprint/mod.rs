@@ -1,6 +1,6 @@
 //! Functions on fingerprints and texts, without a table: [`simhash`] and its [`options`], [`aggregate`] and
-//! [`weights_aggregate`], [`wide`] fingerprints, their [`distance`] and [`blocks`], and the [`features`], the
-//! [`resemblance`] and the [`passages`] of texts. [`fingerprint_cache`] caches the fingerprint of the last text.
+//! [`weights_aggregate`], their [`distance`] and [`blocks`], and the [`features`], the [`resemblance`] and the
+//! [`passages`] of texts. [`fingerprint_cache`] caches the fingerprint of the last text.
 
 mod aggregate;
 pub mod blocks;
@@ -12,4 +12,3 @@ mod passages;
 pub(crate) mod resemblance;
 pub mod simhash;
 mod weights_aggregate;
-mod wide;

@@ -18,7 +18,6 @@ SELECT is_cancelled('upper(CASE WHEN CANCEL THEN ''text'' END)') AS short_functi
 \set text 'CASE WHEN CANCEL THEN repeat(''ab '', 1000000) END'
 SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
     is_cancelled(format('simhash(%s, ''{"tokens": "chars", "ngram": 16}'')', :'text')) AS chars,
-    is_cancelled(format('simhash_wide(%s)', :'text')) AS simhash_wide,
     is_cancelled(format('simhash_features(%s)', :'text')) AS simhash_features,
     is_cancelled(format('simhash_resemblance(''ab'', %s)', :'text')) AS simhash_resemblance,
     is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first,

@@ -17,7 +17,6 @@ SELECT simhash_containment('a a a b', 'a b b', '{"weight": "tf"}') AS tf,
 -- The option "same" changes no fingerprint. (What it means for a resemblance: simhash/tests/resemblance.rs.)
 \set same '{"same": ["numbers"]}'
 SELECT simhash('4,000 tonnes', :'same') = simhash('4,000 tonnes') AS fingerprint,
-    simhash_wide('4,000 tonnes', 2, :'same') = simhash_wide('4,000 tonnes') AS wide,
     simhash_containment('4,000 tonnes', '5,000 tonnes', :'same') = 0.6 AS containment,
     (SELECT count(*) FROM simhash_features('4,000 tonnes', :'same')) AS features;
 SELECT simhash('a', '{"same": "numbers"}');
