@@ -211,13 +211,19 @@ CREATE FUNCTION simhash_coverage(clue text, content text, options jsonb DEFAULT 
 COMMENT ON FUNCTION simhash_coverage(text, text, jsonb) IS
     'share, 0 to 1, of a clue''s words that stand in a text in runs of three as they do in the clue; NULL without a word';
 
+CREATE FUNCTION simhash_clue(clue text, options jsonb, share double precision) RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_clue_of_share_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash_clue(text, jsonb, double precision) IS
+    'part of simhash_contains: simhash_clue, or an error unless the share is 0 to 1';
+
 -- PostgreSQL puts the expression in the place of the call, and finds an index on simhash_passages(content) by it. A
 -- STRICT function would not be replaced.
 CREATE FUNCTION simhash_contains(
     content text, clue text, share double precision DEFAULT .8, options jsonb DEFAULT '{}'
 ) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1200
-    RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, options)
+    RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, options, share)
         AND simhash_coverage(clue, content, options) OPERATOR(pg_catalog.>=) share;
 COMMENT ON FUNCTION simhash_contains(text, text, double precision, jsonb) IS
     'whether a text has at least this share of a clue; a GIN index on simhash_passages(content) serves it';

@@ -51,6 +51,17 @@ fn simhash_coverage(clue: RawText<'_>, content: RawText<'_>, options: RawJsonb<'
     with_fingerprinter(|fingerprinter| coverage(fingerprinter, clue, content, &options, &tick)).map_err(algorithm_error)
 }
 
+/// `simhash_clue` for a search; an error unless the share of the clue that a text must have is 0 to 1.
+#[pg_extern(sql = false)]
+fn simhash_clue_of_share(content: TextArgument<'_>, options: RawJsonb<'_>, share: f64) -> Result<Vec<i64>> {
+    if (0.0..=1.0).contains(&share) {
+        return simhash_clue(content, options);
+    }
+    let message = format!("share {share} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_detail("A text has a share of 0 to 1 of a clue."))
+}
+
 impl LastClue {
     fn runs(&mut self, content: TextArgument<'_>, options: Options) -> Result<Vec<i64>> {
         let identity = content.identity();

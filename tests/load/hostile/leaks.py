@@ -49,7 +49,7 @@ NAMED = {
     "blocks integer": "4",
     "max_distance integer": "3",
     "digits text": "lpad(to_hex(n), 16, '0')",
-    "words integer": "1 + n % 3",
+    "share double precision": ".8",
     "features integer": "3",
     "sample integer": "2",
     "resemblance double precision": ".84",

@@ -33,6 +33,10 @@ SELECT simhash_contains(text, clue), simhash_contains(text, upper(clue)), simhas
     simhash_contains(text, clue, options => '{"case_fold": false}'), simhash_contains(NULL, clue) IS NULL AS unknown
 FROM (VALUES (pg_temp.words(1, 50), pg_temp.words(11, 22))) AS t (text, clue);
 
+-- A share is 0 to 1.
+SELECT errors($$SELECT simhash_contains('a b c d', 'a b c d', 1.01)$$, $$SELECT simhash_contains('a', 'b c d e', -0.1)$$,
+    $$SELECT simhash_contains('a b c d', 'a b c d', 'NaN')$$);
+
 -- An index serves literals, parameters of generic plans, and columns of other tables; it finds what a full scan finds.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs SELECT n, pg_temp.words(n * 20, n * 20 + 59) FROM generate_series(1, 150) AS n;
