@@ -13,8 +13,6 @@ pub enum Request<'a> {
     /// A request for the share of rows, or of pairs of rows, for which a condition with these arguments is true; for a
     /// semi-join, of the rows for which another row exists.
     Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },
-    /// A request for the cost of a call: before the first row, and for each row.
-    Cost { call: Option<Expression>, start: &'a mut f64, each: &'a mut f64 },
 }
 
 /// Answers a request by calling `f`, which writes the answer into the request, or returns None. A request that
@@ -42,11 +40,6 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
                     is_semi_join,
                     answer,
                 })
-            }
-            Some(NodeTag::T_SupportRequestCost) => {
-                let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
-                let (start, each) = (&mut request.startup, &mut request.per_tuple);
-                Some(Request::Cost { call: Expression::new(request.node), start, each })
             }
             _ => None,
         }

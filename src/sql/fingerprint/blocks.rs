@@ -39,8 +39,8 @@ fn simhash_probes(
     }
 }
 
-/// The planner support function of `simhash_block`, `simhash_probes` and `simhash_from_hex`. It reports a constant
-/// layout that does not exist, and estimates the cost of probes.
+/// The planner support function of `simhash_block` and `simhash_probes`. It reports a constant layout that does not
+/// exist.
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {
@@ -51,18 +51,6 @@ fn simhash_block_support(request: Internal) -> Result<Internal> {
                 _ => {}
             }
             Ok(None)
-        }
-        Request::Cost { call, start, each } => {
-            let probes = call.and_then(constants_after_fingerprint).and_then(|constants| match constants[..] {
-                [block, blocks, max_distance] => {
-                    Some(Block::new(block, blocks)?.probe_count(radius(block, blocks, max_distance)))
-                }
-                _ => None,
-            });
-            // Computing a probe takes about a tenth of the time of comparing two numbers.
-            // SAFETY: the setting is a plain number.
-            let cost = |probes: u64| unsafe { pg_sys::cpu_operator_cost } * (1.0 + probes as f64 / 10.0);
-            Ok(probes.map(|probes| (*start, *each) = (0.0, cost(probes))))
         }
         Request::Selectivity { .. } => Ok(None),
     })

@@ -80,7 +80,6 @@ fn simhash_near_support(request: Internal) -> Result<Internal> {
         Request::Selectivity { planner, arguments, is_semi_join, answer } => {
             Ok(selectivity(planner, &arguments, is_semi_join).map(|share| *answer = share))
         }
-        Request::Cost { .. } => Ok(None),
     })
 }
 
