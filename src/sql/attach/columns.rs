@@ -9,11 +9,12 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, notice, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::spi::execute;
+use postgres::text::from_server;
+use postgres::trigger::{reads_whole_row, triggers};
 
 use super::foreign;
 use super::indexes::BlockIndexes;
 use super::prefix::in_quotes;
-use super::triggers;
 use crate::sql::indexed::recognise::BlockCall;
 
 #[derive(Clone, Copy)]
@@ -57,7 +58,7 @@ impl<'a> Columns<'a> {
         if missing.is_empty() {
             return Ok(false);
         }
-        triggers::check(family)?;
+        check_triggers(family)?;
         let names: Vec<_> = missing.iter().map(|(name, _)| name).collect();
         // Only tables with rows of their own are rewritten.
         notice(if family.iter().any(Target::is_ordinary) {
@@ -134,6 +135,23 @@ impl<'a> Columns<'a> {
             Meaning::Block(block) => format!("block {block} of {} of the fingerprint of {source}", self.wanted.blocks),
         }
     }
+}
+
+/// Refuses tables with a trigger whose condition reads a whole row. BEFORE triggers fire before generated columns are
+/// computed, so PostgreSQL refuses a condition that reads these, but only when the trigger is created: a table that gains
+/// such a column keeps its trigger, and its dump cannot be restored.
+fn check_triggers(family: &[Target]) -> Result<()> {
+    for table in family {
+        if let Some(trigger) = triggers(&table.open()).iter().find(|trigger| reads_whole_row(trigger)) {
+            // SAFETY: a trigger has a NUL-terminated name.
+            let name = unsafe { from_server(trigger.tgname) }?;
+            let message = format!("trigger \"{name}\" of table \"{}\" has a condition on a whole row", table.name);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("With generated columns, a dump of the table could not be restored.")
+                .set_hint("Call simhash_attach with columns => false, which makes indexes alone."));
+        }
+    }
+    Ok(())
 }
 
 impl Meaning {

@@ -2,8 +2,7 @@
 //!
 //! [`table`] is `simhash_attach`. It makes [`columns`] and their indexes, or [`indexes`] alone, which
 //! [`index_commands`] prints for a table in use. [`detach`] removes what attach made. [`command`] is the start of each
-//! command, and [`prefix`] has the names and labels of what attach makes. [`foreign`] checks foreign tables, and
-//! [`triggers`] those that generated columns would break.
+//! command, and [`prefix`] has the names and labels of what attach makes. [`foreign`] checks foreign tables.
 
 mod columns;
 mod command;
@@ -13,4 +12,3 @@ mod index_commands;
 mod indexes;
 mod prefix;
 mod table;
-mod triggers;
