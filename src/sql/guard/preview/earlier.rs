@@ -39,6 +39,7 @@ impl Preview {
         let Some(fingerprint) = own.fingerprint_of(row) else { return Ok(None) };
         let (since, scope) = (Moment::now(), own.scope.of_row(row));
         let text = NewText::new(&self.texts, row, own, 0.0);
+        let itself = [row.tid()];
         let query = NearQuery {
             fingerprint,
             near: text.near(self.criterion.near)?,
@@ -47,7 +48,7 @@ impl Preview {
             max_distance: Cell::new(self.criterion.near.max_distance()),
             scope: &scope,
             table: own.oid,
-            replaced: &[row.tid()],
+            replaced: &|| &itself,
             since: &since,
             excluded: Dismissed::default(),
         };

@@ -7,7 +7,7 @@
 //! same key ([`super::same_key`]), an INSERT waits for transactions that have written or locked that row, and leaves
 //! the rest to ON CONFLICT.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -115,7 +115,9 @@ unsafe fn search_once(
         None => unsafe { statement.same_key(event, &since) },
         Some(_) => SameKey::default(),
     };
-    let replaced = event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()]);
+    let known = OnceCell::new();
+    let replaced =
+        || -> &[_] { known.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
     let new_text = statement.new_text(event);
     let query = NearQuery {
         fingerprint: row.fingerprint,
@@ -147,8 +149,8 @@ unsafe fn search_once(
         statement.current.borrow_mut().registration.release();
         return Ok(Some(tuple));
     }
-    // Look again for the row with the same key, so that the result almost always still holds when ON CONFLICT looks
-    // for it.
+    // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for
+    // it.
     let same_key = same_key();
     if let Some((transaction, tid)) = same_key.awaited
         && *waits < MAX_WAITS_FOR_SAME_KEY

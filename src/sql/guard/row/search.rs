@@ -40,9 +40,9 @@ pub struct NearQuery<'a> {
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
     pub table: Oid,
-    /// The tids, in that table, of rows that do not count: for an UPDATE, the old version of the row; for an INSERT,
-    /// the rows with the same key, which ON CONFLICT finds.
-    pub replaced: &'a [ItemPointerData],
+    /// Returns the tids, in that table, of rows that do not count: for an UPDATE, the old version of the row; for an
+    /// INSERT, the rows with the same key, which ON CONFLICT finds. Called for near rows only, which are rare.
+    pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// The time at which the search began.
     pub since: &'a Moment,
     /// The rows that the guard's condition excludes.
@@ -185,8 +185,8 @@ impl NearQuery<'_> {
             None => in_entry?,
         };
         let distance = self.distance(fingerprint)?;
-        let is_replaced = self.table == searched.oid && has_tid(self.replaced, row.tid());
-        let counts = !is_replaced && searched.scope.has_values(row, self.scope);
+        let is_replaced = || self.table == searched.oid && has_tid((self.replaced)(), row.tid());
+        let counts = searched.scope.has_values(row, self.scope) && !is_replaced();
         counts.then_some(Candidate { table, version, distance, state })
     }
 }
