@@ -6,21 +6,6 @@ pub fn hamming(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
 
-/// Estimates the cosine similarity of two feature vectors from the distance of their fingerprints: the share of
-/// differing bits estimates the angle between the vectors as a share of pi (Charikar 2002, section 3). From 1 to -1;
-/// unrelated texts are near 0.
-pub fn similarity(a: u64, b: u64) -> f64 {
-    // Math libraries may differ in the last digit of a cosine. Only the first quadrant is computed, so that distances d
-    // and 64 - d have exactly opposite similarities, and distance 32 has exactly 0.
-    let distance = hamming(a, b);
-    let cosine = |d: u32| (std::f64::consts::PI * f64::from(d) / 64.0).cos();
-    match distance {
-        32 => 0.0,
-        0..32 => cosine(distance),
-        _ => -cosine(64 - distance),
-    }
-}
-
 /// The share of all possible pairs of fingerprints whose distance is at most `max_distance`, 0 to 1.
 pub fn share_within(max_distance: i32) -> f64 {
     let mut pairs = 2f64.powi(-64);

@@ -27,7 +27,7 @@ pub mod text;
 pub mod ticking;
 
 pub use criterion::CriterionDocument;
-pub use distance::{hamming, similarity};
+pub use distance::hamming;
 pub use error::Error;
 pub use fingerprint::options::Options;
 pub use pairs::Pair;
