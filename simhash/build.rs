@@ -86,13 +86,6 @@ impl Unicode {
         is_point || self.joining.get(c) == JoiningType::JoinCausing
     }
 
-    /// Whether normalisation may join the character with others, or makes others of it.
-    fn composes(&self, c: char) -> bool {
-        let mut utf8 = [0; 4];
-        let text = &*c.encode_utf8(&mut utf8);
-        self.compose_backwards.contains(&c) || self.nfkc.normalize(text) != *text
-    }
-
     /// The normal form of a character that stands alone, as normalise.rs defines it.
     fn normal_form(&self, text: &str) -> String {
         let visible: String = text.chars().filter(|c| !self.invisible.contains(*c)).collect();
@@ -233,9 +226,6 @@ fn main() {
         writeln!(source, "    ({first:?}, {last:?}, Alphabet::{alphabet}),").unwrap();
     }
     writeln!(source, "];").unwrap();
-    let points = (0..CODE_POINTS).filter_map(|c| character(unicode.category, c)).filter(|c| unicode.is_optional(*c));
-    let composing: Vec<_> = points.filter(|c| unicode.composes(*c)).collect();
-    writeln!(source, "static COMPOSING_POINTS: [char; {}] = {composing:?};", composing.len()).unwrap();
     let marks: Vec<_> = unicode.greek_marks.iter().collect();
     writeln!(source, "static GREEK_MARKS: [char; {}] = {marks:?};", marks.len()).unwrap();
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");

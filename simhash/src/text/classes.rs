@@ -32,12 +32,6 @@ pub fn is_greek_mark(c: char) -> bool {
     GREEK_MARKS.contains(&c)
 }
 
-/// Whether normalisation does nothing to the character but leave it out, wherever it stands, although others next to it
-/// may change places: a point on an Arabic or Hebrew letter, with few exceptions, or tatweel.
-pub fn is_plain_point(c: char) -> bool {
-    class(c.into()) & OPTIONAL != 0 && !COMPOSING_POINTS.contains(&c)
-}
-
 /// The kind of a code point: [`SEPARATOR`], [`WORD`], [`SPACELESS`] or [`MARK`].
 #[inline]
 pub fn kind(c: u32) -> u8 {

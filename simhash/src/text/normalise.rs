@@ -24,8 +24,7 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{
-    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark,
-    is_plain_point, kind,
+    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark, kind,
 };
 use super::mask::{CHUNK, mask};
 use super::utf8::decode;
@@ -124,12 +123,6 @@ fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
-    if span.chars().all(|c| is_plain_point(c) || !c.is_ascii() && class(c.into()) & (UNCHANGED | REORDERS) == UNCHANGED)
-    {
-        reserve(out, span.len())?;
-        out.extend(span.chars().filter(|c| !is_plain_point(*c)));
-        return Ok(());
-    }
     let mut visible = String::new();
     let span = if span.contains(is_invisible) {
         visible.try_reserve(span.len())?;
