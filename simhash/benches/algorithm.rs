@@ -14,8 +14,6 @@ use simhash::fingerprint::options::Options;
 mod documents;
 
 const RUNS: usize = 15;
-/// The speed that sets must reach, in MB/s, by the start of their names.
-const BARS: [(&str, f64); 3] = [("english", 400.0), ("source", 400.0), ("chinese", 250.0)];
 /// A run repeats its documents until it has processed this many bytes.
 const BYTES: usize = 20_000_000;
 
@@ -70,12 +68,6 @@ impl Set {
             median * 1e9 / self.features as f64,
         );
     }
-
-    fn check_bar(&self) {
-        let Some((_, bar)) = BARS.iter().find(|bar| self.name.starts_with(bar.0)) else { return };
-        let speed = self.bytes as f64 / 1e6 / self.seconds[RUNS / 2];
-        println!("{}: {speed:.0} MB/s, bar {bar}: {}", self.name, if speed >= *bar { "reached" } else { "MISSED" });
-    }
 }
 
 fn main() {
@@ -94,5 +86,4 @@ fn main() {
         "set", "documents", "MB", "MB/s", "slowest", "fastest", "ns/byte", "ns/feature"
     );
     sets.iter_mut().for_each(Set::report);
-    sets.iter().for_each(Set::check_bar);
 }

@@ -66,11 +66,6 @@ const OPTIONS: [&str; 6] = [
     r#"{"weight": "log"}"#,
     r#"{"markup": "html"}"#,
 ];
-/// The precision and the recall that a set must reach, by the start of its name: within 5 bits.
-const WITHIN_5: [(&str, f64, f64); 3] = [("reuters", 0.92, 0.85), ("licences", 0.85, 0.68), ("laws", 0.85, 0.85)];
-/// The precision that every set must reach within 3 bits, and the precision and the recall within 8 bits, confirmed.
-const WITHIN_3: f64 = 0.95;
-const CONFIRMED_WITHIN_8: (f64, f64) = (0.98, 0.93);
 
 fn main() -> ExitCode {
     let Some(folder) = std::env::args().skip(1).find(|argument| argument != "--bench") else {
@@ -128,20 +123,7 @@ fn report(set: &Set) {
         let look_ups = probes(near.blocks().unwrap_or(DEFAULT_BLOCKS), near).expect("few look-ups");
         println!("{criterion:<44}{look_ups:>4} look-ups  {}", confirmed(near));
     }
-
-    judge("within 3", &Figures::within(set, &of_default, 3), WITHIN_3, 0.0);
-    for (_, precision, recall) in WITHIN_5.iter().filter(|bar| set.name.starts_with(bar.0)) {
-        judge("within 5", &Figures::within(set, &of_default, 5), *precision, *recall);
-    }
-    let (precision, recall) = CONFIRMED_WITHIN_8;
-    judge("within 8, confirmed", &confirmed(Nearness::within(8)), precision, recall);
     println!();
-}
-
-/// Prints whether the figures reach their bars.
-fn judge(name: &str, figures: &Figures, precision: f64, recall: f64) {
-    let reached = figures.precision >= precision && figures.recall >= recall;
-    println!("{name}: bar {precision} / {recall}: {}", if reached { "reached" } else { "MISSED" });
 }
 
 /// A pair of documents whose fingerprints differ in at most [`FARTHEST`] bits.
