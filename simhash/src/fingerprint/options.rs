@@ -230,7 +230,7 @@ fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<We
     let mut weights = Vec::new();
     weights.try_reserve_exact(members.len()).map_err(Error::from)?;
     for (feature, weight) in members {
-        let Some(billionths) = Decimal::read(weight.get()).and_then(|weight| weight.billionths()) else {
+        let Some(billionths) = billionths(weight.get()) else {
             return Err(wrong(&format!("{}: {}", Value::from(feature), weight.get())));
         };
         weights.push((feature, billionths));
@@ -291,67 +291,46 @@ fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptio
     Ok(T::deserialize(Value::String(name)).ok())
 }
 
-/// A JSON number as it is written. It may have more digits, or a larger exponent, than any machine number.
-struct Decimal<'a> {
-    is_negative: bool,
-    /// The digits before and after the point.
-    digits: (&'a str, &'a str),
-    /// Saturates at the bounds of the type.
-    exponent: i64,
+/// A JSON number times 10^`decimals`: what is before its point, whether its first decimal rounds it up, and whether it
+/// has no decimals. It may have more digits, or a larger exponent, than any machine number. None if the value is not a
+/// number, if it is negative, or beyond 64 bits.
+fn scaled(json: &str, decimals: i64) -> Option<(u64, bool, bool)> {
+    let number = json.strip_prefix('-').unwrap_or(json);
+    if !number.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let exponent: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let point = (before.len() as i64).saturating_add(exponent).saturating_add(decimals);
+    let (mut value, mut rounds_up, mut is_exact) = (0u64, false, true);
+    for (position, digit) in (0..).zip(before.bytes().chain(after.bytes())) {
+        let digit = u64::from(digit - b'0');
+        if position < point {
+            value = value.checked_mul(10)?.checked_add(digit)?;
+        } else {
+            rounds_up |= position == point && digit >= 5;
+            is_exact &= digit == 0;
+        }
+    }
+    let zeros = point.saturating_sub((before.len() + after.len()) as i64);
+    if value != 0 && zeros > 0 {
+        value = value.checked_mul(10u64.checked_pow(u32::try_from(zeros).ok()?)?)?;
+    }
+    let is_zero = value == 0 && is_exact;
+    (is_zero || !json.starts_with('-')).then_some((value, rounds_up, is_exact))
 }
 
-impl<'a> Decimal<'a> {
-    /// None if the JSON value is not a number.
-    fn read(json: &'a str) -> Option<Self> {
-        let (is_negative, number) = json.strip_prefix('-').map_or((false, json), |number| (true, number));
-        if !number.starts_with(|first: char| first.is_ascii_digit()) {
-            return None;
-        }
-        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-        let exponent = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
-        Some(Self { is_negative, digits: mantissa.split_once('.').unwrap_or((mantissa, "")), exponent })
-    }
-
-    /// The value times 10^`decimals`, whatever its sign: what is before its point, whether its first decimal rounds it
-    /// up, and whether it has no decimals. None beyond 64 bits.
-    fn scaled(&self, decimals: i64) -> Option<(u64, bool, bool)> {
-        let (before, after) = self.digits;
-        let point = (before.len() as i64).saturating_add(self.exponent).saturating_add(decimals);
-        let (mut value, mut rounds_up, mut is_exact) = (0u64, false, true);
-        for (position, digit) in (0..).zip(before.bytes().chain(after.bytes())) {
-            let digit = u64::from(digit - b'0');
-            if position < point {
-                value = value.checked_mul(10)?.checked_add(digit)?;
-            } else {
-                rounds_up |= position == point && digit >= 5;
-                is_exact &= digit == 0;
-            }
-        }
-        let zeros = point.saturating_sub((before.len() + after.len()) as i64);
-        if value != 0 && zeros > 0 {
-            value = value.checked_mul(10u64.checked_pow(u32::try_from(zeros).ok()?)?)?;
-        }
-        Some((value, rounds_up, is_exact))
-    }
-
-    /// The value as a whole number; None if it is negative, a fraction, or beyond 64 bits.
-    fn whole(&self) -> Option<u64> {
-        let (value, _, is_exact) = self.scaled(0)?;
-        (is_exact && (value == 0 || !self.is_negative)).then_some(value)
-    }
-
-    /// The value in billionths, rounded to the nearest (half up); None unless the value is from 0 to 1.
-    fn billionths(&self) -> Option<u32> {
-        let (value, rounds_up, is_exact) = self.scaled(9)?;
-        let most = u64::from(UNITS);
-        let is_zero = value == 0 && is_exact;
-        let in_range = is_zero || !self.is_negative && (value < most || value == most && is_exact);
-        in_range.then(|| value as u32 + u32::from(rounds_up))
-    }
+/// A JSON number as a whole number; None if it is negative, a fraction, or beyond 64 bits.
+fn whole(json: &str) -> Option<u64> {
+    scaled(json, 0).filter(|(.., is_exact)| *is_exact).map(|(value, ..)| value)
 }
 
-fn whole(value: &str) -> Option<u64> {
-    Decimal::read(value)?.whole()
+/// A JSON number in billionths, rounded to the nearest (half up); None unless the number is from 0 to 1.
+fn billionths(json: &str) -> Option<u32> {
+    let (value, rounds_up, is_exact) = scaled(json, 9)?;
+    let most = u64::from(UNITS);
+    (value < most || value == most && is_exact).then(|| value as u32 + u32::from(rounds_up))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
