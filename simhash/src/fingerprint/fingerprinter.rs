@@ -61,15 +61,12 @@ impl Fingerprinter {
     }
 
     /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no
-    /// feature. The text is cut into features once.
-    ///
-    /// Each fingerprint beside the first takes the time to hash all features once more, and memory for another
-    /// [`FeatureTable`].
+    /// feature. Costs as much as all of them, but markup is removed once.
     pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
-        let Some((first, others)) = options.split_first() else {
-            return Ok(Vec::new());
-        };
-        self.read(text, first, tick, |this, text| this.tallies(text, first, others, tick))
+        let Some(first) = options.first() else { return Ok(Vec::new()) };
+        self.read(text, first, tick, |this, text| {
+            options.iter().filter_map(|options| this.tally(text, options, tick).transpose()).collect()
+        })
     }
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in the text.
@@ -86,7 +83,7 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<WeightedFeatures, Error> {
-        self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
+        self.read(text, options, tick, |this, text| this.weigh(text, false, options, tick))
     }
 
     pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement, Error> {
@@ -119,13 +116,7 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<WeightedFeatures, Error> {
-        if !options.has_pairs() {
-            return self.weighted_features(text, options, tick);
-        }
-        self.read(text, options, tick, |this, text| {
-            let distinct = this.distinct(text, true, options, tick)?;
-            Ok(WeightedFeatures::with_pairs(distinct, options, std::mem::take(&mut this.collector.factors)))
-        })
+        self.read(text, options, tick, |this, text| this.weigh(text, options.has_pairs(), options, tick))
     }
 
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Calls `new` with
@@ -184,8 +175,9 @@ impl Fingerprinter {
     }
 
     fn list(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
-        self.collector.prepare(text, options, true, tick)?;
+        self.collector.normalise(text, options.case_fold, options.ignore, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
+        distinct.reset(expected_features(normal), true, tick)?;
         let mut list = FeatureList::default();
         each_feature(normal, false, options, tick, |feature: &[u8], hash| {
             if distinct.insert(hash, tick)? {
@@ -222,60 +214,24 @@ impl Fingerprinter {
             }
             return Ok(self.tally.fingerprint());
         }
-        let features = self.weigh_features(text, options, tick)?;
-        let fingerprint = self.tally_of(&features, tick);
-        self.collector.distinct = features.into_distinct();
-        fingerprint
-    }
-
-    fn tallies(&mut self, text: &str, first: &Options, others: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
-        let plain = first.is_plain_set();
-        self.collector.prepare(text, first, !plain, tick)?;
-        let Collector { normal, distinct, .. } = &mut self.collector;
-        let mut words = Vec::new();
-        words.try_reserve_exact(others.len())?;
-        for options in others {
-            let mut table = FeatureTable::default();
-            table.reset(expected_features(normal), !plain, tick)?;
-            words.push((options, table, Tally::default()));
-        }
-        let mut first_tally = Tally::default();
-        // If all features weigh 1, they vote here. Otherwise the vote is empty, and `tally_of` weighs them.
-        each_feature(normal, false, first, tick, |feature: &[u8], hash| {
-            let new = distinct.insert(hash, tick)?;
-            first_tally.vote(hash, new && plain);
-            for (options, table, tally) in &mut words {
-                let hash = Seeded(options.seed).hash(feature);
-                let new = table.insert(hash, tick)?;
-                tally.vote(hash, new && plain);
-            }
-            Ok(())
-        })?;
-        let mut fingerprints = Vec::new();
-        fingerprints.try_reserve_exact(1 + others.len())?;
-        let first = (first, std::mem::take(distinct), first_tally);
-        for (options, table, mut tally) in std::iter::once(first).chain(words) {
-            fingerprints.extend(if plain {
-                tally.fingerprint()
-            } else {
-                self.tally_of(&WeightedFeatures::new(table, options), tick)?
-            });
-        }
-        Ok(fingerprints)
-    }
-
-    fn tally_of(&mut self, features: &WeightedFeatures, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
+        let features = self.weigh(text, false, options, tick)?;
         self.tally.clear();
         for (hash, weight) in ticking(features.iter(), tick) {
-            if weight > 0 {
-                self.tally.add(hash, weight)?;
-            }
+            self.tally.add(hash, weight)?;
         }
+        self.collector.distinct = features.into_distinct();
         Ok(self.tally.fingerprint())
     }
 
-    fn weigh_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures, Error> {
-        Ok(WeightedFeatures::new(self.distinct(text, false, options, tick)?, options))
+    fn weigh(
+        &mut self,
+        text: &str,
+        with_pairs: bool,
+        options: &Options,
+        tick: &dyn Fn(),
+    ) -> Result<WeightedFeatures, Error> {
+        let distinct = self.distinct(text, with_pairs, options, tick)?;
+        Ok(WeightedFeatures::new(distinct, options, std::mem::take(&mut self.collector.factors)))
     }
 
     fn distinct(
@@ -291,11 +247,6 @@ impl Fingerprinter {
 }
 
 impl Collector {
-    fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
-        self.normalise(text, options.case_fold, options.ignore, tick)?;
-        self.distinct.reset(expected_features(&self.normal), counted, tick)
-    }
-
     /// Makes the normal form of a text without what does not count.
     fn normalise(&mut self, text: &str, case_fold: bool, ignored: Ignored, tick: &dyn Fn()) -> Result<(), Error> {
         self.normal.clear();
@@ -328,6 +279,7 @@ impl Collector {
         let expected = if with_pairs { expected.max(text.len() / 8) + expected } else { expected };
         distinct.reset(expected, counted, tick)?;
         seen.reset(if counted { 0 } else { text.len() })?;
+        factors.clear();
         let has_capitals = !is_copied && options.case_fold;
         let mut collecting = Collecting {
             seen,

@@ -35,7 +35,6 @@ struct Neighbour {
 
 impl<'a, S: FeatureSink> Neighbours<'a, S> {
     pub fn new(sink: S, options: &'a Options, factors: &'a mut PairFactors) -> Self {
-        factors.clear();
         Self { sink, weights: options.weights.as_deref(), factors, previous: None }
     }
 

@@ -14,12 +14,8 @@ pub struct WeightedFeatures {
 }
 
 impl WeightedFeatures {
-    pub(super) fn new(distinct: FeatureTable, options: &Options) -> Self {
-        Self::with_pairs(distinct, options, PairFactors::default())
-    }
-
-    /// Features and pairs of neighbours, with the pairs' factors by the option `weights`.
-    pub(super) fn with_pairs(distinct: FeatureTable, options: &Options, factors: PairFactors) -> Self {
+    /// Features and perhaps pairs of neighbours, with the pairs' factors by the option `weights`.
+    pub(super) fn new(distinct: FeatureTable, options: &Options, factors: PairFactors) -> Self {
         Self { distinct, options: options.clone(), factors }
     }
 
