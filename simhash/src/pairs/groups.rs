@@ -126,16 +126,6 @@ impl Groups {
         let group = group as usize;
         &self.positions[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
-
-    /// Number of pairs of rows within groups.
-    pub fn pairs(&self, tick: &dyn Fn()) -> u64 {
-        let mut pairs = 0;
-        for ends in ticking(self.starts.windows(2), tick) {
-            let rows = u64::from(ends[1] - ends[0]);
-            pairs += rows * rows.saturating_sub(1) / 2;
-        }
-        pairs
-    }
 }
 
 /// The numbers from 0 to `end` - 1.

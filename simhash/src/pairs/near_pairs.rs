@@ -19,17 +19,15 @@ pub struct Pair {
 /// Every pair of near rows, each once: an iterator whose `next` takes a tick.
 ///
 /// The order of the pairs has no meaning, but the same rows always give the same order. Needs 24 bytes for each row,
-/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint, and up to 20 megabytes. The number of pairs does not matter.
+/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint, and up to 20 megabytes. The number of
+/// pairs does not matter.
 ///
 /// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the only thing to do with
 /// the pairs is to drop them.
 pub struct Pairs {
     groups: Groups,
-    /// The next group whose rows are paired with each other, how many such pairs have been listed, and how many there
-    /// are.
+    /// The next group whose rows are paired with each other.
     group: u32,
-    listed: u64,
-    equal: u64,
     search: PairSearch,
     /// Two near groups, or twice the same one, whose rows are being paired, and the positions of the next two rows.
     near: Option<NearPair>,
@@ -42,13 +40,9 @@ impl Pairs {
     /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
     pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let (groups, buffers) = Groups::new(rows, tick)?;
-        let end = || tick(Progress { phase: Phase::Sort, share: 1.0 });
-        let equal = if near.contains(0) { groups.pairs(&end) } else { 0 };
         Ok(Self {
+            group: if near.contains(0) { 0 } else { groups.len() as u32 },
             groups,
-            group: 0,
-            listed: 0,
-            equal,
             search: PairSearch::new(buffers, near)?,
             near: None,
             positions: (0, 0),
@@ -69,7 +63,6 @@ impl Pairs {
                 let (position, other) = self.positions;
                 if let (Some(&row), Some(&other)) = (rows.get(position), others.get(other)) {
                     self.positions.1 += 1;
-                    self.listed += u64::from(a == b);
                     return Ok(Some(Pair { a: row.min(other), b: row.max(other), distance }));
                 }
                 if position + 1 < rows.len() {
@@ -83,12 +76,12 @@ impl Pairs {
         }
     }
 
-    /// The next groups to pair: each group with itself, until all pairs of equal rows are listed, then near ones.
+    /// The next groups to pair: each group with itself, then near ones.
     fn next_groups(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
-        if self.listed == self.equal {
+        let group = self.group;
+        if group as usize == self.groups.len() {
             return self.search.next(tick);
         }
-        let group = self.group;
         self.group += 1;
         if (self.group as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
             tick(self.progress());
@@ -97,10 +90,12 @@ impl Pairs {
     }
 
     fn progress(&self) -> Progress {
-        if self.listed < self.equal {
-            Progress { phase: Phase::Equal, share: self.listed as f64 / self.equal as f64 }
-        } else {
-            Progress { phase: Phase::Near, share: self.search.share() }
+        match self.near {
+            Some(NearPair { a, b, .. }) if a == b => {
+                let done = f64::from(a) + self.positions.0 as f64 / self.groups.rows(a).len() as f64;
+                Progress { phase: Phase::Equal, share: done / self.groups.len() as f64 }
+            }
+            _ => Progress { phase: Phase::Near, share: self.search.share() },
         }
     }
 }
