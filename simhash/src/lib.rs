@@ -9,8 +9,7 @@
 //! Nothing here depends on PostgreSQL. Every function that may run long takes a `tick`, a closure that it calls every
 //! few milliseconds and that may unwind.
 
-// There are two exceptions. pairs::compare calls functions compiled for CPU features that it has detected, and
-// text::mask calls instructions that every CPU of an architecture has.
+// There is one exception: text::mask calls instructions that every CPU of an architecture has.
 #![deny(unsafe_code)]
 // The documentation of a module also guides readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]

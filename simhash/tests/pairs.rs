@@ -201,7 +201,7 @@ fn shares_ascend() {
         let fingerprints = present(shaped(shape, count, &mut Random(3)));
         let reports = ticks::ascending_shares(|tick| drop(found(&fingerprints, near, tick)));
         let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
-        assert!(reports.last().is_some_and(|&(phase, share)| phase == last && share > 0.9), "{shape}: {reports:?}");
+        assert!(reports.last().is_some_and(|&(phase, share)| phase == last && share > 0.8), "{shape}: {reports:?}");
     }
 }
 

@@ -166,7 +166,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
         moved = !moved;
     }
     if moved {
-        rows.copy_from(spare, start, end, &|| tick(share));
+        rows.copy_from(start..end, spare, start, &|| tick(share));
     }
     if rest == 0 {
         return;

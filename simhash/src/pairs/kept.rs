@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::compare::{Cursor, Kernel, LANES};
+use super::compare::{Cursor, LANES, advance};
 use super::verification::{Component, ReadCandidate};
 use crate::criterion::Criterion;
 use crate::error::Error;
@@ -89,7 +89,7 @@ impl Kept {
         let mut cursor = Cursor::between(0..1, 1..1 + self.rows.len());
         let mut left = NUMBERS_BETWEEN_TICKS;
         while !cursor.is_done() {
-            let found = Kernel::detect().advance(&self.fingerprints, &mut cursor, max_distance, &mut left);
+            let found = advance(&self.fingerprints, &mut cursor, max_distance, &mut left);
             for (_, found) in found.into_iter().flatten() {
                 let difference = self.fingerprints[found] ^ candidate.fingerprint;
                 if criterion.near.contains(difference) {

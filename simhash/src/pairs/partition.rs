@@ -1,5 +1,7 @@
 //! Partitions fingerprints: brings those that agree on a block together, in one pass, without changing their order.
 
+use std::ops::Range;
+
 use super::compare::LANES;
 use crate::error::Error;
 use crate::memory::fill;
@@ -132,13 +134,14 @@ impl Numbered {
         Ok(Self { fingerprints, numbers })
     }
 
-    /// Copies a range of `other` to the same range.
-    pub fn copy_from(&mut self, other: &Self, start: usize, end: usize, tick: &dyn Fn()) {
-        for start in (start..end).step_by(NUMBERS_BETWEEN_TICKS) {
+    /// Overwrites a range with what `other` has from `other_start` on.
+    pub fn copy_from(&mut self, range: Range<usize>, other: &Self, other_start: usize, tick: &dyn Fn()) {
+        for start in range.clone().step_by(NUMBERS_BETWEEN_TICKS) {
             tick();
-            let end = end.min(start + NUMBERS_BETWEEN_TICKS);
-            self.fingerprints[start..end].copy_from_slice(&other.fingerprints[start..end]);
-            self.numbers[start..end].copy_from_slice(&other.numbers[start..end]);
+            let len = NUMBERS_BETWEEN_TICKS.min(range.end - start);
+            let from = other_start + start - range.start;
+            self.fingerprints[start..start + len].copy_from_slice(&other.fingerprints[from..from + len]);
+            self.numbers[start..start + len].copy_from_slice(&other.numbers[from..from + len]);
         }
     }
 }

@@ -33,9 +33,9 @@
 use std::ops::Range;
 
 use super::bits::Worths;
-use super::compare::{Cursor, Kernel, RowPairs};
+use super::compare::{Cursor, RowPairs, advance};
 use super::partition::{Numbered, PartitionBlock, begins};
-use super::plan::{self, CACHED_ROWS, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
+use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
@@ -50,8 +50,6 @@ const MIN_SAMPLED_ROWS: usize = 256;
 /// Bits of a bucket's number in addition to what a block is worth, since the values of a skewed block are not equally
 /// likely.
 const SPARE_BITS: u32 = 2;
-/// Number of buffers for larger slices.
-const LARGE_BUFFERS: usize = 2;
 /// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
 const WORK_BETWEEN_TICKS: usize = 1 << 20;
 
@@ -68,19 +66,17 @@ pub struct PairSearch {
     all: Option<Bucket>,
     near: Nearness,
     max_distance: u32,
-    kernel: Kernel,
     plan: Plan,
-    /// The first two buffers hold large slices, which are partitioned from one buffer to the same range of the other. A
-    /// small slice is partitioned to the beginning of another buffer, one for each depth.
-    buffers: Vec<Numbered>,
-    /// The slices that are partitioned, each within a bucket of the one before. Levels from `depth` on are unused, and
-    /// remain only to reuse their memory.
+    /// The fingerprints. A slice of them is partitioned to `spare`, and copied back.
+    rows: Numbered,
+    spare: Numbered,
+    /// The slices that are partitioned, each within a bucket of the one before.
     levels: Vec<Level>,
-    depth: usize,
+    /// Sizes of the buckets of all levels.
+    counts: Vec<u32>,
     ends: Vec<u32>,
-    /// The slice that is being compared, and the buffer that holds it.
+    /// The slice that is being compared.
     cursor: Cursor,
-    compared_buffer: usize,
     found: RowPairs,
     /// The work that is left until the next tick.
     left: usize,
@@ -88,25 +84,16 @@ pub struct PairSearch {
 }
 
 /// A slice that is partitioned.
-#[derive(Default)]
 struct Level {
-    /// The buffer that the slice was in at first, and must be in at the end.
-    home: usize,
-    /// The range of the slice in that buffer.
     start: usize,
     end: usize,
-    /// The buffer that the slice is partitioned from.
-    from: usize,
-    /// The buffer of its buckets, and the position where they begin there.
-    to: usize,
-    to_start: usize,
     budget: u32,
     worths: Worths,
     blocks: Vec<PartitionBlock>,
-    /// Sizes of the buckets; the buckets of block i begin at i * `stride`.
-    counts: Vec<u32>,
+    /// Where the sizes of its buckets begin in [`PairSearch::counts`]; those of block i begin i * `stride` after that.
+    first_count: usize,
     stride: usize,
-    /// Where the buckets of the current block begin, from `to_start`; unused if the block has radius 0.
+    /// Where the buckets of the current block begin, from `start`; unused if the block has radius 0.
     begins: Vec<u32>,
     /// The bits in which the numbers of two near buckets may differ. Empty if the block has radius 0.
     masks: Vec<u32>,
@@ -126,7 +113,6 @@ struct Level {
 struct Bucket {
     start: usize,
     end: usize,
-    buffer: usize,
     /// Two of its fingerprints may differ in at most `budget` of the bits below bit `rest`.
     rest: u32,
     budget: u32,
@@ -140,55 +126,39 @@ enum SlicePart {
 }
 
 impl Level {
+    /// The sizes of the buckets of the current block.
+    fn sizes<'c>(&self, counts: &'c [u32]) -> &'c [u32] {
+        let first = self.first_count + self.block * self.stride;
+        &counts[first..first + self.blocks[self.block].buckets()]
+    }
+
     /// The next part of the block that has pairs.
-    fn next_part(&mut self) -> Option<SlicePart> {
-        let block = self.blocks[self.block];
-        let first = self.block * self.stride;
-        let counts = &self.counts[first..first + block.buckets()];
+    fn next_part(&mut self, counts: &[u32]) -> Option<SlicePart> {
+        let sizes = self.sizes(counts);
         loop {
             while let Some(&mask) = self.masks.get(self.mask) {
                 self.mask += 1;
                 let other = (self.bucket - 1) ^ mask as usize;
-                if other >= self.bucket && counts[other] > 0 {
-                    let start = self.to_start + self.begins[other] as usize;
-                    return Some(SlicePart::Between(
-                        self.entered..self.position,
-                        start..start + counts[other] as usize,
-                    ));
+                if other >= self.bucket && sizes[other] > 0 {
+                    let start = self.start + self.begins[other] as usize;
+                    let columns = start..start + sizes[other] as usize;
+                    return Some(SlicePart::Between(self.entered..self.position, columns));
                 }
             }
-            let count = *counts.get(self.bucket)?;
+            let size = *sizes.get(self.bucket)?;
             self.bucket += 1;
-            if count == 0 {
+            if size == 0 {
                 continue;
             }
             self.entered = self.position;
-            self.position += count as usize;
+            self.position += size as usize;
             self.mask = 0;
-            if count > 1 {
+            if size > 1 {
+                let (start, end, rest) = (self.entered, self.position, self.blocks[self.block].low);
                 let budget = self.budget - least_distance(&self.blocks[..self.block]);
-                let (start, end) = (self.entered, self.position);
-                return Some(SlicePart::Within(Bucket { start, end, buffer: self.to, rest: block.low, budget }));
+                return Some(SlicePart::Within(Bucket { start, end, rest, budget }));
             }
         }
-    }
-
-    /// Counts the fingerprints in each bucket of all blocks. Returns what partitioning and comparing them costs.
-    fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> Result<f64, Error> {
-        self.stride = self.blocks.iter().map(|block| block.buckets()).max().unwrap_or(0);
-        self.counts.clear();
-        fill(&mut self.counts, self.blocks.len() * self.stride, 0, tick)?;
-        for (block, counts) in self.blocks.iter().zip(self.counts.chunks_mut(self.stride)) {
-            block.count(fingerprints, counts, tick);
-        }
-        let mut compare = self.counts.iter().map(|&count| plan::compare_all(f64::from(count))).sum::<f64>();
-        for (block, counts) in self.blocks.iter().zip(self.counts.chunks(self.stride)) {
-            for mask in block.masks() {
-                tick();
-                compare += plan::compare_masked(counts, mask as usize);
-            }
-        }
-        Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
     /// Whether the current block returns a pair that differs in these bits: whether it is the first block in which the
@@ -204,37 +174,25 @@ fn least_distance(blocks: &[PartitionBlock]) -> u32 {
     blocks.iter().map(|block| block.radius + 1).sum()
 }
 
-struct Split {
-    worths: Worths,
-    /// Whether the worths come from a sample of the slice itself.
-    is_sampled: bool,
-    /// Worth of a block, in bits; None if comparing all pairs is cheaper.
-    width: Option<u32>,
-    /// Blocks are made of the bits below bit `rest`. Two fingerprints may differ in at most `budget` of these bits.
-    rest: u32,
-    budget: u32,
-}
-
 impl PairSearch {
     /// A search in the first buffer, which holds distinct fingerprints in ascending order. The second buffer is spare
     /// memory of the same size. Fails if memory is refused.
-    pub fn new(buffers: [Numbered; 2], near: Nearness) -> Result<Self, Error> {
-        let len = buffers[0].numbers.len();
+    pub fn new([rows, spare]: [Numbered; 2], near: Nearness) -> Result<Self, Error> {
+        let len = rows.numbers.len();
         let max_distance = near.max_distance().clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
-        let all = Bucket { start: 0, end: len, buffer: 0, rest: 64, budget: max_distance };
+        let all = Bucket { start: 0, end: len, rest: 64, budget: max_distance };
         Ok(Self {
             all: (max_distance > 0 && near.contains(0)).then_some(all),
             near,
             max_distance,
-            kernel: Kernel::detect(),
             plan: Plan::new(len, max_distance)?,
-            buffers: Vec::from(buffers),
+            rows,
+            spare,
             levels: Vec::new(),
-            depth: 0,
+            counts: Vec::new(),
             ends: Vec::new(),
             cursor: Cursor::default(),
-            compared_buffer: 0,
             found: RowPairs::default(),
             left: WORK_BETWEEN_TICKS,
             share: 0.0,
@@ -244,24 +202,20 @@ impl PairSearch {
     /// The next near pair; None at the end. Fails if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
         loop {
+            let Numbered { fingerprints, numbers } = &self.rows;
             for (row, column) in self.found.by_ref() {
-                let Numbered { fingerprints, numbers } = &self.buffers[self.compared_buffer];
                 let differing = fingerprints[row] ^ fingerprints[column];
-                let levels = &self.levels[..self.depth];
-                if self.near.contains(differing) && levels.iter().all(|level| level.finds(differing)) {
+                if self.near.contains(differing) && self.levels.iter().all(|level| level.finds(differing)) {
                     let distance = hamming(differing, 0);
                     return Ok(Some(NearPair { a: numbers[row], b: numbers[column], distance }));
                 }
             }
-            if self.cursor.is_done() {
-                if !self.next_slice(tick)? {
-                    return Ok(None);
-                }
-            } else {
-                let fingerprints = &self.buffers[self.compared_buffer].fingerprints;
-                let found = self.kernel.advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.left);
+            if !self.cursor.is_done() {
+                let found = advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.left);
                 self.found = found.unwrap_or_default();
                 self.spend(0, tick);
+            } else if !self.next_slice(tick)? {
+                return Ok(None);
             }
         }
     }
@@ -275,90 +229,45 @@ impl PairSearch {
     fn next_slice(&mut self, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         while self.cursor.is_done() {
             if let Some(all) = self.all.take() {
-                self.enter(all, tick)?;
+                self.enter(&all, tick)?;
                 continue;
             }
-            let Some(level) = self.levels[..self.depth].last_mut() else { return Ok(false) };
-            match level.next_part() {
-                Some(SlicePart::Within(bucket)) if bucket.end - bucket.start < MIN_SPLIT_ROWS => self.compare(&bucket),
-                Some(SlicePart::Within(bucket)) => self.enter(bucket, tick)?,
-                Some(SlicePart::Between(rows, columns)) => {
-                    self.compared_buffer = level.to;
-                    self.cursor = Cursor::between(rows, columns);
-                }
+            let Some(level) = self.levels.last_mut() else { return Ok(false) };
+            match level.next_part(&self.counts) {
+                Some(SlicePart::Within(bucket)) => self.enter(&bucket, tick)?,
+                Some(SlicePart::Between(rows, columns)) => self.cursor = Cursor::between(rows, columns),
                 None if level.block + 1 < level.blocks.len() => {
                     level.block += 1;
                     self.partition(tick)?;
                 }
-                None => self.leave(tick),
+                None => {
+                    self.counts.truncate(level.first_count);
+                    self.levels.pop();
+                }
             }
         }
         Ok(true)
     }
 
-    fn compare(&mut self, bucket: &Bucket) {
-        self.cursor = Cursor::within(bucket.start..bucket.end);
-        self.compared_buffer = bucket.buffer;
-    }
-
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
-    fn enter(&mut self, bucket: Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
-        if self.depth == 0 && self.near.blocks().is_some() {
-            match self.try_radii(&bucket, tick)? {
-                true => self.partition(tick)?,
-                false => self.compare(&bucket),
-            }
-            return Ok(());
-        }
-        if self.depth == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
-            self.compare(&bucket);
-            return Ok(());
-        }
-        let len = bucket.end - bucket.start;
-        let (expected, inherited) = match self.levels[..self.depth].last() {
-            Some(level) => (level.expected, level.worths.clone()),
-            None => (0, Worths::default()),
+    fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+        let by_radii = self.levels.is_empty() && self.near.blocks().is_some();
+        let is_split = match bucket.end - bucket.start {
+            ..MIN_SPLIT_ROWS => false,
+            _ if by_radii => self.split_by_radii(bucket, tick)?,
+            _ => self.split_by_distance(bucket, tick)?,
         };
-        // Sample the bits of a large slice at once if it is larger than expected.
-        let is_uneven = len > expected && len >= MIN_SAMPLED_ROWS;
-        let mut split = self.choose_split(&bucket, inherited, is_uneven);
-        if self.try_split(&bucket, &mut split, tick)? {
+        if is_split {
             return self.partition(tick);
         }
-        // The split is not worth it, since the bits are not as expected: sample them and choose others.
-        if !is_uneven && len >= MIN_SAMPLED_ROWS && split.width.is_some() {
-            let worths = split.worths;
-            split = self.choose_split(&bucket, worths, true);
-            if self.try_split(&bucket, &mut split, tick)? {
-                return self.partition(tick);
-            }
-        }
-        self.compare(&bucket);
+        self.cursor = Cursor::within(bucket.start..bucket.end);
         Ok(())
-    }
-
-    /// Chooses how to split a slice. Samples its bits if `is_sampled`; otherwise uses the worths that are known.
-    fn choose_split(&mut self, bucket: &Bucket, worths: Worths, is_sampled: bool) -> Split {
-        let Bucket { start, end, buffer, rest, budget, .. } = *bucket;
-        let len = end - start;
-        let worths = if is_sampled { Worths::sample(&self.buffers[buffer].fingerprints[start..end]) } else { worths };
-        let choice = self.plan.choose(len, worths.below(rest), budget);
-        if is_sampled && rest < 64 {
-            let all = self.plan.choose(len, worths.below(64), self.max_distance);
-            if all.cost < choice.cost {
-                return Split { worths, is_sampled, width: all.width, rest: 64, budget: self.max_distance };
-            }
-        }
-        Split { worths, is_sampled, width: choice.width, rest, budget }
     }
 
     /// Enters a level that splits all fingerprints by the blocks of the radii. Returns false if comparing all pairs is
     /// cheaper.
-    fn try_radii(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+    fn split_by_radii(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         let len = bucket.end - bucket.start;
-        if len < MIN_SPLIT_ROWS {
-            return Ok(false);
-        }
         let mut blocks: Vec<PartitionBlock> = Vec::new();
         let (mut cost, mut bits) = (0.0, u32::MAX);
         let probed = self.near.blocks().and_then(|count| self.near.probed_blocks(count));
@@ -371,116 +280,146 @@ impl PairSearch {
             (cost, bits) = (cost + of_block, bits.min(bits_of_block));
             push(&mut blocks, PartitionBlock::within(block.low(), block.width(), bits_of_block, radius))?;
         }
-        if cost >= plan::compare_all(len as f64) || self.prepare(bucket, blocks, tick)? >= 1.0 {
+        if cost >= plan::compare_all(len as f64) {
             return Ok(false);
         }
-        self.open_level(bucket.budget, len >> bits, Worths::default());
-        Ok(true)
+        self.open(bucket, blocks, Worths::default(), bits, 1.0, tick)
     }
 
-    /// Enters a level that splits a slice if partitioning and comparing the buckets costs less than half of comparing
-    /// all pairs or, if the bits were sampled, less than all of it. Returns whether it does.
-    fn try_split(&mut self, bucket: &Bucket, split: &mut Split, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
-        let Some(width) = split.width else { return Ok(false) };
-        let wanted = split.budget as usize + 1;
+    /// Enters a level that splits a slice by blocks of its bits. Returns false if comparing all pairs is cheaper.
+    fn split_by_distance(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+        if self.levels.len() == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
+            return Ok(false);
+        }
+        let len = bucket.end - bucket.start;
+        let (expected, worths) = match self.levels.last() {
+            Some(level) => (level.expected, level.worths.clone()),
+            None => (0, Worths::default()),
+        };
+        // Sample the bits of a large slice at once if it is larger than expected.
+        if len <= expected || len < MIN_SAMPLED_ROWS {
+            let choice = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
+            let Some(width) = choice.width else { return Ok(false) };
+            if self.split_by_worths(bucket, worths, width, 0.5, tick)? {
+                return Ok(true);
+            }
+            if len < MIN_SAMPLED_ROWS {
+                return Ok(false);
+            }
+            // The split is not worth it, since the bits are not as expected: sample them and choose others.
+        }
+        let worths = Worths::sample(&self.rows.fingerprints[bucket.start..bucket.end]);
+        let of_rest = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
+        let of_all = self.plan.choose(len, worths.below(64), self.max_distance);
+        let all = Bucket { rest: 64, budget: self.max_distance, ..*bucket };
+        let (bucket, choice) = if of_all.cost < of_rest.cost { (&all, of_all) } else { (bucket, of_rest) };
+        let Some(width) = choice.width else { return Ok(false) };
+        self.split_by_worths(bucket, worths, width, 1.0, tick)
+    }
+
+    /// Enters a level that splits a slice by blocks that are worth `width` bits each, as [`Self::open`] does.
+    fn split_by_worths(
+        &mut self,
+        bucket: &Bucket,
+        worths: Worths,
+        width: u32,
+        most: f64,
+        tick: &dyn Fn(Progress),
+    ) -> Result<bool, Error> {
+        let wanted = bucket.budget + 1;
         let mut blocks = Vec::new();
-        blocks.try_reserve(wanted)?;
-        let cuts = split.worths.cut(split.rest, split.budget + 1, width);
+        blocks.try_reserve_exact(wanted as usize)?;
+        let cuts = worths.cut(bucket.rest, wanted, width);
         blocks.extend(cuts.map(|(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS)));
-        if blocks.len() != wanted {
-            return Ok(false);
-        }
-        let share = self.prepare(bucket, blocks, tick)?;
-        if !(share < 0.5 || split.is_sampled && share < 1.0) {
-            return Ok(false);
-        }
-        let worths = std::mem::take(&mut split.worths);
-        self.open_level(split.budget, (bucket.end - bucket.start) >> width, worths);
-        Ok(true)
+        // Bits that are worth too little make fewer blocks.
+        Ok(blocks.len() == wanted as usize && self.open(bucket, blocks, worths, width, most, tick)?)
     }
 
-    /// Prepares a level that splits a slice, and counts its buckets. Returns the cost of partitioning and comparing the
-    /// buckets as a share of the cost of comparing all pairs.
-    fn prepare(&mut self, bucket: &Bucket, blocks: Vec<PartitionBlock>, tick: &dyn Fn(Progress)) -> Result<f64, Error> {
-        let Bucket { start, end, buffer, .. } = *bucket;
-        let len = end - start;
-        let (to, to_start) = if len > CACHED_ROWS { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
-        while to >= self.buffers.len() {
-            let cached = Numbered::zeroed(CACHED_ROWS.min(self.buffers[0].numbers.len()), &|| ())?;
-            push(&mut self.buffers, cached)?;
+    /// Enters a level that splits a slice by blocks, which are expected to be worth `bits` bits each. Returns false
+    /// unless partitioning and comparing the buckets costs less than the share `most` of comparing all pairs.
+    fn open(
+        &mut self,
+        bucket: &Bucket,
+        blocks: Vec<PartitionBlock>,
+        worths: Worths,
+        bits: u32,
+        most: f64,
+        tick: &dyn Fn(Progress),
+    ) -> Result<bool, Error> {
+        let Bucket { start, end, budget, .. } = *bucket;
+        let (len, progress) = (end - start, self.progress());
+        let tick = || tick(progress);
+        let (first_count, stride) = (self.counts.len(), blocks.iter().map(|block| block.buckets()).max().unwrap_or(0));
+        fill(&mut self.counts, first_count + blocks.len() * stride, 0, &tick)?;
+        let mut cost = blocks.len() as f64 * plan::scatter(len as f64);
+        for (block, sizes) in blocks.iter().zip(self.counts[first_count..].chunks_mut(stride)) {
+            block.count(&self.rows.fingerprints[start..end], sizes, &tick);
+            cost += sizes.iter().map(|&size| plan::compare_all(f64::from(size))).sum::<f64>();
+            for mask in block.masks() {
+                tick();
+                cost += plan::compare_masked(sizes, mask as usize);
+            }
         }
-        if self.depth == self.levels.len() {
-            push(&mut self.levels, Level::default())?;
-        }
-        let progress = self.progress();
-        let level = &mut self.levels[self.depth];
-        level.blocks = blocks;
-        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
-        (level.to, level.to_start) = (to, to_start);
-        let fingerprints = &self.buffers[buffer].fingerprints[start..end];
-        let cost = level.count(fingerprints, &|| tick(progress))?;
         self.left = self.left.saturating_sub(len);
-        Ok(cost / plan::compare_all(len as f64))
-    }
-
-    /// Enters the level that is prepared.
-    fn open_level(&mut self, budget: u32, bucket_len: usize, worths: Worths) {
-        let level = &mut self.levels[self.depth];
-        (level.budget, level.block, level.worths) = (budget, 0, worths);
-        level.expected = 2 * bucket_len + MIN_SPLIT_ROWS;
-        self.depth += 1;
+        if cost >= most * plan::compare_all(len as f64) {
+            self.counts.truncate(first_count);
+            return Ok(false);
+        }
+        let level = Level {
+            start,
+            end,
+            budget,
+            worths,
+            blocks,
+            first_count,
+            stride,
+            begins: Vec::new(),
+            masks: Vec::new(),
+            mask: 0,
+            block: 0,
+            bucket: 0,
+            position: start,
+            entered: start,
+            expected: 2 * (len >> bits) + MIN_SPLIT_ROWS,
+        };
+        push(&mut self.levels, level)?;
+        Ok(true)
     }
 
     /// Partitions the innermost slice by its current block.
     fn partition(&mut self, tick: &dyn Fn(Progress)) -> Result<(), Error> {
-        let level = &mut self.levels[self.depth - 1];
-        let block = level.blocks[level.block];
-        let len = level.end - level.start;
+        let progress = self.progress();
         // The slice of all fingerprints is in ascending order at first.
-        let sorted = self.depth == 1 && level.block == 0 && block.keeps_order();
-        if level.to < LARGE_BUFFERS && (level.block > 0 || sorted) {
-            // Slices within this one may have overwritten the buffer that it came from.
-            std::mem::swap(&mut level.from, &mut level.to);
-        }
-        (level.bucket, level.position, level.entered) = (0, level.to_start, level.to_start);
-        let first = level.block * level.stride;
-        let counts = &level.counts[first..first + block.buckets()];
+        let is_first = self.levels.len() == 1;
+        let Some(level) = self.levels.last_mut() else { return Ok(()) };
+        let (block, sizes) = (level.blocks[level.block], level.sizes(&self.counts));
+        (level.bucket, level.position, level.entered) = (0, level.start, level.start);
         level.masks.clear();
         if block.radius > 0 {
             for mask in block.masks() {
                 push(&mut level.masks, mask)?;
             }
             level.begins.clear();
-            fill(&mut level.begins, counts.len(), 0, &|| ())?;
-            begins(counts, &mut level.begins);
+            fill(&mut level.begins, sizes.len(), 0, &|| ())?;
+            begins(sizes, &mut level.begins);
         }
         // No bucket comes before the first.
         level.mask = level.masks.len();
-        if sorted && level.to < LARGE_BUFFERS {
+        if is_first && level.block == 0 && block.keeps_order() {
             return Ok(());
         }
-        let progress = self.progress();
-        let level = &self.levels[self.depth - 1];
-        let counts = &level.counts[first..first + block.buckets()];
-        fill(&mut self.ends, block.buckets(), 0, &|| ())?;
-        begins(counts, &mut self.ends);
-        let buffers = self.buffers.get_disjoint_mut([level.from, level.to]);
-        let [from, to] = buffers.expect("a slice moves between two buffers");
-        block.scatter(from, (level.start, level.end), to, level.to_start, &mut self.ends, &|| tick(progress));
-        self.spend(len, tick);
-        Ok(())
-    }
-
-    /// Ends the search of the innermost slice, and moves its fingerprints back to their home buffer if needed.
-    fn leave(&mut self, tick: &dyn Fn(Progress)) {
-        let progress = self.progress();
-        self.depth -= 1;
-        let level = &self.levels[self.depth];
-        if level.to < LARGE_BUFFERS && level.to != level.home && self.depth > 0 {
-            let buffers = self.buffers.get_disjoint_mut([level.to, level.home]);
-            let [from, to] = buffers.expect("a slice moves between two buffers");
-            to.copy_from(from, level.start, level.end, &|| tick(progress));
+        fill(&mut self.ends, sizes.len(), 0, &|| ())?;
+        begins(sizes, &mut self.ends);
+        let (start, end, tick_now) = (level.start, level.end, || tick(progress));
+        // A small slice goes to the beginning of `spare`, which is in the cache.
+        block.scatter(&self.rows, (start, end), &mut self.spare, 0, &mut self.ends, &tick_now);
+        if end - start == self.rows.numbers.len() {
+            std::mem::swap(&mut self.rows, &mut self.spare);
+        } else {
+            self.rows.copy_from(start..end, &self.spare, 0, &tick_now);
         }
+        self.spend(end - start, tick);
+        Ok(())
     }
 
     fn spend(&mut self, work: usize, tick: &dyn Fn(Progress)) {
@@ -494,8 +433,8 @@ impl PairSearch {
     /// Estimates progress as if all blocks of a slice cost the same, and all fingerprints of a block.
     fn progress(&mut self) -> Progress {
         let inner = if self.cursor.is_done() { 0.0 } else { self.cursor.share() };
-        let share = self.levels[..self.depth].iter().rev().fold(inner, |inner, level| {
-            let entered = (level.entered - level.to_start) as f64 + inner * (level.position - level.entered) as f64;
+        let share = self.levels.iter().rev().fold(inner, |inner, level| {
+            let entered = (level.entered - level.start) as f64 + inner * (level.position - level.entered) as f64;
             (level.block as f64 + entered / (level.end - level.start) as f64) / level.blocks.len() as f64
         });
         self.share = self.share.max(share);
