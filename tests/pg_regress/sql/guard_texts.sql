@@ -6,7 +6,6 @@ SELECT simhash_attach('defaults', 'body'), simhash_attach('defaults', 'print', p
     simhash_attach('defaults', 'words', prefix => 'words_simhash'),
     simhash_attach('defaults', 'vector', prefix => 'vector_simhash');
 SELECT simhash_guard('defaults'), definition('defaults');
-SELECT simhash_guard('defaults', criterion => '{"max_distance": 3}'), definition('defaults');
 SELECT simhash_guard('defaults', criterion => '{"resemblance": null}'), definition('defaults');
 SELECT simhash_guard('defaults', 'mark', '{"max_distance": 8, "resemblance": 0.5}', '{id}', mark_column => 'same_as'),
     definition('defaults');
