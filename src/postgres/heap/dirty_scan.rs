@@ -32,6 +32,16 @@ pub enum VersionState {
     },
 }
 
+/// A row version that a scan has found.
+pub struct Found<'a> {
+    pub version: RowVersion<'a>,
+    pub state: VersionState,
+    /// The tid in the index entry. All versions of a HOT chain share it, in all indexes of the table.
+    pub entry: pg_sys::ItemPointerData,
+    /// The value of the included column in the entry.
+    pub value: Option<i64>,
+}
+
 /// A scan of one index of a heap table.
 pub struct DirtyScan<'a> {
     entries: ManuallyDrop<EntryScan>,
@@ -42,7 +52,8 @@ pub struct DirtyScan<'a> {
     returns_gone: bool,
     /// The number of entries that may still be refused.
     refusals_left: u64,
-    /// The value of the included column in the current entry.
+    /// The tid in the current entry, and the value of its included column.
+    entry: pg_sys::ItemPointerData,
     value: Option<i64>,
 }
 
@@ -66,7 +77,8 @@ impl<'a> DirtyScan<'a> {
         // scan.
         let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
         let entries = ManuallyDrop::new(entries);
-        Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX, value: None }
+        let entry = pg_sys::ItemPointerData::default();
+        Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX, entry, value: None }
     }
 
     /// Begins to look up keys.
@@ -110,10 +122,9 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left > 0
     }
 
-    /// The next row version, its state, and the value of the included column in its entry; None if no entry with the
-    /// keys is left, or at the limit of refusals. No row is fetched for an entry that `accepts` refuses. `accepts` must
-    /// not panic.
-    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, VersionState, Option<i64>)> {
+    /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
+    /// an entry that `accepts` refuses. `accepts` must not panic.
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<Found<'_>> {
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
@@ -135,7 +146,7 @@ impl<'a> DirtyScan<'a> {
                     let refused = self.entries.entries - before - accepted;
                     self.refusals_left = self.refusals_left.saturating_sub(refused);
                     match read {
-                        EntryRead::Entry(value) => self.value = value,
+                        EntryRead::Entry(value) => (self.entry, self.value) = ((*description).xs_heaptid, value),
                         EntryRead::Pause if self.refusals_left > 0 => continue,
                         EntryRead::Pause | EntryRead::End => return None,
                     }
@@ -155,7 +166,7 @@ impl<'a> DirtyScan<'a> {
             }
         };
         // Only heap tables are scanned, so the slot always holds a row version.
-        Some((self.version()?, state?, self.value))
+        Some(Found { version: self.version()?, state: state?, entry: self.entry, value: self.value })
     }
 
     fn version(&self) -> Option<RowVersion<'_>> {

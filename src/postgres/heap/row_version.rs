@@ -1,6 +1,6 @@
 //! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
-use pgrx::pg_sys::{self, TransactionId};
+use pgrx::pg_sys::{self, CommandId, TransactionId};
 
 use super::row::{Row, TableSlot, tid_numbers};
 use crate::catalog::relation::Relation;
@@ -64,6 +64,16 @@ impl<'a> RowVersion<'a> {
             let inserter =
                 pg_sys::slot_getsysattr(self.0.slot(), pg_sys::MinTransactionIdAttributeNumber, &mut is_null);
             pg_sys::TransactionIdIsCurrentTransactionId(TransactionId::from(inserter.value() as u32))
+        }
+    }
+
+    /// The command of the running transaction that inserted the version; None if another transaction did.
+    pub fn own_command(self) -> Option<CommandId> {
+        // SAFETY: HeapTupleHeaderGetCmin is valid only for rows that the running transaction inserted, and is called
+        // only for these.
+        unsafe {
+            let head = std::ptr::from_ref(self.header()).cast_mut();
+            self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
         }
     }
 

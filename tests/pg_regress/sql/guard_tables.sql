@@ -143,14 +143,24 @@ CREATE TRIGGER a_replace_bad BEFORE INSERT ON docs
 INSERT INTO docs VALUES (7, 'bad text but kept'), (8, 'number eight');
 SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 ROLLBACK;
--- A function in RETURNING runs when the row is stored.
-CREATE FUNCTION after_store(new integer, content text) RETURNS integer LANGUAGE sql AS $$
+-- A function in RETURNING runs when the row is stored: what a later trigger has changed is not in its way, and what was
+-- stored is, until it is deleted. It can change the row itself.
+CREATE FUNCTION censor() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN new.body = 'nothing to read'; RETURN new; END $$;
+CREATE FUNCTION after_store(new integer, old integer, content text) RETURNS integer LANGUAGE sql AS $$
+    DELETE FROM public.docs WHERE id = old;
     INSERT INTO public.docs VALUES (new, content) RETURNING id;
 $$;
+CREATE FUNCTION touch(docs) RETURNS integer LANGUAGE sql AS
+    $$ UPDATE public.docs SET body = body || '!' WHERE id = $1.id RETURNING id $$;
 BEGIN;
 SELECT simhash_guard('docs', 'skip');
-INSERT INTO docs VALUES (8, 'yet more text') RETURNING id, after_store(108, 'Yet more text');
-SELECT id, body FROM docs WHERE id IN (8, 108);
+CREATE TRIGGER zzzz_censor BEFORE INSERT ON docs FOR EACH ROW WHEN (new.id = 7) EXECUTE FUNCTION censor();
+INSERT INTO docs VALUES (7, 'some bad text here') RETURNING id, after_store(107, 0, 'Some bad text here');
+INSERT INTO docs VALUES (8, 'yet more text') RETURNING id, after_store(108, 0, 'Yet more text');
+INSERT INTO docs VALUES (9, 'the last text') RETURNING id, after_store(109, 9, 'The last text');
+INSERT INTO docs VALUES (10, 'a text to touch') RETURNING id, touch(docs);
+SELECT id, body FROM docs WHERE id IN (7, 8, 9, 10, 107, 108, 109) ORDER BY id;
 ROLLBACK;
 -- A temporary table.
 CREATE TEMP TABLE temporary (id integer PRIMARY KEY, f bigint);

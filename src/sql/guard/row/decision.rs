@@ -135,7 +135,7 @@ unsafe fn search_once(
     let (tuple, is_near) = match outcome {
         Outcome::Unique => (with_mark(statement, event, None)?, false),
         // A row with the same key has been stored, or replaced by another version, since the search began.
-        Outcome::Near(nearest) if nearest.searched.oid == query.table && same_key().may_be(nearest.tid) => {
+        Outcome::Near(nearest) if nearest.searched.oid == query.table && same_key().may_be(nearest.entry) => {
             return Ok(None);
         }
         Outcome::Near(nearest) => (act(statement, event, &nearest)?, true),

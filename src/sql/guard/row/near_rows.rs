@@ -39,7 +39,8 @@ pub struct NearDuplicate<'a> {
     /// The table of the row.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
-    pub tid: ItemPointerData,
+    /// The tid in the index entry by which the row was found.
+    pub entry: ItemPointerData,
     /// Whether this transaction's snapshot sees the row.
     pub is_visible: bool,
 }
@@ -144,6 +145,7 @@ fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&New
     for other in statement.other_rows() {
         if let Some(pending) = &other.borrow().pending
             && query.distance(pending.fingerprint).is_some()
+            && !pending.is_stored()
             && counts(statement, pending, query, new_text)?
         {
             let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
@@ -209,7 +211,7 @@ impl<'a> NearRows<'a> {
                     resemblance,
                     searched,
                     key: searched.primary_key.of_row(row),
-                    tid: row.tid(),
+                    entry: candidate.entry,
                     is_visible: is_visible(candidate),
                 });
                 if searched.mark.is_some()

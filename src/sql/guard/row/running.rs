@@ -9,8 +9,12 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, CommandId, HeapTuple, Oid};
 use pgrx::prelude::*;
+use postgres::catalog::relation::Relation;
+use postgres::heap::row::{Row, TableSlot, tid_numbers};
+use postgres::heap::row_version::RowVersion;
+use postgres::trigger::RowEvent;
 
 use super::registration::Registration;
 use crate::sql::guard::definition::guard::Identity;
@@ -112,10 +116,48 @@ fn clear(row: &Weak<RefCell<CurrentRow>>) {
     }
 }
 
-/// A row that was accepted, and is not stored yet.
+/// The last row that was accepted in a statement, which may not be stored yet.
 pub struct PendingRow {
     pub table: Oid,
     pub fingerprint: i64,
     /// A copy of the row, in the memory of the call.
-    pub tuple: pg_sys::HeapTuple,
+    pub tuple: HeapTuple,
+    /// The slot from which PostgreSQL stores the row, and its tid before that. It may be the tid of a row of another
+    /// table, from which the row was copied.
+    slot: *mut pg_sys::TupleTableSlot,
+    tid_before: (u32, u16),
+    /// The command that will store the row, or an earlier command of the same transaction.
+    command: CommandId,
+}
+
+impl PendingRow {
+    /// # Safety
+    /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call, with which
+    /// the result is dropped.
+    pub unsafe fn new(event: &RowEvent, fingerprint: i64, tuple: HeapTuple) -> Self {
+        let new = event.new_row();
+        // SAFETY: the caller passes a row. A BEFORE trigger runs under its statement's snapshot, which has the
+        // statement's command.
+        let (tuple, command) = unsafe { (pg_sys::heap_copytuple(tuple), (*pg_sys::GetActiveSnapshot()).curcid) };
+        let (slot, tid_before) = (new.slot(), tid_numbers(new.tid()));
+        Self { table: event.table().oid(), fingerprint, tuple, slot, tid_before, command }
+    }
+
+    /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: the tid of a
+    /// version that this transaction has written since the guard accepted the row. (A row that gets the same tid as
+    /// `tid_before` counts as not stored, which is safe.)
+    ///
+    /// RETURNING and the triggers of a worker of logical replication run before the memory of the call is freed.
+    pub fn is_stored(&self) -> bool {
+        // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
+        let tid = unsafe { Row::new(self.slot) }.tid();
+        if tid_numbers(tid) == self.tid_before {
+            return false;
+        }
+        let table = Relation::open(self.table);
+        let slot = TableSlot::new(&table);
+        // SAFETY: a static snapshot, by which every version is visible.
+        let stored = unsafe { RowVersion::fetch_visible(&table, tid, &slot, &raw mut pg_sys::SnapshotAnyData) };
+        stored.and_then(RowVersion::own_command).is_some_and(|command| command >= self.command)
+    }
 }

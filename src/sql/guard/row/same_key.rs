@@ -16,12 +16,12 @@
 use pgrx::pg_sys::{self, Datum, ItemPointerData, Oid};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
+use postgres::catalog::partition::partition_columns;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
-use postgres::heap::dirty_scan::{DirtyScan, VersionState};
+use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState};
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
-use postgres::heap::row_version::RowVersion;
 
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
 pub struct UniqueIndexes {
@@ -31,7 +31,8 @@ pub struct UniqueIndexes {
     context: *mut pg_sys::ExprContext,
     /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
     waits_for_locks: bool,
-    /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
+    /// The columns that the indexes and the partition depend on, directly or through generated columns; 0 for the
+    /// whole row.
     columns: Vec<i16>,
     /// The table, and a slot for a new row with its generated columns: PostgreSQL computes them after the trigger. None
     /// if no index depends on one.
@@ -44,7 +45,8 @@ const MAX_KEY_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
 /// The rows of a table that have the same key as the new row.
 #[derive(Default)]
 pub struct SameKey {
-    /// The tids of their versions.
+    /// The tids of their versions and of their index entries. An UPDATE that changes no index gives a row another tid,
+    /// and leaves it its entries.
     pub tids: Vec<ItemPointerData>,
     /// A transaction in progress that has written such a row, or locked it against UPDATE, and the tid of the row.
     pub awaited: Option<(Transaction, ItemPointerData)>,
@@ -54,9 +56,9 @@ pub struct SameKey {
 }
 
 impl SameKey {
-    /// Whether a row, which another scan has found, has or may have the same key.
-    pub fn may_be(&self, tid: ItemPointerData) -> bool {
-        self.may_have_moved || has_tid(&self.tids, tid)
+    /// Whether a row, which another scan has found by this index entry, has or may have the same key.
+    pub fn may_be(&self, entry: ItemPointerData) -> bool {
+        self.may_have_moved || has_tid(&self.tids, entry)
     }
 
     /// Whether such a row is present, whatever other transactions do.
@@ -64,7 +66,8 @@ impl SameKey {
         self.awaited.is_none() && (self.may_have_moved || !self.tids.is_empty())
     }
 
-    fn add(&mut self, version: RowVersion<'_>, state: VersionState, waits_for_locks: bool) {
+    fn add(&mut self, found: &Found, waits_for_locks: bool) {
+        let Found { version, state, entry, .. } = *found;
         let tid = version.row().tid();
         let on = match state {
             VersionState::Gone { during_search } => {
@@ -77,7 +80,7 @@ impl SameKey {
                 locker.map(|id| Transaction { id, speculation: 0 })
             }
         };
-        self.tids.push(tid);
+        self.tids.extend([entry, tid]);
         self.awaited = self.awaited.or(on.map(|on| (on, tid)));
     }
 }
@@ -120,15 +123,17 @@ impl UniqueIndexes {
             });
             let sources = |column| generation_of(table, column).map_or(vec![column], Expression::own_columns);
             // The only system column that an expression can have is the table's OID, which is the same for all rows.
-            let columns = needed.into_iter().flat_map(sources).filter(|&column| column >= 0).collect();
+            let own = needed.into_iter().flat_map(sources).filter(|&column| column >= 0);
+            // In another partition, the row no longer has its key in this one.
+            let columns = own.chain(partition_columns(table)).collect();
             let executor = pg_sys::CreateExecutorState();
             let context = pg_sys::MakePerTupleExprContext(executor);
             Self { indexes, executor, context, waits_for_locks, columns, generated }
         }
     }
 
-    /// Whether an UPDATE changes none of the columns that the indexes depend on. Otherwise, a new row with the key of
-    /// the old version may no longer conflict with this row, and is then stored.
+    /// Whether an UPDATE changes none of the columns that the indexes and the partition depend on. Otherwise, a new row
+    /// with the key of the old version may no longer conflict with this row, and is then stored.
     pub fn are_keys_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }
@@ -149,8 +154,8 @@ impl UniqueIndexes {
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
                 let mut scan = DirtyScan::begin(table, &index, &slot, since, keys.len(), None);
                 scan.rescan(&mut keys);
-                while let Some((version, state, _)) = scan.next(|_| true) {
-                    found.add(version, state, self.waits_for_locks);
+                while let Some(version) = scan.next(|_| true) {
+                    found.add(&version, self.waits_for_locks);
                 }
             }
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);

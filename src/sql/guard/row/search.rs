@@ -13,7 +13,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::algorithm_error;
-use postgres::heap::dirty_scan::{DirtyScan, VersionState, fetch_present};
+use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
 use postgres::heap::entry_scan::{MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid, tid_numbers};
@@ -40,8 +40,9 @@ pub struct NearQuery<'a> {
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
     pub table: Oid,
-    /// Returns the tids, in that table, of rows that do not count: for an UPDATE, the old version of the row; for an
-    /// INSERT, the rows with the same key, which ON CONFLICT finds. Called for near rows only, which are rare.
+    /// Returns the tids, in that table, of rows that do not count, or of their index entries: for an UPDATE, the old
+    /// version of the row; for an INSERT, the rows with the same key, which ON CONFLICT finds. Called for near rows
+    /// only, which are rare.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// The time at which the search began.
     pub since: &'a Moment,
@@ -75,6 +76,8 @@ impl Dismissed {
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
+    /// The tid in the index entry by which the version was found.
+    pub entry: ItemPointerData,
     pub distance: u32,
     pub state: VersionState,
 }
@@ -104,7 +107,11 @@ impl NearQuery<'_> {
         let fingerprint = self.fingerprint.cast_unsigned();
         for tid in searched.originals.near(|fingerprint| self.distance(fingerprint).is_some()) {
             if let Some(version) = fetch_present(&table, tid, &slot)
-                && let Some(candidate) = self.candidate(searched, &table, (version, VersionState::Present, None))
+                && let Some(candidate) = self.candidate(
+                    searched,
+                    &table,
+                    Found { version, state: VersionState::Present, entry: tid, value: None },
+                )
             {
                 let flow = show(&candidate);
                 if flow.is_break() {
@@ -176,17 +183,18 @@ impl NearQuery<'_> {
         &self,
         searched: &SearchedTable,
         table: &'a Relation,
-        (version, state, in_entry): (RowVersion<'a>, VersionState, Option<i64>),
+        Found { version, state, entry, value }: Found<'a>,
     ) -> Option<Candidate<'a>> {
         let row = version.row();
         let fingerprint = match searched.fingerprint {
             Some(column) => row.value(column)?.value() as i64,
             // All versions that share an entry have the same values in the columns of its expressions.
-            None => in_entry?,
+            None => value?,
         };
         let distance = self.distance(fingerprint)?;
-        let is_replaced = || self.table == searched.oid && has_tid((self.replaced)(), row.tid());
-        let counts = searched.scope.has_values(row, self.scope) && !is_replaced();
-        counts.then_some(Candidate { table, version, distance, state })
+        let is_replaced = |tid| has_tid((self.replaced)(), tid);
+        let counts = searched.scope.has_values(row, self.scope)
+            && !(self.table == searched.oid && (is_replaced(entry) || is_replaced(row.tid())));
+        counts.then_some(Candidate { table, version, entry, distance, state })
     }
 }

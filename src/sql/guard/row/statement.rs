@@ -190,9 +190,7 @@ impl Statement {
     /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call.
     pub unsafe fn set_pending(&self, event: &RowEvent, fingerprint: i64, tuple: HeapTuple) {
         // SAFETY: the caller passes a row. The pending row is forgotten with the memory of the call.
-        let tuple = unsafe { pg_sys::heap_copytuple(tuple) };
-        let table = event.table().oid();
-        self.current.borrow_mut().pending = Some(PendingRow { table, fingerprint, tuple });
+        self.current.borrow_mut().pending = Some(unsafe { PendingRow::new(event, fingerprint, tuple) });
     }
 
     /// The rows that other statements of this session are storing under the same guard.
