@@ -217,16 +217,6 @@ proptest! {
     }
 
     #[test]
-    fn wide_fingerprint_matches_seeds(text in text(), options in options(), words in 1u64..6) {
-        let seeded = |word| options.with_seed(options.seed.wrapping_add(word)).expect("memory suffices");
-        let seeded: Vec<Options> = (0..words).map(seeded).collect();
-        let mut fingerprinter = Fingerprinter::default();
-        let wide = fingerprinter.wide_fingerprint(&text, &seeded, &|| ()).expect("memory suffices");
-        let single: Vec<u64> = seeded.iter().filter_map(|options| oracle::fingerprint(&text, options)).collect();
-        prop_assert_eq!(wide, single);
-    }
-
-    #[test]
     fn listed_weights_match_oracle(text in text(), options in options()) {
         let list = Fingerprinter::default().features(&text, &options, &|| ()).expect("memory suffices");
         let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };

@@ -100,8 +100,6 @@ fn texts() {
                 let options = Options::from_json(options).expect("options");
                 let tick = || ();
                 let fingerprint = refusals(|| Fingerprinter::default().fingerprint(&text, &options, &tick));
-                let words = [options.clone(), options.with_seed(9).expect("memory")];
-                refusals(|| Fingerprinter::default().wide_fingerprint(&text, &words, &tick));
                 let features = refusals(|| {
                     Fingerprinter::default().features(&text, &options, &tick).map(|list| list.iter().count())
                 });

@@ -60,15 +60,6 @@ impl Fingerprinter {
         &self.tally
     }
 
-    /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no
-    /// feature. Costs as much as all of them, but markup is removed once.
-    pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
-        let Some(first) = options.first() else { return Ok(Vec::new()) };
-        self.read(text, first, tick, |this, text| {
-            options.iter().filter_map(|options| this.tally(text, options, tick).transpose()).collect()
-        })
-    }
-
     /// The features that the fingerprint of a text is made of, in the order in which they first end in the text.
     ///
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each

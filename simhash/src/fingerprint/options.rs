@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -17,9 +16,6 @@ use crate::criterion::CriterionDocument;
 use crate::error::{Error, shorten};
 use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
-
-/// Numbers of words that a wide fingerprint may have: up to 1,024 bits.
-pub const WORD_COUNTS: RangeInclusive<i32> = 1..=16;
 
 /// What features are made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -144,21 +140,6 @@ impl Options {
 
     pub(super) fn chars_per_feature(&self) -> usize {
         self.ngram.unwrap_or(4).into()
-    }
-
-    /// The options for the same features with another seed.
-    pub fn with_seed(&self, seed: u64) -> Result<Self, Error> {
-        let weights = self.weights.as_ref().map(|weights| weights.with_seed(seed)).transpose()?;
-        Ok(Self { seed, weights: weights.map(Arc::new), ..self.clone() })
-    }
-
-    /// The options of each word of a wide fingerprint: these, with seeds that follow one another modulo 2^64.
-    pub fn of_words(&self, words: u64) -> Result<Vec<Self>, Error> {
-        let of_word = |word| match word {
-            0 => Ok(self.clone()),
-            _ => self.with_seed(self.seed.wrapping_add(word)),
-        };
-        (0..words).map(of_word).collect()
     }
 
     /// Reads an options document: a JSON object with any of its keys. If a key is given twice, the last value

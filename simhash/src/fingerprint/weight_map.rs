@@ -47,25 +47,13 @@ impl WeightMap {
             return Ok(Err(features.swap_remove(index).0));
         }
         features.retain(|(_, weight)| *weight != UNITS);
-        Self::hashed(features, seed).map(Ok)
-    }
-
-    /// The same weights for features that are hashed with another seed.
-    pub fn with_seed(&self, seed: u64) -> Result<Self, Error> {
-        let mut features = Vec::new();
-        features.try_reserve_exact(self.features.len())?;
-        features.extend(self.features.iter().cloned());
-        Self::hashed(features, seed)
-    }
-
-    fn hashed(features: Vec<(String, u32)>, seed: u64) -> Result<Self, Error> {
         let unit = features.iter().fold(UNITS, |unit, (_, weight)| common_divisor(unit, *weight));
         let mut units = HashMap::default();
         units.try_reserve(features.len())?;
         for (feature, weight) in &features {
             units.insert(Seeded(seed).hash(feature.as_bytes()), u64::from(weight / unit));
         }
-        Ok(Self { features, units, one: (UNITS / unit).into() })
+        Ok(Ok(Self { features, units, one: (UNITS / unit).into() }))
     }
 
     /// Whether every feature weighs 1.
