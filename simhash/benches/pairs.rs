@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use simhash::error::Error;
-use simhash::pairs::{Pairs, Progress, Rows, clusters};
+use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 
@@ -68,7 +68,7 @@ fn run(fingerprints: &[u64], near: Nearness) -> Result<Run, Error> {
     let all = rows()?;
     let start = Instant::now();
     let (last, gap) = (Cell::new(start), Cell::new(0f64));
-    let tick = |_: Progress| {
+    let tick = || {
         gap.set(gap.get().max(last.replace(Instant::now()).elapsed().as_secs_f64()));
     };
     let mut all = Pairs::new(all, near, &tick)?;

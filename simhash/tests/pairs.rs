@@ -12,7 +12,7 @@ use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::error::{Error, MAX_ROWS};
-use simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
+use simhash::pairs::{Pair, Pairs, Rows, clusters};
 use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 
@@ -23,7 +23,7 @@ fn rows(fingerprints: &[Option<u64>]) -> Rows {
 }
 
 /// All pairs that [`Pairs`] finds, in its order.
-fn found(fingerprints: &[Option<u64>], near: Nearness, tick: &dyn Fn(Progress)) -> Vec<Pair> {
+fn found(fingerprints: &[Option<u64>], near: Nearness, tick: &dyn Fn()) -> Vec<Pair> {
     let mut pairs = Pairs::new(rows(fingerprints), near, tick).expect("memory suffices");
     std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
 }
@@ -42,13 +42,13 @@ fn near_pairs(fingerprints: &[Option<u64>], near: Nearness) -> Vec<Pair> {
 
 /// Checks that pairs and clusters are what the definition says.
 fn check(fingerprints: &[Option<u64>], near: Nearness, context: &str) {
-    let in_order = found(fingerprints, near, &|_| ());
+    let in_order = found(fingerprints, near, &|| ());
     let mut sorted = in_order.clone();
     sorted.sort_unstable();
     let expected = near_pairs(fingerprints, near);
     assert!(sorted == expected, "{context}, {near:?}: {} pairs of {}", sorted.len(), expected.len());
-    assert!(found(fingerprints, near, &|_| ()) == in_order, "{context}: another order");
-    let clusters = clusters(rows(fingerprints), near, &|_| ()).expect("memory suffices");
+    assert!(found(fingerprints, near, &|| ()) == in_order, "{context}: another order");
+    let clusters = clusters(rows(fingerprints), near, &|| ()).expect("memory suffices");
     let alone = (0..fingerprints.len() as u64).map(|row| (row, row));
     let connected = connected(alone.chain(expected.iter().map(|pair| (pair.a.into(), pair.b.into()))));
     assert!(connected.iter().map(|(_, first)| *first as u32).eq(clusters), "{context}, {near:?}: other clusters");
@@ -164,10 +164,10 @@ fn nested_slices_lose_nothing() {
     }
     let fingerprints = present(fingerprints);
     // At this distance, every fingerprint is compared with every other.
-    let all = found(&fingerprints, Nearness::within(17), &|_| ());
+    let all = found(&fingerprints, Nearness::within(17), &|| ());
     let by_radii = [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[1, 1]].map(|radii| by_radii(10, radii));
     for near in (1..=5).map(Nearness::within).chain(by_radii) {
-        let mut pairs = found(&fingerprints, near, &|_| ());
+        let mut pairs = found(&fingerprints, near, &|| ());
         let differing =
             |pair: &Pair| fingerprints[pair.a as usize].zip(fingerprints[pair.b as usize]).map(|(a, b)| a ^ b);
         let mut expected = all.clone();
@@ -188,29 +188,11 @@ fn any_tick_may_panic() {
 }
 
 #[test]
-fn shares_ascend() {
-    let by_radii = by_radii(10, &[1, 1, 1, 1]);
-    for (shape, count, near) in [
-        ("uniform", 200_000, Nearness::within(3)),
-        ("uniform", 5_000, Nearness::within(30)),
-        ("uniform", 200_000, by_radii),
-        ("all equal", 3000, Nearness::within(3)),
-        ("half share a block", 100_000, Nearness::within(5)),
-        ("half share a block", 50_000, by_radii),
-    ] {
-        let fingerprints = present(shaped(shape, count, &mut Random(3)));
-        let reports = ticks::ascending_shares(|tick| drop(found(&fingerprints, near, tick)));
-        let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
-        assert!(reports.last().is_some_and(|&(phase, share)| phase == last && share > 0.8), "{shape}: {reports:?}");
-    }
-}
-
-#[test]
 fn long_work_ticks() {
     let ticks = |fingerprints: Vec<u64>, near: Nearness, most: usize| {
         let fingerprints = present(fingerprints);
         let count = Cell::new(0u64);
-        let tick = |_: Progress| count.set(count.get() + 1);
+        let tick = || count.set(count.get() + 1);
         let mut pairs = Pairs::new(rows(&fingerprints), near, &tick).expect("memory suffices");
         let sorting = count.take();
         let found = std::iter::from_fn(|| pairs.next(&tick).expect("memory suffices")).take(most).count();
@@ -240,12 +222,12 @@ fn long_work_ticks() {
 #[test]
 fn equal_rows_share_fingerprint() {
     let equal = vec![Some(7); 1_000_000];
-    let clusters = clusters(rows(&equal), Nearness::within(3), &|_| ()).expect("memory suffices");
+    let clusters = clusters(rows(&equal), Nearness::within(3), &|| ()).expect("memory suffices");
     assert!(clusters.iter().all(|&first| first == 0));
-    let mut pairs = Pairs::new(rows(&equal), Nearness::within(3), &|_| ()).expect("memory suffices");
-    assert_eq!(pairs.next(&|_| ()), Ok(Some(Pair { a: 0, b: 1, distance: 0 })));
+    let mut pairs = Pairs::new(rows(&equal), Nearness::within(3), &|| ()).expect("memory suffices");
+    assert_eq!(pairs.next(&|| ()), Ok(Some(Pair { a: 0, b: 1, distance: 0 })));
     assert_eq!(
-        (1..3_000_000).filter_map(|_| pairs.next(&|_| ()).expect("memory suffices")).last().map(|pair| pair.distance),
+        (1..3_000_000).filter_map(|_| pairs.next(&|| ()).expect("memory suffices")).last().map(|pair| pair.distance),
         Some(0)
     );
 }
@@ -253,11 +235,11 @@ fn equal_rows_share_fingerprint() {
 #[test]
 fn counts_rows_without_fingerprint() {
     let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
-    let mut pairs = found(&fingerprints, Nearness::within(1), &|_| ());
+    let mut pairs = found(&fingerprints, Nearness::within(1), &|| ());
     pairs.sort_unstable();
     let expected = [(1, 4, 1), (1, 6, 0), (3, 4, 1), (4, 6, 1)].map(|(a, b, distance)| Pair { a, b, distance });
     assert_eq!(pairs, expected);
-    let clusters = clusters(rows(&fingerprints), Nearness::within(1), &|_| ()).expect("memory suffices");
+    let clusters = clusters(rows(&fingerprints), Nearness::within(1), &|| ()).expect("memory suffices");
     assert_eq!(clusters, [0, 1, 2, 1, 1, 5, 1, 7]);
 }
 
@@ -266,17 +248,17 @@ fn end_stays_end() {
     for fingerprints in [vec![], vec![None; 3], vec![Some(0)], vec![Some(0), Some(u64::MAX)], vec![Some(5), Some(5)]] {
         for max_distance in [0, 1, 3, 63] {
             let mut pairs =
-                Pairs::new(rows(&fingerprints), Nearness::within(max_distance), &|_| ()).expect("memory suffices");
+                Pairs::new(rows(&fingerprints), Nearness::within(max_distance), &|| ()).expect("memory suffices");
             let equal = fingerprints.len() == 2 && fingerprints[0] == fingerprints[1];
             let expected = equal.then_some(Pair { a: 0, b: 1, distance: 0 });
-            assert_eq!(pairs.next(&|_| ()), Ok(expected));
-            assert_eq!(pairs.next(&|_| ()), Ok(None));
-            assert_eq!(pairs.next(&|_| ()), Ok(None));
+            assert_eq!(pairs.next(&|| ()), Ok(expected));
+            assert_eq!(pairs.next(&|| ()), Ok(None));
+            assert_eq!(pairs.next(&|| ()), Ok(None));
         }
     }
     let opposite = [Some(0), Some(u64::MAX)];
     for max_distance in [64, 65, i32::MAX] {
-        assert_eq!(found(&opposite, Nearness::within(max_distance), &|_| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+        assert_eq!(found(&opposite, Nearness::within(max_distance), &|| ()), [Pair { a: 0, b: 1, distance: 64 }]);
     }
 }
 
@@ -284,8 +266,8 @@ fn end_stays_end() {
 fn no_radius_finds_none() {
     let equal = [Some(7), None, Some(7)];
     for near in [Nearness::within(-1), by_radii(64, &[-1, -1])] {
-        assert_eq!(found(&equal, near, &|_| ()), []);
-        assert_eq!(clusters(rows(&equal), near, &|_| ()), Ok(vec![0, 1, 2]));
+        assert_eq!(found(&equal, near, &|| ()), []);
+        assert_eq!(clusters(rows(&equal), near, &|| ()), Ok(vec![0, 1, 2]));
     }
 }
 

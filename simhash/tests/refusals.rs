@@ -170,14 +170,14 @@ fn pairs_and_clusters() {
         (100_000, by_radii),
     ] {
         let pairs = refusals(|| {
-            let mut pairs = Pairs::new(read(count)?, near, &|_| ())?;
+            let mut pairs = Pairs::new(read(count)?, near, &|| ())?;
             let mut found = 0;
-            while pairs.next(&|_| ())?.is_some() {
+            while pairs.next(&|| ())?.is_some() {
                 found += 1;
             }
             Ok(found)
         });
-        let clusters = refusals(|| clusters(read(count)?, near, &|_| ()));
+        let clusters = refusals(|| clusters(read(count)?, near, &|| ()));
         assert!(count == 10 || pairs.min(clusters) > 5, "{count} {near:?}");
     }
 }

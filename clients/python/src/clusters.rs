@@ -65,7 +65,7 @@ pub fn clusters<'py>(
     numpy::require(py)?;
     let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;
     let firsts = match texts {
-        None => detached(py, |signals| clusters_of(rows, near, &|_| signals.tick()))?.map_err(algorithm_error)?,
+        None => detached(py, |signals| clusters_of(rows, near, &|| signals.tick()))?.map_err(algorithm_error)?,
         Some(texts) => {
             let texts = text_column(texts)?;
             if texts.len() != rows.len() {
@@ -96,13 +96,11 @@ fn verified(
     options: &Options,
     signals: &Signals,
 ) -> Result<Vec<u32>, Error> {
-    let tick = |_| signals.tick();
+    let tick = || signals.tick();
     let mut verification = Verification::<Confirmed>::new(rows, criterion, BUDGET, &tick)?;
     while let Some(row) = verification.row_to_read(&tick) {
         let features = match &texts[row as usize] {
-            Some(text) => {
-                with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, text, options, &|| signals.tick()))?
-            }
+            Some(text) => with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, text, options, &tick))?,
             None => None,
         };
         verification.push(features, &tick)?;

@@ -39,7 +39,7 @@ pub fn pairs<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyResu
 }
 
 fn find(rows: Rows, near: Nearness, signals: &Signals) -> Result<Found, Error> {
-    let tick = |_| signals.tick();
+    let tick = || signals.tick();
     let mut found = Found::default();
     let mut pairs = Pairs::new(rows, near, &tick)?;
     while let Some(pair) = pairs.next(&tick)? {

@@ -2,7 +2,6 @@
 
 use super::cluster::clusters;
 use super::groups::Rows;
-use super::progress::{Phase, Progress};
 use crate::error::Error;
 use crate::memory::{fill, push};
 use crate::search::nearness::Nearness;
@@ -22,12 +21,11 @@ impl Candidates {
     /// Finds the components of all rows. Fails if memory is refused.
     ///
     /// Needs 8 bytes a row more than [`clusters`], and afterwards 16 bytes for each row of a component.
-    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
-        let fingerprints = rows.by_position(&|| tick(Progress { phase: Phase::Read, share: 1.0 }))?;
+    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self, Error> {
+        let fingerprints = rows.by_position(tick)?;
         let firsts = clusters(rows, near, tick)?;
-        let tick = || tick(Progress { phase: Phase::Near, share: 1.0 });
         let mut sizes = Vec::new();
-        fill(&mut sizes, firsts.len(), 0, &tick)?;
+        fill(&mut sizes, firsts.len(), 0, tick)?;
         for first in ticking(&firsts, tick) {
             sizes[*first as usize] += 1;
         }

@@ -2,7 +2,6 @@
 
 use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
-use super::progress::{Phase, Progress};
 use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
@@ -13,33 +12,32 @@ use crate::ticking::NUMBERS_BETWEEN_TICKS;
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].
-pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
+pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
     let len = rows.len();
     if !near.contains(0) {
-        return ascending(len, &|| tick(Progress { phase: Phase::Near, share: 1.0 }));
+        return ascending(len, tick);
     }
     let (groups, buffers) = Groups::new(rows, tick)?;
-    let mut forest = Forest::new(groups.len(), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?;
+    let mut forest = Forest::new(groups.len(), tick)?;
     let mut search = PairSearch::new(buffers, near)?;
     let mut done = 0;
     while let Some(NearPair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
         if done % NUMBERS_BETWEEN_TICKS == 0 {
-            tick(Progress { phase: Phase::Near, share: search.share() });
+            tick();
         }
         forest.join(a, b, |group| first(&groups, group));
     }
     drop(search);
 
-    let end = || tick(Progress { phase: Phase::Near, share: 1.0 });
-    let mut clusters = ascending(len, &end)?;
+    let mut clusters = ascending(len, tick)?;
     let mut done = 0;
     for number in 0..groups.len() as u32 {
         let first = first(&groups, forest.root(number));
         for &row in groups.rows(number) {
             if done % NUMBERS_BETWEEN_TICKS == 0 {
-                end();
+                tick();
             }
             done += 1;
             clusters[row as usize] = first;

@@ -19,8 +19,7 @@ pub struct Cursor {
     /// The range of the rows, which are compared with the columns after them.
     start: usize,
     rows_end: usize,
-    /// The range of the columns.
-    first: usize,
+    /// The end of the columns.
     end: usize,
     /// The tile: columns that are compared with all rows before `tile_end` before the next tile begins.
     tile: usize,
@@ -47,16 +46,11 @@ impl Cursor {
     pub fn between(rows: Range<usize>, columns: Range<usize>) -> Self {
         let (Range { start, end: rows_end }, Range { start: first, end }) = (rows, columns);
         let column = first.max(start + 1);
-        Self { start, rows_end, first, end, tile: first, tile_end: end.min(first + TILE), row: start, column }
+        Self { start, rows_end, end, tile: first, tile_end: end.min(first + TILE), row: start, column }
     }
 
     pub fn is_done(&self) -> bool {
         self.tile >= self.end
-    }
-
-    /// The share of the columns that have been compared, from 0 to 1.
-    pub fn share(&self) -> f64 {
-        if self.is_done() { 1.0 } else { (self.tile - self.first) as f64 / (self.end - self.first) as f64 }
     }
 }
 
@@ -129,11 +123,8 @@ mod tests {
     fn near(all: &[u64], start: usize, end: usize, k: u32, pairs: usize) -> Vec<(usize, usize)> {
         let mut cursor = Cursor::within(start..end);
         let mut near = Vec::new();
-        let mut share = 0.0;
         while !cursor.is_done() {
             near.extend(advance(all, &mut cursor, k, &mut pairs.clone()).into_iter().flatten());
-            assert!(cursor.share() >= share && cursor.share() <= 1.0);
-            share = cursor.share();
         }
         near.sort_unstable();
         near

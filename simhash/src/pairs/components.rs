@@ -12,7 +12,6 @@ use std::cmp::Ordering;
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use super::merge_sort::merge_sort;
-use super::progress::{Phase, Progress};
 use crate::error::Error;
 use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
@@ -44,22 +43,21 @@ impl Components {
     ///
     /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key.
     /// The tick is called at least every few milliseconds, unless comparisons take long.
-    pub fn new(keys: Rows, compare: Option<Compare<'_>>, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+    pub fn new(keys: Rows, compare: Option<Compare<'_>>, tick: &dyn Fn()) -> Result<Self, Error> {
         let len = keys.len();
-        let sort_tick = |progress: Progress| tick(Progress { phase: Phase::SortIds, ..progress });
-        let (Groups { mut positions, mut starts }, _) = Groups::new(keys, &sort_tick)?;
+        let (Groups { mut positions, mut starts }, _) = Groups::new(keys, tick)?;
         if let Some(compare) = compare {
             starts = split(&mut positions, starts, compare, tick)?;
         }
         let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
         firsts.try_reserve_exact(starts.len() - 1)?;
-        fill(&mut numbers, len, NO_ID, &|| tick(Progress { phase: Phase::JoinPairs, share: 0.0 }))?;
+        fill(&mut numbers, len, NO_ID, tick)?;
         let mut index = 0;
         for (number, &end) in (0..).zip(&starts[1..]) {
             firsts.push(positions[index]);
             while index < end as usize {
                 if index % NUMBERS_BETWEEN_TICKS == 0 {
-                    tick(Progress { phase: Phase::JoinPairs, share: 0.4 * index as f64 / len as f64 });
+                    tick();
                 }
                 numbers[positions[index] as usize] = number;
                 index += 1;
@@ -67,12 +65,12 @@ impl Components {
         }
         drop((positions, starts));
 
-        let mut forest = Forest::new(firsts.len(), &|| tick(Progress { phase: Phase::JoinPairs, share: 0.4 }))?;
+        let mut forest = Forest::new(firsts.len(), tick)?;
         let (a, b) = numbers.split_at(len / 2);
         for (pair, (&a, &b)) in a.iter().zip(b).enumerate() {
             // Joins in a large forest take much longer than a simple loop's steps.
             if pair % (NUMBERS_BETWEEN_TICKS / 8) == 0 {
-                tick(Progress { phase: Phase::JoinPairs, share: 0.4 + 0.6 * pair as f64 / (len / 2) as f64 });
+                tick();
             }
             if a != NO_ID && b != NO_ID {
                 forest.join(a, b, |number| number);
@@ -82,8 +80,8 @@ impl Components {
 
         // Find the roots of all ids at once. In such a loop, a CPU loads ahead; it does not if the caller does other
         // work between two ids.
-        let mut components = forest.into_roots(&|| tick(Progress { phase: Phase::JoinPairs, share: 1.0 }));
-        for component in ticking(&mut components, || tick(Progress { phase: Phase::JoinPairs, share: 1.0 })) {
+        let mut components = forest.into_roots(tick);
+        for component in ticking(&mut components, tick) {
             *component = firsts[*component as usize];
         }
         Ok(Self { firsts, components, next: 0 })
@@ -101,33 +99,26 @@ impl Iterator for Components {
 }
 
 /// Sorts the positions of each key by comparison. Returns where each distinct id begins, with the end of the last.
-fn split(
-    positions: &mut [u32],
-    starts: Vec<u32>,
-    compare: Compare<'_>,
-    tick: &dyn Fn(Progress),
-) -> Result<Vec<u32>, Error> {
-    let len = positions.len();
-    let at = |position: usize| tick(Progress { phase: Phase::CompareIds, share: position as f64 / len as f64 });
-    let most = ticking(starts.windows(2), || at(0)).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+fn split(positions: &mut [u32], starts: Vec<u32>, compare: Compare<'_>, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
+    let most = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
     let mut spare = Vec::new();
-    fill(&mut spare, most.div_ceil(2) as usize, 0, &|| at(0))?;
+    fill(&mut spare, most.div_ceil(2) as usize, 0, tick)?;
     let mut split = Vec::new();
     split.try_reserve(starts.len())?;
     for (key, ends) in starts.windows(2).enumerate() {
         let (start, end) = (ends[0] as usize, ends[1] as usize);
         if key % NUMBERS_BETWEEN_TICKS == 0 {
-            at(start);
+            tick();
         }
         let same = &mut positions[start..end];
-        merge_sort(same, &mut spare, compare, &|share| at(start + (share * (end - start) as f64) as usize));
+        merge_sort(same, &mut spare, compare, tick);
         push(&mut split, ends[0])?;
-        for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), || at(end))) {
+        for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), tick)) {
             if compare(pair[0], pair[1]).is_ne() {
                 push(&mut split, position)?;
             }
         }
     }
-    push(&mut split, len as u32)?;
+    push(&mut split, positions.len() as u32)?;
     Ok(split)
 }

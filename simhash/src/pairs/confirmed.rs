@@ -32,7 +32,7 @@ impl Component for Confirmed {
         candidate: ReadCandidate,
         criterion: &Criterion,
         _: &mut [u32],
-        _: &dyn Fn(f64),
+        _: &dyn Fn(),
     ) -> Result<(), Error> {
         if !criterion.applies(candidate.features.as_ref()) {
             return Ok(());
@@ -52,26 +52,25 @@ impl Component for Confirmed {
         push(&mut self.nodes, candidate)
     }
 
-    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error> {
+    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn()) -> Result<(), Error> {
         let mut rows = Rows::with_capacity(self.nodes.len())?;
         for node in &self.nodes {
             rows.push(Some(node.fingerprint))?;
         }
-        let (groups, buffers) = Groups::new(rows, &|_| tick(0.0))?;
-        let forest = Forest::new(self.nodes.len(), &|| tick(0.0))?;
+        let (groups, buffers) = Groups::new(rows, tick)?;
+        let forest = Forest::new(self.nodes.len(), tick)?;
         let mut joining = Joining { nodes: &self.nodes, criterion, forest, whole: Vec::new(), tried: 0 };
-        fill(&mut joining.whole, groups.len(), false, &|| tick(0.0))?;
+        fill(&mut joining.whole, groups.len(), false, tick)?;
         for group in 0..groups.len() as u32 {
-            joining.whole[group as usize] = joining.within(groups.rows(group), &|| tick(0.0))?;
+            joining.whole[group as usize] = joining.within(groups.rows(group), tick)?;
         }
         let mut search = PairSearch::new(buffers, criterion.near)?;
-        while let Some(near) = search.next(&|progress| tick(progress.share))? {
-            let share = search.share();
-            joining.between(&groups, near.a, near.b, &|| tick(share))?;
+        while let Some(near) = search.next(tick)? {
+            joining.between(&groups, near.a, near.b, tick)?;
         }
         let mut forest = joining.forest;
         let rows = (0..).zip(&self.nodes).map(|(node, read)| (read.row, node)).chain(self.identical.iter().copied());
-        for (row, node) in ticking(rows, || tick(1.0)) {
+        for (row, node) in ticking(rows, tick) {
             results[row as usize] = self.nodes[forest.root(node) as usize].row;
         }
         Ok(())

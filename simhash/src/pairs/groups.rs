@@ -2,7 +2,6 @@
 
 use super::compare::LANES;
 use super::partition::{Numbered, PartitionBlock, begins};
-use super::progress::{Phase, Progress};
 use crate::error::{Error, MAX_ROWS};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
@@ -80,26 +79,23 @@ pub struct Groups {
 impl Groups {
     /// Groups the rows. Returns the groups, and two buffers: the first one has the distinct fingerprints in ascending
     /// order with their numbers, the second is spare memory of the same size.
-    ///
-    /// Ticks in the phase [`Phase::Sort`].
-    pub fn new(rows: Rows, tick: &dyn Fn(Progress)) -> Result<(Self, [Numbered; 2]), Error> {
-        let tick = |share| tick(Progress { phase: Phase::Sort, share });
+    pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [Numbered; 2]), Error> {
         let Rows { mut fingerprints, positions, .. } = rows;
         let len = positions.len();
         fingerprints.try_reserve_exact(LANES)?;
         fingerprints.resize(len + LANES, 0);
         let mut sorted = Numbered { fingerprints, numbers: positions };
-        let mut spare = Numbered::zeroed(len, &|| tick(0.0))?;
+        let mut spare = Numbered::zeroed(len, tick)?;
         // One more element, for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
-        sort(&mut sorted, &mut spare, (0, len), 64, &|share| tick(0.9 * share));
+        sort(&mut sorted, &mut spare, (0, len), 64, tick);
 
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
         starts.clear();
         for position in 0..len {
             if position % NUMBERS_BETWEEN_TICKS == 0 {
-                tick(0.9 + 0.1 * position as f64 / len as f64);
+                tick();
             }
             let fingerprint = fingerprints[position];
             let group = starts.len();
@@ -111,8 +107,8 @@ impl Groups {
         let groups = starts.len();
         starts.push(len as u32);
 
-        let distinct = Numbered { fingerprints, numbers: ascending(groups, &|| tick(1.0))? };
-        let spare = Numbered { fingerprints: spare, numbers: ascending(groups, &|| tick(1.0))? };
+        let distinct = Numbered { fingerprints, numbers: ascending(groups, tick)? };
+        let spare = Numbered { fingerprints: spare, numbers: ascending(groups, tick)? };
         Ok((Self { positions, starts }, [distinct, spare]))
     }
 
@@ -142,13 +138,11 @@ pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
 /// Sorts a slice of `rows` by the lowest `bits` bits of its fingerprints; equal ones keep their order. A slice that
 /// fits no cache is partitioned by the most significant digit; any other is sorted by two digits, the less significant
 /// one first. Both leave short slices that agree on these digits, and these are sorted by the remaining bits.
-fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
+fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn()) {
     let len = end - start;
     if len <= MAX_INSERTION_SORTED {
         return insertion_sort(&mut rows.fingerprints[start..end], &mut rows.numbers[start..end]);
     }
-    let all = rows.numbers.len() as f64;
-    let share = start as f64 / all;
     let sorted_by = bits.min(if len > MAX_CACHED_SLICE { DIGIT_BITS } else { 2 * DIGIT_BITS });
     let rest = bits - sorted_by;
     let mut moved = false;
@@ -156,24 +150,24 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
         let digit = PartitionBlock::new(low, DIGIT_BITS.min(bits - low), DIGIT_BITS);
         let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
         let mut counts = [0; 1 << DIGIT_BITS];
-        digit.count(&from.fingerprints[start..end], &mut counts, &|| tick(share));
+        digit.count(&from.fingerprints[start..end], &mut counts, tick);
         if counts.contains(&(len as u32)) {
             continue;
         }
         let mut ends = [0; 1 << DIGIT_BITS];
         begins(&counts, &mut ends);
-        digit.scatter(from, (start, end), to, start, &mut ends, &|| tick(share));
+        digit.scatter(from, (start, end), to, start, &mut ends, tick);
         moved = !moved;
     }
     if moved {
-        rows.copy_from(start..end, spare, start, &|| tick(share));
+        rows.copy_from(start..end, spare, start, tick);
     }
     if rest == 0 {
         return;
     }
     let mut first = start;
     while first < end {
-        let equal = leading(&rows.fingerprints[first..end], rest, &|| tick(first as f64 / all));
+        let equal = leading(&rows.fingerprints[first..end], rest, tick);
         if equal > 1 {
             sort(rows, spare, (first, first + equal), rest, tick);
         }

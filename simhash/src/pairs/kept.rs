@@ -36,13 +36,13 @@ impl Component for Kept {
         candidate: ReadCandidate,
         criterion: &Criterion,
         results: &mut [u32],
-        tick: &dyn Fn(f64),
+        tick: &dyn Fn(),
     ) -> Result<(), Error> {
         if !criterion.applies(candidate.features.as_ref()) {
             return Ok(());
         }
         let (row, key) = (candidate.row as usize, candidate.key());
-        if let Some(position) = self.duplicated(&candidate, key, criterion, &|| tick(0.0))? {
+        if let Some(position) = self.duplicated(&candidate, key, criterion, tick)? {
             results[row] = self.rows[position];
             return Ok(());
         }

@@ -9,24 +9,13 @@ use std::cmp::Ordering;
 /// Comparisons between two ticks. One may take as long as a thousand steps of other loops.
 const COMPARISONS_BETWEEN_TICKS: usize = 64;
 
-/// Sorts positions; equal ones keep their order. `spare` has at least half as many elements. `tick` takes the share
-/// that is done, from 0 to 1.
-pub fn merge_sort(
-    positions: &mut [u32],
-    spare: &mut [u32],
-    compare: &dyn Fn(u32, u32) -> Ordering,
-    tick: &dyn Fn(f64),
-) {
-    if positions.len() < 2 {
-        return;
-    }
-    // Merging n positions takes up to n comparisons, on each of log2(n) levels.
-    let all = positions.len() as f64 * (positions.len() as f64).log2();
+/// Sorts positions; equal ones keep their order. `spare` has at least half as many elements.
+pub fn merge_sort(positions: &mut [u32], spare: &mut [u32], compare: &dyn Fn(u32, u32) -> Ordering, tick: &dyn Fn()) {
     let done = Cell::new(0usize);
     let compare = |a, b| {
         done.set(done.get() + 1);
         if done.get().is_multiple_of(COMPARISONS_BETWEEN_TICKS) {
-            tick((done.get() as f64 / all).min(1.0));
+            tick();
         }
         compare(a, b)
     };

@@ -24,7 +24,6 @@ mod merge_sort;
 mod near_pairs;
 mod partition;
 mod plan;
-mod progress;
 mod search;
 mod verification;
 
@@ -34,5 +33,4 @@ pub use confirmed::Confirmed;
 pub use groups::Rows;
 pub use kept::Kept;
 pub use near_pairs::{Pair, Pairs};
-pub use progress::{Phase, Progress};
 pub use verification::{Component, Verification};

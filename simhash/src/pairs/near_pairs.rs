@@ -1,7 +1,6 @@
 //! Near pairs of rows, one after the other.
 
 use super::groups::{Groups, Rows};
-use super::progress::{Phase, Progress};
 use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
@@ -38,7 +37,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
-    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self, Error> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
             group: if near.contains(0) { 0 } else { groups.len() as u32 },
@@ -51,11 +50,11 @@ impl Pairs {
     }
 
     /// The next pair; None at the end. Fails only if memory is refused.
-    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
+    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>, Error> {
         self.since_tick += 1;
         if self.since_tick == NUMBERS_BETWEEN_TICKS {
             self.since_tick = 0;
-            tick(self.progress());
+            tick();
         }
         loop {
             if let Some(NearPair { a, b, distance }) = self.near {
@@ -77,25 +76,15 @@ impl Pairs {
     }
 
     /// The next groups to pair: each group with itself, then near ones.
-    fn next_groups(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
+    fn next_groups(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>, Error> {
         let group = self.group;
         if group as usize == self.groups.len() {
             return self.search.next(tick);
         }
         self.group += 1;
         if (self.group as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
-            tick(self.progress());
+            tick();
         }
         Ok(Some(NearPair { a: group, b: group, distance: 0 }))
-    }
-
-    fn progress(&self) -> Progress {
-        match self.near {
-            Some(NearPair { a, b, .. }) if a == b => {
-                let done = f64::from(a) + self.positions.0 as f64 / self.groups.rows(a).len() as f64;
-                Progress { phase: Phase::Equal, share: done / self.groups.len() as f64 }
-            }
-            _ => Progress { phase: Phase::Near, share: self.search.share() },
-        }
     }
 }

@@ -36,7 +36,6 @@ use super::bits::Worths;
 use super::compare::{Cursor, RowPairs, advance};
 use super::partition::{Numbered, PartitionBlock, begins};
 use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
-use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
 use crate::memory::{fill, push};
@@ -80,7 +79,6 @@ pub struct PairSearch {
     found: RowPairs,
     /// The work that is left until the next tick.
     left: usize,
-    share: f64,
 }
 
 /// A slice that is partitioned.
@@ -195,12 +193,11 @@ impl PairSearch {
             cursor: Cursor::default(),
             found: RowPairs::default(),
             left: WORK_BETWEEN_TICKS,
-            share: 0.0,
         })
     }
 
     /// The next near pair; None at the end. Fails if memory is refused.
-    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
+    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>, Error> {
         loop {
             let Numbered { fingerprints, numbers } = &self.rows;
             for (row, column) in self.found.by_ref() {
@@ -220,13 +217,8 @@ impl PairSearch {
         }
     }
 
-    /// The share of the work that is done, from 0 to 1.
-    pub fn share(&self) -> f64 {
-        self.share
-    }
-
     /// Goes on to the next slice whose pairs are to be compared. Returns false at the end.
-    fn next_slice(&mut self, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+    fn next_slice(&mut self, tick: &dyn Fn()) -> Result<bool, Error> {
         while self.cursor.is_done() {
             if let Some(all) = self.all.take() {
                 self.enter(&all, tick)?;
@@ -250,7 +242,7 @@ impl PairSearch {
     }
 
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
-    fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+    fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<(), Error> {
         let by_radii = self.levels.is_empty() && self.near.blocks().is_some();
         let is_split = match bucket.end - bucket.start {
             ..MIN_SPLIT_ROWS => false,
@@ -266,7 +258,7 @@ impl PairSearch {
 
     /// Enters a level that splits all fingerprints by the blocks of the radii. Returns false if comparing all pairs is
     /// cheaper.
-    fn split_by_radii(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+    fn split_by_radii(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool, Error> {
         let len = bucket.end - bucket.start;
         let mut blocks: Vec<PartitionBlock> = Vec::new();
         let (mut cost, mut bits) = (0.0, u32::MAX);
@@ -287,7 +279,7 @@ impl PairSearch {
     }
 
     /// Enters a level that splits a slice by blocks of its bits. Returns false if comparing all pairs is cheaper.
-    fn split_by_distance(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+    fn split_by_distance(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool, Error> {
         if self.levels.len() == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
             return Ok(false);
         }
@@ -324,7 +316,7 @@ impl PairSearch {
         worths: Worths,
         width: u32,
         most: f64,
-        tick: &dyn Fn(Progress),
+        tick: &dyn Fn(),
     ) -> Result<bool, Error> {
         let wanted = bucket.budget + 1;
         let mut blocks = Vec::new();
@@ -344,16 +336,15 @@ impl PairSearch {
         worths: Worths,
         bits: u32,
         most: f64,
-        tick: &dyn Fn(Progress),
+        tick: &dyn Fn(),
     ) -> Result<bool, Error> {
         let Bucket { start, end, budget, .. } = *bucket;
-        let (len, progress) = (end - start, self.progress());
-        let tick = || tick(progress);
+        let len = end - start;
         let (first_count, stride) = (self.counts.len(), blocks.iter().map(|block| block.buckets()).max().unwrap_or(0));
-        fill(&mut self.counts, first_count + blocks.len() * stride, 0, &tick)?;
+        fill(&mut self.counts, first_count + blocks.len() * stride, 0, tick)?;
         let mut cost = blocks.len() as f64 * plan::scatter(len as f64);
         for (block, sizes) in blocks.iter().zip(self.counts[first_count..].chunks_mut(stride)) {
-            block.count(&self.rows.fingerprints[start..end], sizes, &tick);
+            block.count(&self.rows.fingerprints[start..end], sizes, tick);
             cost += sizes.iter().map(|&size| plan::compare_all(f64::from(size))).sum::<f64>();
             for mask in block.masks() {
                 tick();
@@ -387,8 +378,7 @@ impl PairSearch {
     }
 
     /// Partitions the innermost slice by its current block.
-    fn partition(&mut self, tick: &dyn Fn(Progress)) -> Result<(), Error> {
-        let progress = self.progress();
+    fn partition(&mut self, tick: &dyn Fn()) -> Result<(), Error> {
         // The slice of all fingerprints is in ascending order at first.
         let is_first = self.levels.len() == 1;
         let Some(level) = self.levels.last_mut() else { return Ok(()) };
@@ -410,34 +400,23 @@ impl PairSearch {
         }
         fill(&mut self.ends, sizes.len(), 0, &|| ())?;
         begins(sizes, &mut self.ends);
-        let (start, end, tick_now) = (level.start, level.end, || tick(progress));
+        let (start, end) = (level.start, level.end);
         // A small slice goes to the beginning of `spare`, which is in the cache.
-        block.scatter(&self.rows, (start, end), &mut self.spare, 0, &mut self.ends, &tick_now);
+        block.scatter(&self.rows, (start, end), &mut self.spare, 0, &mut self.ends, tick);
         if end - start == self.rows.numbers.len() {
             std::mem::swap(&mut self.rows, &mut self.spare);
         } else {
-            self.rows.copy_from(start..end, &self.spare, 0, &tick_now);
+            self.rows.copy_from(start..end, &self.spare, 0, tick);
         }
         self.spend(end - start, tick);
         Ok(())
     }
 
-    fn spend(&mut self, work: usize, tick: &dyn Fn(Progress)) {
+    fn spend(&mut self, work: usize, tick: &dyn Fn()) {
         self.left = self.left.saturating_sub(work);
         if self.left == 0 {
             self.left = WORK_BETWEEN_TICKS;
-            tick(self.progress());
+            tick();
         }
-    }
-
-    /// Estimates progress as if all blocks of a slice cost the same, and all fingerprints of a block.
-    fn progress(&mut self) -> Progress {
-        let inner = if self.cursor.is_done() { 0.0 } else { self.cursor.share() };
-        let share = self.levels.iter().rev().fold(inner, |inner, level| {
-            let entered = (level.entered - level.start) as f64 + inner * (level.position - level.entered) as f64;
-            (level.block as f64 + entered / (level.end - level.start) as f64) / level.blocks.len() as f64
-        });
-        self.share = self.share.max(share);
-        Progress { phase: Phase::Near, share: self.share }
     }
 }

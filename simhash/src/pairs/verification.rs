@@ -10,7 +10,6 @@ use std::collections::HashMap;
 
 use super::candidates::Candidates;
 use super::groups::{Rows, ascending};
-use super::progress::{Phase, Progress};
 use crate::criterion::Criterion;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
@@ -47,11 +46,11 @@ pub trait Component: Default {
         candidate: ReadCandidate,
         criterion: &Criterion,
         results: &mut [u32],
-        tick: &dyn Fn(f64),
+        tick: &dyn Fn(),
     ) -> Result<(), Error>;
 
-    /// Ends the component after its last row. `tick` takes the share that is done, from 0 to 1.
-    fn finish(&mut self, _criterion: &Criterion, _results: &mut [u32], _tick: &dyn Fn(f64)) -> Result<(), Error> {
+    /// Ends the component after its last row.
+    fn finish(&mut self, _criterion: &Criterion, _results: &mut [u32], _tick: &dyn Fn()) -> Result<(), Error> {
         Ok(())
     }
 
@@ -80,10 +79,6 @@ pub struct Verification<C> {
     /// Whether the budget was exceeded, and no component has ended since. Until one ends, none is opened: its first row
     /// would exceed the budget again.
     is_full: bool,
-    /// Number of candidates whose components have ended.
-    done: usize,
-    /// The number of candidates up to the last one that any pass has read.
-    read: usize,
     results: Vec<u32>,
 }
 
@@ -108,13 +103,12 @@ impl<C: Component> Verification<C> {
     /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
     ///
     /// All pairs are compared that are near by the radii: no text is searched for whose votes could decide on flips.
-    pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+    pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn()) -> Result<Self, Error> {
         let criterion = Criterion { near: criterion.near.by_radii_alone(), ..criterion };
         let len = rows.len();
         let candidates = Candidates::new(rows, criterion.near, tick)?;
         let mut states = Vec::new();
-        let begin = || tick(Progress { phase: Phase::Verify, share: 0.0 });
-        fill(&mut states, candidates.sizes.len(), State::Unread, &begin)?;
+        fill(&mut states, candidates.sizes.len(), State::Unread, tick)?;
         Ok(Self {
             criterion,
             budget,
@@ -126,18 +120,16 @@ impl<C: Component> Verification<C> {
             position: 0,
             is_partial: false,
             is_full: false,
-            done: 0,
-            read: 0,
-            results: ascending(len, &begin)?,
+            results: ascending(len, tick)?,
         })
     }
 
     /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
     /// within each pass.
-    pub fn row_to_read(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
+    pub fn row_to_read(&mut self, tick: &dyn Fn()) -> Option<u32> {
         loop {
             if self.position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
-                tick(self.progress(0.0));
+                tick();
             }
             let Some(&component) = self.candidates.components.get(self.position) else {
                 if !self.is_partial {
@@ -161,13 +153,13 @@ impl<C: Component> Verification<C> {
 
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
-    pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+    pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<(), Error> {
         let Some(&number) = self.candidates.components.get(self.position) else { return Ok(()) };
-        let size = self.candidates.sizes[number as usize];
         if self.states[number as usize] == State::Unread {
             self.open.try_reserve(1)?;
             push(&mut self.opened, number)?;
-            self.open.insert(number, Open { component: C::default(), left: size });
+            let left = self.candidates.sizes[number as usize];
+            self.open.insert(number, Open { component: C::default(), left });
             self.states[number as usize] = State::Open;
         }
         let candidate = ReadCandidate {
@@ -176,14 +168,11 @@ impl<C: Component> Verification<C> {
             features: features.filter(|_| self.criterion.resemblance.is_some()),
         };
         self.position += 1;
-        self.read = self.read.max(self.position);
-        let [begun, ended] = [self.progress(0.0), self.progress(size.into())];
         // Reading a text takes longer than this.
-        tick(begun);
-        let share = |share| begun.share + share * (ended.share - begun.share);
+        tick();
         let Some(Open { component, left }) = self.open.get_mut(&number) else { return Ok(()) };
         self.memory -= component.memory();
-        component.add(candidate, &self.criterion, &mut self.results, &|_| tick(begun))?;
+        component.add(candidate, &self.criterion, &mut self.results, tick)?;
         *left -= 1;
         if *left > 0 {
             self.memory += component.memory();
@@ -192,12 +181,10 @@ impl<C: Component> Verification<C> {
             }
             return Ok(());
         }
-        let tick = |done| tick(Progress { phase: Phase::Verify, share: share(done) });
-        component.finish(&self.criterion, &mut self.results, &tick)?;
+        component.finish(&self.criterion, &mut self.results, tick)?;
         self.open.remove(&number);
         self.is_full = false;
         self.states[number as usize] = State::Done;
-        self.done += size as usize;
         Ok(())
     }
 
@@ -218,9 +205,8 @@ impl<C: Component> Verification<C> {
         }
     }
 
-    fn begin_pass(&mut self, tick: &dyn Fn(Progress)) {
-        let progress = self.progress(0.0);
-        for state in ticking(&mut self.states, || tick(progress)) {
+    fn begin_pass(&mut self, tick: &dyn Fn()) {
+        for state in ticking(&mut self.states, tick) {
             if *state == State::Deferred {
                 *state = State::Unread;
             }
@@ -228,11 +214,5 @@ impl<C: Component> Verification<C> {
         self.opened.clear();
         (self.is_partial, self.is_full) = (false, false);
         self.position = 0;
-    }
-
-    /// The progress if `more` candidates were done: the first reading of each row counts half.
-    fn progress(&self, more: f64) -> Progress {
-        let (done, all) = (self.read as f64 + self.done as f64 + more, 2.0 * self.candidates.rows.len().max(1) as f64);
-        Progress { phase: Phase::Verify, share: done / all }
     }
 }

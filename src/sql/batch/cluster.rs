@@ -30,7 +30,7 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement
             return Ok(None);
         };
         let rows = read_fingerprints(window)?;
-        clusters(rows, Nearness::within(max_distance), &|_| tick()).map_err(algorithm_error).map(Some)
+        clusters(rows, Nearness::within(max_distance), &tick).map_err(algorithm_error).map(Some)
     })
 }
 

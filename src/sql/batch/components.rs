@@ -43,7 +43,7 @@ fn simhash_components(
         ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) })
     };
     let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
-    let components = Components::new(keys, compare, &|_| tick()).map_err(algorithm_error)?;
+    let components = Components::new(keys, compare, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
 }
 

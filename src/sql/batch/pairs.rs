@@ -37,9 +37,9 @@ fn simhash_pairs(
     for fingerprint in ticking(fingerprints.iter(), tick) {
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
-    let mut pairs = Pairs::new(rows, near, &|_| tick()).map_err(algorithm_error)?;
+    let mut pairs = Pairs::new(rows, near, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(iter::from_fn(move || {
-        let pair = pairs.next(&|_| tick()).unwrap_or_else(|error| raise(algorithm_error(error)))?;
+        let pair = pairs.next(&tick).unwrap_or_else(|error| raise(algorithm_error(error)))?;
         Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))
     })))
 }

@@ -54,17 +54,16 @@ impl TextArguments {
         let compared = self.compared_options(window, &mut context)?;
         // SAFETY: the setting is a plain number, of kilobytes.
         let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
-        let report = |_| tick();
-        let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &report);
+        let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
         let mut verification = verification.map_err(algorithm_error)?;
-        while let Some(row) = verification.row_to_read(&report) {
+        while let Some(row) = verification.row_to_read(&tick) {
             let features = match criterion.resemblance {
                 Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
                     FeatureSet::new(fingerprinter, text, &compared, &tick)
                 })?,
                 None => None,
             };
-            verification.push(features, &report).map_err(algorithm_error)?;
+            verification.push(features, &tick).map_err(algorithm_error)?;
         }
         Ok(verification.into_results())
     }
