@@ -1,9 +1,8 @@
 //! The cost of a search, by the number of blocks of the layout.
 //!
-//! A search looks up probes in indexes, and reads the entries that it finds, its candidates. If the entries have the
-//! fingerprint, it is compared in the index; otherwise each row must be fetched. Few wide blocks need many probes at
-//! larger distances, and find few candidates. Many narrow blocks need few probes, but the number of candidates grows
-//! with the table.
+//! A search looks up probes in indexes, and reads the entries that it finds, its candidates, whose fingerprints it
+//! compares. Few wide blocks need many probes at larger distances, and find few candidates. Many narrow blocks need few
+//! probes, but the number of candidates grows with the table.
 
 use super::blocks::MAX_PROBES;
 use super::nearness::Nearness;
@@ -13,34 +12,8 @@ use crate::distance::share_within;
 ///
 /// Measured on 10 million uniform fingerprints with PostgreSQL 15, in memory, in the prototype of the scan.
 pub const PROBE_MICROSECONDS: f64 = 2.2;
-/// The cost of one index entry that has the fingerprint, in microseconds. Measured like the probe: 0.035 to 0.07.
+/// The cost of one index entry and its fingerprint, in microseconds. Measured like the probe: 0.035 to 0.07.
 pub const ENTRY_MICROSECONDS: f64 = 0.05;
-/// The cost of one row in microseconds: a fetch to a warm heap page of its own.
-///
-/// Measured on 10 million uniform fingerprints at distance 3 (PostgreSQL 15, in memory, a prepared statement): four
-/// blocks with plain indexes take 0.9 to 2.6 ms for 4 probes and 610 rows, so 1.5 to 4.2 a row, of which this is the
-/// geometric mean.
-pub const ROW_MICROSECONDS: f64 = 2.5;
-
-/// Whether the entries of an index have the fingerprint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entries {
-    /// The entries have the block only, so that each row must be fetched.
-    Plain,
-    /// The entries also have the fingerprint.
-    Covering,
-}
-
-impl Entries {
-    /// The cost in microseconds of reading one entry and its fingerprint.
-    pub fn microseconds(self) -> f64 {
-        match self {
-            Self::Plain => ENTRY_MICROSECONDS + ROW_MICROSECONDS,
-            Self::Covering => ENTRY_MICROSECONDS,
-        }
-    }
-}
-
 /// Number of probes of a search in all blocks. None if the layout cannot serve the search: there is no layout of so
 /// many blocks, the radii belong to another layout, or one block needs more than [`MAX_PROBES`].
 pub fn probes(blocks: i32, near: Nearness) -> Option<u64> {
@@ -71,8 +44,8 @@ pub fn share_near(near: Nearness) -> f64 {
     near.blocks().map_or(within, |blocks| within.min(uniform_share(blocks, near)))
 }
 
-/// The cost of a search by covering indexes, in microseconds if everything is in memory. Use it only to compare
-/// layouts: the time of a search with a disk, or with other indexes, differs.
+/// The cost of a search, in microseconds if everything is in memory. Use it only to compare layouts: the time of a search
+/// with a disk differs.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
     probes as f64 * PROBE_MICROSECONDS + candidates * ENTRY_MICROSECONDS
 }

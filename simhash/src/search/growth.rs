@@ -23,20 +23,13 @@
 //! the search goes on with other blocks.
 
 use super::blocks::Block;
-use super::cost::{Entries, PROBE_MICROSECONDS};
+use super::cost::{ENTRY_MICROSECONDS, PROBE_MICROSECONDS};
 use super::flips::{Flippable, Probed};
 use super::nearness::Nearness;
 
 pub const LARGEST_DISTANCE: i32 = 64;
 /// A step is given up only after it has cost this many times its expected cost.
 const MIN_COST_FACTOR: f64 = 8.0;
-
-/// A block that is indexed.
-#[derive(Clone, Copy, Debug)]
-pub struct SearchBlock {
-    pub block: Block,
-    pub entries: Entries,
-}
 
 /// A search in progress.
 #[derive(Clone, Debug)]
@@ -52,7 +45,7 @@ pub struct Growth {
 
 #[derive(Clone, Debug)]
 struct BlockProgress {
-    searched: SearchBlock,
+    block: Block,
     /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
     /// Number of radii to look up so that everything near by the radii of the search is found.
@@ -65,7 +58,7 @@ struct BlockProgress {
 
 impl BlockProgress {
     fn probed(&self) -> Probed {
-        Probed { block: self.searched.block, radius: self.radii, flippable: self.flippable }
+        Probed { block: self.block, radius: self.radii, flippable: self.flippable }
     }
 }
 
@@ -90,8 +83,6 @@ pub struct ExpectedWork {
     pub probes: f64,
     /// Number of index entries that are read.
     pub entries: f64,
-    /// Number of rows that are fetched, because their index entries lack the fingerprint.
-    pub fetches: f64,
     pub microseconds: f64,
 }
 
@@ -107,9 +98,8 @@ struct StepSequence {
 
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
-    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<SearchBlock>>, near: Nearness) -> Self {
-        let progress =
-            |searched| BlockProgress { searched, radii: 0, needed: 0, flippable: Flippable::ALL, at_least: 0.0 };
+    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<Block>>, near: Nearness) -> Self {
+        let progress = |block| BlockProgress { block, radii: 0, needed: 0, flippable: Flippable::ALL, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
         let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
         if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
@@ -181,7 +171,7 @@ impl Growth {
     #[inline]
     pub fn is_new(&self, difference: u64) -> bool {
         let found = |progress: &BlockProgress| {
-            progress.searched.block.ones(difference) < progress.radii && progress.probed().finds(difference)
+            progress.block.ones(difference) < progress.radii && progress.probed().finds(difference)
         };
         !self.layouts.iter().flatten().any(found)
     }
@@ -214,13 +204,9 @@ impl Growth {
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None)?;
         for (progress, &radii) in self.layouts[layout].iter().zip(&sequence.radii) {
-            let entries = progress.searched.entries;
             for (probes, found) in (progress.radii..radii).map(|radius| self.expected(progress.probed(), radius)) {
                 total.probes += probes;
                 total.entries += found;
-                if entries == Entries::Plain {
-                    total.fetches += found;
-                }
             }
         }
         total.microseconds = sequence.cost;
@@ -256,7 +242,7 @@ impl Growth {
                 (sequence.first, first_cost) = (block, cost);
             }
             // If all values of a block have been looked up, everything has been found.
-            if sequence.radii[block] > blocks[block].searched.block.width() {
+            if sequence.radii[block] > blocks[block].block.width() {
                 break;
             }
             costs[block] = self.step_cost(&blocks[block], sequence.radii[block]);
@@ -281,7 +267,7 @@ impl Growth {
 
     fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
         let (probes, found) = self.expected(progress.probed(), radius);
-        let expected = probes * PROBE_MICROSECONDS + found * progress.searched.entries.microseconds();
+        let expected = probes * PROBE_MICROSECONDS + found * ENTRY_MICROSECONDS;
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }
     }
 
@@ -294,12 +280,12 @@ impl Growth {
 
 /// Stores the radii of a search with the blocks of a layout; false if the layout lacks one of the blocks.
 fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[Probed]) -> bool {
-    let is_indexed = |probed: &Probed| blocks.iter().any(|progress| progress.searched.block == probed.block);
+    let is_indexed = |probed: &Probed| blocks.iter().any(|progress| progress.block == probed.block);
     if !probed.iter().all(is_indexed) {
         return false;
     }
     for &Probed { block, radius, flippable } in probed {
-        for progress in blocks.iter_mut().filter(|progress| progress.searched.block == block) {
+        for progress in blocks.iter_mut().filter(|progress| progress.block == block) {
             (progress.needed, progress.flippable) = (radius.min(block.width()) + 1, flippable);
         }
     }
@@ -313,7 +299,7 @@ fn is_partial(blocks: &[BlockProgress]) -> bool {
 
 /// The largest distance within which the blocks of one layout have found everything.
 fn complete_within(blocks: &[BlockProgress]) -> i32 {
-    if blocks.iter().any(|progress| progress.radii > progress.searched.block.width()) {
+    if blocks.iter().any(|progress| progress.radii > progress.block.width()) {
         return LARGEST_DISTANCE;
     }
     blocks.iter().map(|progress| progress.radii as i32).sum::<i32>() - 1

@@ -109,19 +109,6 @@ impl BaseRelation {
         f64::from(self.rel().pages).max(1.0)
     }
 
-    /// The share of the pages whose rows are visible to every transaction.
-    pub fn visible_share(&self) -> f64 {
-        self.rel().allvisfrac
-    }
-
-    /// The number of rows of the relation that the query is expected to read, by its LIMIT and the conditions that
-    /// remove rows; None if it has no LIMIT, or if the LIMIT is not known.
-    pub fn expected_rows(&self) -> Option<f64> {
-        // SAFETY: the planner is at work on the query.
-        let limit = unsafe { (*self.root).limit_tuples };
-        (limit > 0.0).then(|| limit * (self.rows() / self.rel().rows).max(1.0))
-    }
-
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
@@ -310,24 +297,6 @@ impl BaseRelation {
         }
     }
 
-    /// Whether the query needs no column of this table but one, in a scan with parameters from `outer`.
-    pub fn needs_only(&self, column: i16, outer: Outer) -> bool {
-        let relid = self.rel().relid;
-        let mut needed = std::ptr::null_mut();
-        // SAFETY: the planner's lists of expressions and RestrictInfo nodes are valid; the set is made here.
-        unsafe {
-            pg_sys::pull_varattnos((*self.rel().reltarget).exprs.cast(), relid, &mut needed);
-            let parameters = self.parameters(outer);
-            let joins = if parameters.is_null() { std::ptr::null_mut() } else { (*parameters).ppi_clauses };
-            let infos = nodes::<pg_sys::RestrictInfo>(self.rel().baserestrictinfo).into_iter().chain(nodes(joins));
-            for info in infos {
-                pg_sys::pull_varattnos((*info).clause.cast(), relid, &mut needed);
-            }
-            let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
-            pg_sys::bms_is_subset(needed, pg_sys::bms_make_singleton(member))
-        }
-    }
-
     fn parameters(&self, outer: Outer) -> *mut pg_sys::ParamPathInfo {
         // SAFETY: the planner is at work on this relation; an empty set must be null.
         unsafe {
@@ -410,13 +379,6 @@ impl Outer {
     pub fn with(self, others: Self) -> Self {
         // SAFETY: both sets are valid, or null; the result is a new set.
         Self(unsafe { pg_sys::bms_union(self.0, others.0) })
-    }
-}
-
-impl PartialEq for Outer {
-    fn eq(&self, other: &Self) -> bool {
-        // SAFETY: both sets are valid, or null.
-        unsafe { pg_sys::bms_equal(self.0, other.0) }
     }
 }
 

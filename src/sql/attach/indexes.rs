@@ -133,9 +133,8 @@ impl BlockIndexes<'_> {
         Ok(())
     }
 
-    /// Refuses a scope with a column that is the source, the fingerprint or a block of it.
     pub fn check_scope(&self, table: &Relation) -> Result<()> {
-        self.scope.check(table, |column| self.source.use_of(self.schema, table, column)).map(drop)
+        self.scope.check(table, &self.source.column).map(drop)
     }
 }
 

@@ -3,8 +3,8 @@
 //! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 //! Columns before the block, such as a tenant's number, are the index's scope. If the key after the block is the size
-//! of the text, a search that compares texts reads only the entries of similar sizes. If the fingerprint is in the
-//! index too, as a column or as an expression, a search reads it in the entries.
+//! of the text, a search that compares texts reads only the entries of similar sizes. The index must have the
+//! fingerprint too, as a column or as an expression: a search compares it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, btree_family, generation_of};
@@ -14,9 +14,7 @@ use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use serde::{Deserialize, Serialize};
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
-use simhash::search::cost::Entries;
 use simhash::search::flips::Probed;
-use simhash::search::growth;
 use simhash::search::nearness::Nearness;
 
 use super::bits::Bits;
@@ -38,8 +36,8 @@ pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
     pub index: Oid,
-    /// The attnum of the fingerprint in the index; None if the index does not have it.
-    pub fingerprint: Option<i16>,
+    /// The attnum of the fingerprint in the index.
+    pub fingerprint: i16,
     /// Whether the key after the block is the size of the text that the fingerprint is made from.
     pub has_size: bool,
     /// Whether the index has a predicate, which leaves out rows.
@@ -118,22 +116,16 @@ impl IndexedBlocks {
     }
 }
 
-/// The layouts that have these blocks. Of several indexes on a block, one with the fingerprint is preferred, and then
-/// one with the size.
+/// The layouts that have these blocks. Of several indexes on a block, one with the size is preferred.
 pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
         let best = |block| {
             let of_block = found.clone().filter(move |found| (found.block, found.blocks) == (block, blocks));
-            of_block.max_by_key(|found| (found.fingerprint.is_some(), found.has_size)).copied()
+            of_block.max_by_key(|found| found.has_size).copied()
         };
         (0..blocks).filter_map(best).collect()
     });
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
-}
-
-/// Whether all indexes of a layout have the fingerprint.
-pub fn is_covering(layout: &Layout) -> bool {
-    layout.iter().all(|found| found.fingerprint.is_some())
 }
 
 /// The share of the entries that a search for similar sizes reads, if this is their share: 1 unless all indexes have
@@ -143,22 +135,13 @@ pub fn share_read(layouts: &[Layout], of_sizes: Option<f64>) -> f64 {
     of_sizes.filter(|_| has_sizes).unwrap_or(1.0)
 }
 
-/// The layouts as arguments of [`growth::Growth::new`].
-pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::SearchBlock>> {
-    layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::block_index).collect())
+/// The layouts as an argument of `Growth::new`.
+pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
+    let block = |found: &IndexedBlock| Block::new(found.block, found.blocks);
+    layouts.iter().map(move |layout| layout.iter().filter_map(block).collect())
 }
 
 impl IndexedBlock {
-    /// The block as an argument of [`growth::Growth::new`]; None if there is no such block.
-    fn block_index(&self) -> Option<growth::SearchBlock> {
-        Some(growth::SearchBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
-    }
-
-    /// Whether the entries of the index have the fingerprint.
-    pub fn entries(&self) -> Entries {
-        if self.fingerprint.is_some() { Entries::Covering } else { Entries::Plain }
-    }
-
     /// Whether this is the same block as `other`, and its index has all rows if the index of `other` does.
     fn is_as_good_as(&self, other: &Self) -> bool {
         (self.block, self.blocks) == (other.block, other.blocks) && self.is_partial <= other.is_partial
@@ -197,13 +180,13 @@ impl TableFingerprint {
         };
         move |found| {
             let column = found.as_own_column();
-            let is_bits = |found| {
+            let is_same = |found| {
                 bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
                     || computation.is_some_and(|computation| FingerprintCall::are_equal(computation, found))
             };
             column.is_some() && column == attnum
-                || is_bits(found)
-                || column.and_then(|column| generation_of(table, column)).is_some_and(is_bits)
+                || is_same(found)
+                || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
         }
     }
 }
@@ -264,7 +247,7 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
     })
 }
 
-/// The blocks of a fingerprint that are keys of these indexes of a table.
+/// The blocks of a fingerprint that are keys of these indexes of a table, which have the fingerprint too.
 pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
@@ -278,7 +261,7 @@ pub fn indexed_blocks(
     };
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
-        let in_entries = fingerprint_in(table, &index, fingerprint);
+        let in_entries = fingerprint_in(table, &index, fingerprint)?;
         let BlockCall { block, blocks, .. } = key.call;
         let has_size = has_size(table, &index, &key, fingerprint);
         let is_partial = index.is_partial;

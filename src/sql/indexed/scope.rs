@@ -11,9 +11,6 @@ use postgres::error::{Result, user_error};
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
 
-/// The most columns of a scope: an index also has the block, the size and the fingerprint.
-const MAX_SCOPE_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize - 3;
-
 /// Names of columns, in the order in which they are keys of the indexes; empty if there is no scope.
 #[derive(Default)]
 pub struct Scope(Vec<String>);
@@ -21,11 +18,6 @@ pub struct Scope(Vec<String>);
 impl Scope {
     pub fn read(scope: Option<AnyArray>) -> Result<Self> {
         let names = names(&required(scope, "scope")?, "scope")?;
-        if names.len() > MAX_SCOPE_COLUMNS {
-            let message = format!("scope has {} columns", names.len());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
-                .set_detail(format!("A scope has at most {MAX_SCOPE_COLUMNS}.")));
-        }
         for (index, name) in names.iter().enumerate() {
             if names[..index].contains(name) {
                 let message = format!("column \"{name}\" appears twice in the scope");
@@ -41,14 +33,15 @@ impl Scope {
         &self.0
     }
 
-    /// The attnums of the columns in a table. An error unless each column can come before a block in an index. `taken`
-    /// returns the role of a column that cannot be in the scope, such as the source of the fingerprint.
-    pub fn check(&self, table: &Relation, taken: impl Fn(&Column) -> Result<Option<&'static str>>) -> Result<Vec<i16>> {
+    /// The attnums of the columns in a table. An error unless each column can come before a block in an index, and is
+    /// another one than `source`, from which the fingerprint is made or which holds it.
+    pub fn check(&self, table: &Relation, source: &str) -> Result<Vec<i16>> {
         let check = |name: &String| {
             let column = Column::named(table, name)
                 .map_err(|error| error.set_hint("A scope names columns of the table, such as a tenant's number."))?;
-            if let Some(use_of_it) = taken(&column)? {
-                let message = format!("scope column \"{name}\" of table \"{}\" is {use_of_it}", table.name()?);
+            if name == source {
+                let message =
+                    format!("scope column \"{name}\" of table \"{}\" is the source of the fingerprint", table.name()?);
                 return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                     .set_hint("Name a column in which the rows that belong together are equal."));
             }

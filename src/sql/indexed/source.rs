@@ -17,7 +17,7 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
-use super::recognise::{BlockCall, FingerprintCall};
+use super::recognise::FingerprintCall;
 use super::text_source::TextSource;
 use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
@@ -216,25 +216,6 @@ impl Source {
         Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
             .set_detail(sendable(format!("Parsed again, {expression} calls other functions.")))
             .set_hint("Name a column that it is computed from."))
-    }
-
-    /// What a column of `relation` is to the fingerprint, if it is its source, itself, a block or a size.
-    pub fn use_of(
-        &self,
-        schema: ExtensionSchema,
-        relation: &Relation,
-        column: &Column,
-    ) -> Result<Option<&'static str>> {
-        if column.name()? == self.column {
-            return Ok(Some("the source of the fingerprint"));
-        }
-        let Some(expression) = column.generation(relation) else { return Ok(None) };
-        Ok(if self.is_fingerprint(schema, relation, expression)? {
-            Some("the fingerprint itself")
-        } else {
-            let is_size = || TextSource::of_size(expression, schema).map(|_| "the size of a text");
-            BlockCall::read(expression).map(|_| "a block of a fingerprint").or_else(is_size)
-        })
     }
 
     /// Whether an expression computes the size of the source column in `relation`, which may be an inheritor.

@@ -1,5 +1,5 @@
 //! Recognises conditions that two fingerprints are near: `simhash_near(a, b, k)`, `simhash_near(a, b, k, radii)`, and
-//! comparisons of a [`Distance`] with an integer, such as `hamming(a, b) <= k`. A table can be searched by a
+//! comparisons of a distance with an integer, such as `hamming(a, b) <= k`. A table can be searched by a
 //! [`SearchCondition`].
 
 use pgrx::pg_sys;
@@ -11,10 +11,10 @@ use simhash::search::flips::Flippable;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
-use super::distance::Distance;
+use super::distance::fingerprints_of_distance;
 use super::estimate::Estimate;
 use super::near_texts::NearTexts;
-use super::sizes::{ResemblanceCondition, SizeLimit};
+use super::plan::Role;
 use super::{USUAL_DISTANCE, USUAL_RADIUS};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
@@ -38,8 +38,6 @@ pub struct Limit {
     pub flips: Option<Flips>,
     /// The sizes of the texts, if the query compares them.
     pub sizes: Option<SizeLimit>,
-    /// Whether the distance must be less than the expression.
-    pub is_strict: bool,
 }
 
 /// The bits that a search for a text flips.
@@ -49,6 +47,19 @@ pub struct Flips {
     pub masks: Expression,
     /// As many bits, for the planner's estimates.
     pub expected: Flippable,
+}
+
+/// What limits the sizes of the texts that a search is for: texts of very different sizes do not resemble each other.
+///
+/// The sizes follow from the other text and from the least resemblance alone, so they tell nothing about rows that the
+/// user may not see. The query's conditions are checked for each row that is found, as without them.
+#[derive(Clone, Copy)]
+pub struct SizeLimit {
+    /// The size of the text that they are compared with, an `integer`.
+    pub size: Expression,
+    /// The least resemblance, a `double precision`.
+    pub resemblance: Expression,
+    pub is_exact: bool,
 }
 
 /// A condition on the distance of a table's fingerprint from a query, by which the table can be searched.
@@ -65,9 +76,6 @@ pub struct SearchCondition {
     pub estimate: Estimate,
     /// Whether the planner has the estimate already, from the support function.
     pub is_estimated: bool,
-    /// Whether conditions that protect rows must be evaluated before. Then the fingerprint may be read, but not
-    /// computed.
-    pub comes_later: bool,
 }
 
 impl NearCondition {
@@ -78,20 +86,34 @@ impl NearCondition {
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
             let types = types.get(..arguments.len())?;
             ExtensionSchema::of(function, c"simhash_near", types, c"simhash_near_support")?;
-            let limit =
-                Limit { expression: limit, radii: radii.first().copied(), flips: None, sizes: None, is_strict: false };
+            let limit = Limit::new(limit, radii.first().copied());
             return Some(Self { fingerprints: [a, b].map(Bits::of_bigint), limit, is_estimated: true });
         }
-        let DistanceComparison { distance, strategy, limit, .. } = DistanceComparison::read(condition)?;
-        let is_strict = match strategy {
-            pg_sys::BTLessStrategyNumber => true,
-            // For `=`, search within the distance. The condition itself then selects the rows at this distance.
-            pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => false,
+        let (fingerprints, strategy, limit) = read_comparison(condition)?;
+        // For `=`, and for `<` unless the limit is constant, the search is within the limit. The condition itself then
+        // selects the rows.
+        let limit = match strategy {
+            pg_sys::BTLessStrategyNumber => match limit.any_integer() {
+                Some(limit) => Expression::of_value(largest_distance(limit.saturating_sub(1)))?,
+                None => limit,
+            },
+            pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => limit,
             _ => return None,
         };
-        let limit = Limit { expression: limit, radii: None, flips: None, sizes: None, is_strict };
-        Some(Self { fingerprints: distance.fingerprints, limit, is_estimated: false })
+        Some(Self { fingerprints, limit: Limit::new(limit, None), is_estimated: false })
     }
+}
+
+/// Reads a comparison of a distance with a limit, which may be exchanged. Returns the fingerprints, the btree strategy of
+/// the operator that has the distance on its left, and the limit.
+fn read_comparison(condition: Expression) -> Option<([Bits; 2], u32, Expression)> {
+    let (operator, _, [left, right]) = condition.operation()?;
+    let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
+    if let Some(fingerprints) = fingerprints_of_distance(left) {
+        return Some((fingerprints, strategy, right));
+    }
+    let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
+    Some((fingerprints_of_distance(right)?, exchanged, left))
 }
 
 /// Whether a condition is that two fingerprints, or two texts, are near.
@@ -105,15 +127,12 @@ impl SearchCondition {
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let near =
             relation.conditions().into_iter().filter_map(|found| Some((found, NearCondition::read(found.expression)?)));
-        let resemblances = ResemblanceCondition::all_of(relation);
         let sides = near.flat_map(|(condition, near)| {
             let NearCondition { fingerprints, limit, is_estimated } = near;
-            let resemblances = &resemblances;
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
-                let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
-                let sizes = resemblances.iter().find_map(|compared| compared.limit(relation, fingerprint, outer));
-                let found = Self::new(relation, condition, [fingerprint, query], Limit { sizes, ..limit }, outer);
-                Some(Self { is_estimated, ..found })
+                let limits = limit.expressions().map(|(_, expression)| expression);
+                let outer = relation.outer([query].into_iter().chain(limits))?;
+                Some(Self { is_estimated, ..Self::new(relation, condition, [fingerprint, query], limit, outer) })
             })
         });
         sides.chain(Self::of_texts(relation)).collect()
@@ -127,23 +146,20 @@ impl SearchCondition {
         outer: Outer,
     ) -> Self {
         let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-        let (is_estimated, comes_later) = (false, false);
-        Self { condition, fingerprint, query, limit, outer, estimate, is_estimated, comes_later }
+        Self { condition, fingerprint, query, limit, outer, estimate, is_estimated: false }
     }
 
     /// The conditions on fingerprints that follow from conditions on texts.
     ///
-    /// They may use the indexes although others that protect rows must be evaluated before the texts are compared, if
-    /// the fingerprints are stored in the table or in the indexes: comparing these is leakproof, and what is computed
-    /// does not depend on the relation's rows.
+    /// They may use the indexes although others that protect rows must be evaluated before the texts are compared:
+    /// comparing the fingerprints in the indexes is leakproof, and what is computed does not depend on the relation's
+    /// rows.
     fn of_texts(relation: BaseRelation) -> impl Iterator<Item = Self> {
         let conditions = if relation.is_table() { relation.all_conditions() } else { Vec::new() };
         let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
         texts.flat_map(move |(condition, near)| {
-            let comes_later = !relation.may_come_first(&condition);
             near.of_fingerprints(relation).into_iter().filter_map(move |(fingerprint, query, limit)| {
-                let found = Self::new(relation, condition, [fingerprint, query], limit, relation.outer([query])?);
-                Some(Self { comes_later, ..found })
+                Some(Self::new(relation, condition, [fingerprint, query], limit, relation.outer([query])?))
             })
         })
     }
@@ -174,45 +190,16 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     Some(column.as_variable()?.with_varno(1, relation.relid()))
 }
 
-/// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the
-/// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
-pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
-    let DistanceComparison { expression, strategy, limit, .. } = DistanceComparison::read(condition)?;
-    let is_strict = match strategy {
-        pg_sys::BTGreaterEqualStrategyNumber => true,
-        pg_sys::BTGreaterStrategyNumber => false,
-        _ => return None,
-    };
-    Some((expression, limit.any_integer().map_or(-1, |limit| largest_distance(limit, is_strict))))
-}
-
-struct DistanceComparison {
-    distance: Distance,
-    expression: Expression,
-    /// The btree strategy of the operator that has the distance on its left.
-    strategy: u32,
-    limit: Expression,
-}
-
-impl DistanceComparison {
-    fn read(condition: Expression) -> Option<Self> {
-        let (operator, _, [left, right]) = condition.operation()?;
-        let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
-        if let Some(distance) = Distance::read(left) {
-            return Some(Self { distance, expression: left, strategy, limit: right });
-        }
-        let distance = Distance::read(right)?;
-        let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
-        Some(Self { distance, expression: right, strategy: exchanged, limit: left })
-    }
-}
-
 impl Limit {
+    pub fn new(expression: Expression, radii: Option<Expression>) -> Self {
+        Self { expression, radii, flips: None, sizes: None }
+    }
+
     /// The nearness for the planner's estimates. A limit that is not constant counts as [`USUAL_DISTANCE`], and radii
     /// that are not constant count as [`USUAL_RADIUS`] for each of `blocks` blocks.
     pub fn expected(self, blocks: i32) -> Nearness {
         let limit = self.expression.any_integer();
-        let max_distance = limit.map_or(USUAL_DISTANCE, |limit| largest_distance(limit, self.is_strict));
+        let max_distance = limit.map_or(USUAL_DISTANCE, largest_distance);
         let near = self.radii.and_then(|radii| match radii.array() {
             Some(radii) => check_radii(max_distance, &radii).ok(),
             None => Nearness::by_radii(max_distance, &vec![USUAL_RADIUS; blocks as usize]),
@@ -221,13 +208,20 @@ impl Limit {
         self.flips.map_or(near, |flips| near.flipping(flips.expected))
     }
 
-    pub fn expressions(self) -> impl Iterator<Item = Expression> {
-        let of_sizes = self.sizes.into_iter().flat_map(|sizes| [sizes.size, sizes.least]);
-        [self.expression].into_iter().chain(self.radii).chain(self.flips.map(|flips| flips.masks)).chain(of_sizes)
+    pub fn expressions(self) -> impl Iterator<Item = (Role, Expression)> {
+        let (flips, sizes) = (self.flips.map(|flips| flips.masks), self.sizes);
+        let all = [
+            (Role::Limit, Some(self.expression)),
+            (Role::Radii, self.radii),
+            (Role::Flips, flips),
+            (Role::Size, sizes.map(|sizes| sizes.size)),
+            (Role::Resemblance, sizes.map(|sizes| sizes.resemblance)),
+        ];
+        all.into_iter().filter_map(|(role, expression)| Some((role, expression?)))
     }
 }
 
-/// The largest distance that is at most `limit` or, if `is_strict`, less than it; -1 if there is none.
-pub fn largest_distance(limit: i64, is_strict: bool) -> i32 {
-    limit.saturating_sub(i64::from(is_strict)).clamp(-1, LARGEST_DISTANCE.into()) as i32
+/// The largest distance that is at most `limit`; -1 if there is none.
+pub fn largest_distance(limit: i64) -> i32 {
+    limit.clamp(-1, LARGEST_DISTANCE.into()) as i32
 }

@@ -9,55 +9,45 @@ use postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::{Bits, FINGERPRINT_BITS};
 
-#[derive(Clone, Copy)]
-pub struct Distance {
-    pub fingerprints: [Bits; 2],
+/// The two fingerprints of a distance, with or without casts between integer types; None if the expression is not a
+/// distance.
+pub fn fingerprints_of_distance(expression: Expression) -> Option<[Bits; 2]> {
+    let (function, arguments) = expression.applied()?;
+    match (function.to_u32(), &arguments[..]) {
+        (pg_sys::F_INT2_INT8 | pg_sys::F_INT4_INT8 | pg_sys::F_INT8_INT4, &[count]) => fingerprints_of_distance(count),
+        (pg_sys::F_BIT_COUNT_BIT, &[difference]) => fingerprints_of_difference(difference),
+        (pg_sys::F_LENGTH_TEXT | pg_sys::F_CHAR_LENGTH_TEXT | pg_sys::F_CHARACTER_LENGTH_TEXT, &[digits]) => {
+            fingerprints_of_difference(without_zeros(digits)?)
+        }
+        (_, &[a, b]) => {
+            let arguments = &[pg_sys::INT8OID, pg_sys::INT8OID];
+            ExtensionSchema::of(function, c"hamming", arguments, c"simhash_near_support")?;
+            Some([a, b].map(Bits::of_bigint))
+        }
+        _ => None,
+    }
 }
 
-impl Distance {
-    /// Reads an expression, with or without casts between integer types; None if it is not a distance.
-    pub fn read(expression: Expression) -> Option<Self> {
-        let (function, arguments) = expression.applied()?;
-        match (function.to_u32(), &arguments[..]) {
-            (pg_sys::F_INT2_INT8 | pg_sys::F_INT4_INT8 | pg_sys::F_INT8_INT4, &[count]) => Self::read(count),
-            (pg_sys::F_BIT_COUNT_BIT, &[difference]) => Self::of_difference(difference),
-            (pg_sys::F_LENGTH_TEXT | pg_sys::F_CHAR_LENGTH_TEXT | pg_sys::F_CHARACTER_LENGTH_TEXT, &[digits]) => {
-                Self::of_difference(without_zeros(digits)?)
-            }
-            (_, &[a, b]) => {
-                let arguments = &[pg_sys::INT8OID, pg_sys::INT8OID];
-                ExtensionSchema::of(function, c"hamming", arguments, c"simhash_near_support")?;
-                Some(Self { fingerprints: [a, b].map(Bits::of_bigint) })
-            }
-            _ => None,
+/// The two fingerprints of the bits in which they differ: `(a # b)::bit(64)`, or `a # b` for bit strings.
+fn fingerprints_of_difference(difference: Expression) -> Option<[Bits; 2]> {
+    let (function, arguments) = difference.applied()?;
+    match (function.to_u32(), &arguments[..]) {
+        (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.value() == Some(FINGERPRINT_BITS) => {
+            let (function, operands) = number.applied()?;
+            let &[a, b] = &operands[..] else { return None };
+            (function == pg_sys::F_INT8XOR.into()).then(|| [a, b].map(Bits::of_bigint))
         }
-    }
-
-    /// Reads the bits in which two fingerprints differ: `(a # b)::bit(64)`, or `a # b` for bit strings.
-    fn of_difference(difference: Expression) -> Option<Self> {
-        let (function, arguments) = difference.applied()?;
-        match (function.to_u32(), &arguments[..]) {
-            (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.value() == Some(FINGERPRINT_BITS) => {
-                let (function, operands) = number.applied()?;
-                let &[a, b] = &operands[..] else { return None };
-                let is_difference = function == pg_sys::F_INT8XOR.into();
-                is_difference.then(|| Self { fingerprints: [a, b].map(Bits::of_bigint) })
-            }
-            (pg_sys::F_BIT_BIT_INT4_BOOL, &[bits, length, _]) if length.value() == Some(FINGERPRINT_BITS) => {
-                Self::of_difference(bits)
-            }
-            (pg_sys::F_BITXOR, &[a, b]) => {
-                // PostgreSQL raises an error for operands of different lengths.
-                let fingerprints = match (Bits::of_bit_string(a), Bits::of_bit_string(b)) {
-                    (Some(a), Some(b)) => [a, b],
-                    (Some(a), None) => [a, Bits::of_checked_bit_string(b)?],
-                    (None, Some(b)) => [Bits::of_checked_bit_string(a)?, b],
-                    (None, None) => return None,
-                };
-                Some(Self { fingerprints })
-            }
-            _ => None,
+        (pg_sys::F_BIT_BIT_INT4_BOOL, &[bits, length, _]) if length.value() == Some(FINGERPRINT_BITS) => {
+            fingerprints_of_difference(bits)
         }
+        // PostgreSQL raises an error for operands of different lengths.
+        (pg_sys::F_BITXOR, &[a, b]) => match (Bits::of_bit_string(a), Bits::of_bit_string(b)) {
+            (Some(a), Some(b)) => Some([a, b]),
+            (Some(a), None) => Some([a, Bits::of_checked_bit_string(b)?]),
+            (None, Some(b)) => Some([Bits::of_checked_bit_string(a)?, b]),
+            (None, None) => None,
+        },
+        _ => None,
     }
 }
 

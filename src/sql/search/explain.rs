@@ -5,15 +5,9 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
 use postgres::planner::custom_scan::NodeInstrumentation;
-use simhash::fingerprint::size::SimilarSizes;
-use simhash::search::flips::Flippable;
 
 use super::finder::FinderCounts;
-use super::plan::Settings;
-use super::sizes::SizeLimit;
-use crate::sql::fingerprint::options::read_criterion;
-use crate::sql::indexed::layouts::is_covering;
-use crate::sql::radii::check_radii;
+use super::plan::{Role, Settings};
 
 pub struct ScanWork {
     /// The radius within which the last search has looked up each block; None if it has completed no step.
@@ -38,66 +32,37 @@ pub unsafe fn explain(
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
         let output = Output { state: output, plan, ancestors };
         let expressions = expressions((*plan).custom_exprs);
-        let shown = |index: usize| expressions.get(index).map(|&expression| output.deparsed(expression));
-        if let (Some(fingerprint), Some(query)) = (shown(0).filter(|_| settings.is_ordered), shown(1)) {
+        let of_role = |role| settings.of_role(&expressions, role).next();
+        let shown = |role| of_role(role).map(|expression| output.deparsed(expression));
+        if settings.is_ordered
+            && let (Some(fingerprint), Some(query)) = (shown(Role::Fingerprint), shown(Role::Query))
+        {
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
-        if let Some(limit) = settings.limit_index().and_then(shown) {
-            output.text(if settings.is_strict { c"Nearer Than" } else { c"Within" }, &limit);
+        if let Some(limit) = shown(Role::Limit) {
+            output.text(c"Within", &limit);
         }
-        if let Some(radii) = settings.radii_index().and_then(shown) {
+        if let Some(radii) = shown(Role::Radii) {
             output.text(c"Within Radii", &radii);
         }
-        if let Some(flips) = settings.flips_index().and_then(|index| flips_of(&expressions[index - 1..=index])) {
-            output.text(c"Flips", format!("{flips:?}").as_bytes());
-        }
-        if let Some(index) = settings.sizes_index()
-            && let [size, least] = expressions[index..index + 2]
-        {
-            let limit = SizeLimit { size, least, is_exact: settings.has_exact_sizes == Some(true) };
-            let sizes = match limit.constant() {
-                Some(SimilarSizes { range, .. }) => format!("{} to {}", range.start(), range.end()).into_bytes(),
-                None => {
-                    let least = match least.value::<f64>() {
-                        Some(least) => least.to_string().into_bytes(),
-                        None => output.deparsed(least),
-                    };
-                    [&least[..], b" of ", &output.deparsed(size)].concat()
-                }
-            };
-            output.text(c"Sizes", &sizes);
+        let resemblance = of_role(Role::Resemblance).and_then(|resemblance| resemblance.value::<f64>());
+        if let (Some(size), Some(resemblance)) = (shown(Role::Size), resemblance) {
+            output.text(c"Sizes", &[format!("{resemblance} of ").as_bytes(), &size].concat());
         }
         if !settings.scope.is_empty() {
-            let equality = |position| {
-                let value = shown(settings.scope_index() + position)?;
-                Some([b"(", &key_name(settings, position)[..], b" = ", &value, b")"].concat())
-            };
-            output.list(c"Scope", (0..settings.scope.len()).filter_map(equality));
+            let values = settings.of_role(&expressions, Role::Scope).enumerate().map(|(position, value)| {
+                [b"(", &key_name(settings, position)[..], b" = ", &output.deparsed(value), b")"].concat()
+            });
+            output.list(c"Scope", values);
         }
-        let layouts = settings.layouts.iter().map(|layout| {
-            let blocks = layout.first().map_or(0, |found| found.blocks);
-            format!("{blocks} blocks{}", if is_covering(layout) { "" } else { " (not covering)" })
-        });
-        output.list(c"Layouts", layouts.map(String::into_bytes));
-        if settings.only_column.is_some() || !output.is_text() {
-            pg_sys::ExplainPropertyBool(c"Index Only".as_ptr(), settings.only_column.is_some(), output.state);
-        }
+        let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
+        output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
         if let Some(work) = work
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
             show_counts(&work, instrument, &output);
         }
     }
-}
-
-/// The flips of a criterion: of the call of `simhash_flips`, whose criterion is constant, or by its constant result.
-fn flips_of(radii_and_masks: &[Expression]) -> Option<Vec<u32>> {
-    let &[radii, masks] = radii_and_masks else { return None };
-    if let Some((_, arguments)) = masks.call() {
-        return Some(read_criterion(arguments.get(1)?.jsonb()?).ok()?.of_texts().near.flips().collect());
-    }
-    let masks = masks.value::<Vec<i64>>()?.into_iter().map(i64::cast_unsigned);
-    Some(check_radii(0, &radii.array()?).ok()?.flipping(Flippable::from_masks(masks)).flips().collect())
 }
 
 fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
@@ -115,13 +80,12 @@ fn show_counts(work: &ScanWork, instrument: &NodeInstrumentation, output: &Outpu
         let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
         output.list(c"Radii", radii.map(String::into_bytes));
     }
-    let FinderCounts { descents, full_scans, .. } = work.counts;
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
     if work.searches as f64 >= instrument.nloops {
-        output.number(c"Index Descents", descents as f64);
-        if full_scans > 0 || !output.is_text() {
-            output.number(c"Index Passes", full_scans as f64);
+        output.number(c"Index Descents", work.counts.descents as f64);
+        if work.counts.full_scans > 0 {
+            output.number(c"Index Passes", work.counts.full_scans as f64);
         }
     }
     output.number(c"Index Entries", instrument.nfiltered2);
@@ -136,11 +100,6 @@ struct Output {
 }
 
 impl Output {
-    fn is_text(&self) -> bool {
-        // SAFETY: the output is valid.
-        unsafe { (*self.state).format == pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT }
-    }
-
     fn deparsed(&self, expression: Expression) -> Vec<u8> {
         // SAFETY: the output and its plan are valid.
         unsafe {

@@ -1,8 +1,6 @@
 //! Finds near fingerprints in the block indexes of a table.
 //!
-//! [`Growth`] says which values of which block to look up next. An entry that has the fingerprint is compared in the
-//! index. Where entries have only the block, their tids are collected and sorted, so that each page of the table is
-//! fetched once, and the fingerprint is read from the row.
+//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, which is compared there.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -10,19 +8,19 @@ use std::ops::RangeInclusive;
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::{out_of_memory, push};
 use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
-use postgres::heap::row::{tid_of_number, tid_to_number};
-use simhash::distance::hamming;
+use postgres::heap::row::tid_to_number;
 use simhash::fingerprint::size::SimilarSizes;
-use simhash::search::cost::Entries;
+use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
-use super::rows::FetchedRows;
 use crate::sql::indexed::layouts::{IndexedBlock, block_indexes, share_read};
 
 /// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
 pub struct Finder {
+    table: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
     layouts: Vec<Vec<SearchedIndex>>,
     growth: Growth,
     /// The estimated number of rows of the table, or within the scope.
@@ -60,7 +58,6 @@ pub struct FinderCounts {
 /// An index on a block.
 struct SearchedIndex {
     indexed: IndexedBlock,
-    entries: Entries,
     relation: pg_sys::Relation,
     scan: Option<EntryScan>,
 }
@@ -80,8 +77,6 @@ struct Task {
     entries: u64,
     /// Number of entries that were read and are near.
     near: u64,
-    /// Tids to fetch, in descending order.
-    to_fetch: Vec<u64>,
     /// The tids that the step has found; None if it may no longer be given up.
     found: Option<Vec<u64>>,
 }
@@ -99,11 +94,8 @@ enum TaskKind {
 /// An index entry of a near fingerprint.
 #[derive(Clone, Copy)]
 pub struct NearEntry {
-    pub fingerprint: u64,
     pub distance: u32,
     pub tid: ItemPointerData,
-    /// Whether the row has been fetched into the slot for rows of the table.
-    pub is_fetched: bool,
 }
 
 /// The outcome of [`Finder::next`].
@@ -118,22 +110,30 @@ pub enum FinderOutcome {
 /// The nearness before a search begins: no fingerprint is near.
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
-/// The most tids that are collected before their rows are fetched: half a megabyte.
-const MAX_COLLECTED_TIDS: usize = 1 << 16;
 /// A step that has found this many tids (a quarter of a megabyte) is not given up. Once the steps that were given up
 /// have found this many tids together, no further step is given up. The set of these tids takes at most two megabytes.
 const MAX_SEEN_TIDS: usize = 1 << 15;
 
 impl Finder {
     /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
-    pub fn new(settings: &Settings, row_count: f64) -> Self {
+    ///
+    /// # Safety
+    /// The table and the snapshot live as long as the result.
+    pub unsafe fn new(
+        settings: &Settings,
+        row_count: f64,
+        table: pg_sys::Relation,
+        snapshot: pg_sys::Snapshot,
+    ) -> Self {
         let index = |indexed: &IndexedBlock| {
             // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
             let relation = unsafe { pg_sys::index_open(indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-            Some(SearchedIndex { indexed: *indexed, entries: indexed.entries(), relation, scan: None })
+            SearchedIndex { indexed: *indexed, relation, scan: None }
         };
         Self {
-            layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
+            table,
+            snapshot,
+            layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
             growth: Growth::new(row_count, block_indexes(&settings.layouts), NONE_NEAR),
             row_count,
             query: 0,
@@ -182,33 +182,22 @@ impl Finder {
         &self.growth
     }
 
-    /// The expected cost of a full scan of the cheapest index, in microseconds.
+    /// The expected cost of a full scan of an index, in microseconds.
     pub fn full_scan_cost(&self) -> f64 {
-        let costs = self.layouts.iter().flatten().map(|index| index.entries.microseconds());
-        self.row_count * costs.fold(f64::INFINITY, f64::min)
+        self.row_count * ENTRY_MICROSECONDS
     }
 
     /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
     /// found, as long as the remaining steps cost at most `otherwise` microseconds. An entry that several steps find is
     /// returned once.
-    pub fn next(
-        &mut self,
-        rows: &mut FetchedRows,
-        target: i32,
-        distances: &RangeInclusive<u32>,
-        otherwise: f64,
-    ) -> FinderOutcome {
+    pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> FinderOutcome {
         loop {
             let Some(mut task) = self.task.take() else {
                 let Some(step) = self.growth.next(target, otherwise) else { return FinderOutcome::Exhausted };
-                self.begin_step(step, rows);
+                self.begin_step(step);
                 continue;
             };
-            let found = match self.index(task.index).entries {
-                Entries::Covering => self.next_near(&mut task, distances),
-                Entries::Plain => self.next_fetched(&mut task, rows, distances),
-            };
-            match (found, task.kind) {
+            match (self.next_near(&mut task, distances), task.kind) {
                 (Some(found), _) => {
                     task.remember(found.tid);
                     self.task = Some(task);
@@ -233,10 +222,10 @@ impl Finder {
         }
     }
 
-    fn begin_step(&mut self, step: Step, rows: &FetchedRows) {
+    fn begin_step(&mut self, step: Step) {
         let index = (step.layout, step.block);
         let values = self.growth.values(step, self.query);
-        self.open(index, rows);
+        self.open(index);
         let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
         if self.seen.len() >= MAX_SEEN_TIDS {
             task.stop_remembering();
@@ -244,31 +233,28 @@ impl Finder {
         self.task = Some(task);
     }
 
-    /// Begins a full scan of the cheapest index. If `skips_found`, it leaves out entries that steps have found.
-    pub fn begin_full_scan(&mut self, rows: &FetchedRows, skips_found: bool) {
+    /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
+    pub fn begin_full_scan(&mut self, skips_found: bool) {
         self.counts.full_scans += 1;
-        self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
+        self.begin_on_first_index(TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
     }
 
-    /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_any`].
-    pub fn begin_nulls(&mut self, rows: &FetchedRows) {
-        self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found: false }, KeyCondition::Null);
+    /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_null`].
+    pub fn begin_nulls(&mut self) {
+        self.begin_on_first_index(TaskKind::FullScan { skips_found: false }, KeyCondition::Null);
     }
 
-    fn begin_on_cheapest_index(&mut self, rows: &FetchedRows, kind: TaskKind, condition: KeyCondition<'_>) {
-        let indexes = self.layouts.iter().enumerate();
-        let mut all = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
-        let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
+    fn begin_on_first_index(&mut self, kind: TaskKind, condition: KeyCondition<'_>) {
         // Every layout has an index.
-        let index = all.clone().find(is_covering).or_else(|| all.next()).unwrap_or((0, 0));
-        self.open(index, rows);
+        let index = (0, 0);
+        self.open(index);
         self.look_up(index, condition);
         self.counts.descents += 1;
         self.task = Some(Task { is_scanning: true, ..Task::new(kind, index, Box::new(std::iter::empty())) });
     }
 
-    /// The tid of the next row of a full scan, whatever its fingerprint; None at the end.
-    pub fn next_any(&mut self) -> Option<ItemPointerData> {
+    /// The tid of the next row without a fingerprint; None at the end.
+    pub fn next_null(&mut self) -> Option<ItemPointerData> {
         let index = self.task.as_ref()?.index;
         loop {
             pgrx::check_for_interrupts!();
@@ -283,8 +269,7 @@ impl Finder {
         None
     }
 
-    /// The next near entry of a task in a covering index. None at the end of the task, or if its step is to be given
-    /// up.
+    /// The next near entry of a task. None at the end of the task, or if its step is to be given up.
     fn next_near(&mut self, task: &mut Task, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         let Self { query, near, .. } = *self;
         let is_near = |value: i64| {
@@ -304,72 +289,24 @@ impl Finder {
             match read {
                 EntryRead::Entry(Some(value)) => {
                     task.near += 1;
-                    let fingerprint = value as u64;
-                    if self.is_new(task, fingerprint, tid) {
-                        let distance = hamming(fingerprint, query);
-                        return Some(NearEntry { fingerprint, distance, tid, is_fetched: false });
+                    let difference = value.cast_unsigned() ^ query;
+                    if self.is_new(task, difference, tid) {
+                        return Some(NearEntry { distance: difference.count_ones(), tid });
                     }
                 }
                 EntryRead::Entry(None) | EntryRead::Pause => {}
                 EntryRead::End => task.is_scanning = false,
             }
-            if task.gives_up(Entries::Covering) {
+            if task.gives_up() {
                 return None;
             }
-        }
-    }
-
-    /// The next near entry of a task in a plain index, whose rows must be fetched. None at the end of the task, or if
-    /// its step is to be given up.
-    fn next_fetched(
-        &mut self,
-        task: &mut Task,
-        rows: &mut FetchedRows,
-        distances: &RangeInclusive<u32>,
-    ) -> Option<NearEntry> {
-        loop {
-            while let Some(number) = task.to_fetch.pop() {
-                pgrx::check_for_interrupts!();
-                let tid = tid_of_number(number);
-                let fingerprint = if rows.fetch(tid) { rows.fingerprint() } else { None };
-                let Some(fingerprint) = fingerprint else { continue };
-                let distance = hamming(fingerprint, self.query);
-                if distances.contains(&distance)
-                    && self.near.contains(fingerprint ^ self.query)
-                    && self.is_new(task, fingerprint, tid)
-                {
-                    return Some(NearEntry { fingerprint, distance, tid, is_fetched: true });
-                }
-            }
-            while task.to_fetch.len() < MAX_COLLECTED_TIDS && self.look_up_next(task) {
-                pgrx::check_for_interrupts!();
-                let scan = self.index(task.index).scan.as_mut()?;
-                match scan.next(|_| true) {
-                    EntryRead::Entry(_) => {
-                        task.entries += 1;
-                        push(&mut task.to_fetch, tid_to_number(scan.tid()));
-                        if task.gives_up(Entries::Plain) {
-                            return None;
-                        }
-                    }
-                    EntryRead::Pause => {}
-                    EntryRead::End => task.is_scanning = false,
-                }
-            }
-            if task.to_fetch.is_empty() {
-                return None;
-            }
-            // Fetches take most of the time, so do not give up a step after this.
-            task.stop_remembering();
-            task.to_fetch.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
 
     /// Whether no earlier step has found an entry. Always true in a full scan that skips none.
-    fn is_new(&self, task: &Task, fingerprint: u64, tid: ItemPointerData) -> bool {
+    fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { skips_found: false }
-            || self.growth.is_new(fingerprint ^ self.query)
-                && (self.seen.is_empty() || !self.seen.contains(&tid_to_number(tid)))
+            || self.growth.is_new(difference) && (self.seen.is_empty() || !self.seen.contains(&tid_to_number(tid)))
     }
 
     /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
@@ -393,10 +330,14 @@ impl Finder {
     }
 
     /// Begins a scan of an index, unless it has begun.
-    fn open(&mut self, index: (usize, usize), rows: &FetchedRows) {
-        let has_range = self.sizes.is_some() && self.index(index).indexed.has_size;
-        let keys = key_count(self.scope.len(), has_range);
-        self.index(index).open(rows, keys);
+    fn open(&mut self, (layout, index): (usize, usize)) {
+        let Self { table, snapshot, layouts, scope, sizes, .. } = self;
+        let SearchedIndex { indexed, relation, scan } = &mut layouts[layout][index];
+        let keys = key_count(scope.len(), sizes.is_some() && indexed.has_size);
+        let included = Some(indexed.fingerprint);
+        // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
+        // bigint.
+        scan.get_or_insert_with(|| unsafe { EntryScan::begin(*table, *relation, *snapshot, keys, included) });
     }
 
     /// Begins to look up entries by a condition on the block, within the scope.
@@ -413,12 +354,6 @@ impl Finder {
 
     fn index(&mut self, (layout, index): (usize, usize)) -> &mut SearchedIndex {
         &mut self.layouts[layout][index]
-    }
-
-    /// Fetches the row of the entry that was found last; false if the snapshot does not see the row.
-    pub fn fetch(&mut self, rows: &mut FetchedRows) -> bool {
-        let Some(index) = self.task.as_ref().map(|task| task.index) else { return false };
-        self.index(index).scan.as_mut().is_some_and(|scan| rows.fetch_entry(scan))
     }
 
     pub fn counts(&self) -> FinderCounts {
@@ -460,22 +395,10 @@ impl Finder {
     }
 }
 
-impl SearchedIndex {
-    /// Begins a scan with `keys` scan keys, unless it has begun.
-    fn open(&mut self, rows: &FetchedRows, keys: usize) {
-        let (table, index, snapshot, included) =
-            (rows.table(), self.relation, rows.snapshot(), self.indexed.fingerprint);
-        // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
-        // bigint.
-        self.scan.get_or_insert_with(|| unsafe { EntryScan::begin(table, index, snapshot, keys, included) });
-    }
-}
-
 impl Task {
     fn new(kind: TaskKind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
         let found = matches!(kind, TaskKind::Step(_)).then(Vec::new);
-        let (is_scanning, is_read, entries, near, to_fetch) = (false, false, 0, 0, Vec::new());
-        Self { kind, index, values, is_scanning, is_read, entries, near, to_fetch, found }
+        Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, found }
     }
 
     /// Stores a tid that the step has found, for the case that the step is given up.
@@ -494,8 +417,8 @@ impl Task {
     }
 
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.
-    fn gives_up(&self, entries: Entries) -> bool {
+    fn gives_up(&self) -> bool {
         let TaskKind::Step(step) = self.kind else { return false };
-        self.found.is_some() && (self.entries - self.near) as f64 * entries.microseconds() > step.limit
+        self.found.is_some() && (self.entries - self.near) as f64 * ENTRY_MICROSECONDS > step.limit
     }
 }

@@ -1,9 +1,9 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
-//! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them;
-//! [`sizes`] has the sizes of the texts. [`other_options`] warns of fingerprints that cannot be near. [`path`] offers
-//! the scan of block indexes to the planner, [`join`] corrects the costs of joins, and [`plan`] defines what the plan
-//! stores. [`scan`] runs it, within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`]
-//! fetches rows, and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
+//! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them.
+//! [`other_options`] warns of fingerprints that cannot be near. [`path`] offers the scan of block indexes to the
+//! planner, [`join`] corrects the costs of joins, and [`plan`] defines what the plan stores. [`scan`] runs it, within a
+//! [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows, and [`nearest`] returns the
+//! nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod distance;
@@ -20,7 +20,6 @@ mod plan;
 mod rows;
 mod scan;
 mod scope;
-mod sizes;
 
 /// The distance that is assumed if it is not known when a query is planned.
 const USUAL_DISTANCE: i32 = 3;

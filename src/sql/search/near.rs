@@ -91,9 +91,7 @@ fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -
         // Which column stores the fingerprints, whose statistics would help, is known when paths are offered.
         Estimate::of_unknown(NearTexts::expected(limit))
     } else {
-        let limit =
-            Limit { expression: limit, radii: radii.first().copied(), flips: None, sizes: None, is_strict: false };
-        Estimate::new(planner, [a, b], limit.expected(DEFAULT_BLOCKS))
+        Estimate::new(planner, [a, b], Limit::new(limit, radii.first().copied()).expected(DEFAULT_BLOCKS))
     };
     let rows = planner.most_rows([a, b]);
     Some(if is_semi_join { estimate.share_with_near_row(rows) } else { estimate.share(rows) })

@@ -9,13 +9,14 @@ use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
 use simhash::criterion::{Criterion, CriterionDocument};
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::size::is_exact;
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Flips, Limit};
-use super::sizes::SizeLimit;
+use super::condition::{Flips, Limit, SizeLimit};
+use super::other_options::warn_of_other_criterion;
 use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::block_keys;
+use crate::sql::indexed::layouts::{block_keys, size_key};
 use crate::sql::indexed::recognise::FingerprintCall;
 use crate::sql::indexed::text_source::TextSource;
 
@@ -64,15 +65,20 @@ impl NearTexts {
     }
 
     /// The fingerprints of a text of the table's columns, which are columns or keys of an index, each with the call
-    /// that makes it.
+    /// that makes it. Warns if all are made by other options than those of the criterion.
     fn stored(&self, relation: BaseRelation, text: Expression) -> Vec<(Expression, Expression)> {
         let relid = relation.relid();
         let table = Relation::open_locked(relation.table());
         let text = text.with_varno(relid, 1).without_relabelling();
-        let is_of_text = |call: &Expression| {
-            FingerprintCall::read(*call, self.schema).is_some_and(|call| {
-                call.source.without_relabelling().equals(text) && call.options.makes_same_fingerprints(&self.options)
-            })
+        let mut other = None;
+        let mut is_of_text = |call: &Expression| {
+            let read = FingerprintCall::read(*call, self.schema);
+            let Some(call) = read.filter(|call| call.source.without_relabelling().equals(text)) else { return false };
+            let is_same = call.options.makes_same_fingerprints(&self.options);
+            if !is_same {
+                other = Some(call);
+            }
+            is_same
         };
         let columns = Column::all(&table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
         let of_column = |column: Column| {
@@ -80,24 +86,36 @@ impl NearTexts {
             is_of_text(&call).then_some((column.as_variable()?.with_varno(1, relid), call))
         };
         let mut found: Vec<_> = columns.filter_map(of_column).collect();
-        let indexes = relation.indexes().into_iter().map(|index| Relation::open_locked(index.oid));
-        for index in indexes.filter_map(|index| Index::read_usable(&index, KeyExpressions::Planned)) {
+        for index in planned_indexes(relation) {
             let keys = block_keys(&table, &index).map(|key| key.call.fingerprint);
-            for call in keys.filter(is_of_text) {
+            for call in keys.filter(&mut is_of_text) {
                 let fingerprint = call.with_varno(1, relid);
                 if found.iter().all(|(known, _)| !known.equals(fingerprint)) {
                     found.push((fingerprint, call));
                 }
             }
         }
+        if let (true, Some(other)) = (found.is_empty(), other) {
+            warn_of_other_criterion(&table, &other);
+        }
         found
     }
 
-    /// The sizes of the texts that resemble another text, if the texts are compared. `call` makes the fingerprints.
+    /// The sizes of the texts that resemble another text, if the texts are compared and indexes have the sizes of
+    /// the table's. `call` makes the fingerprints.
     fn sizes(&self, relation: BaseRelation, call: Expression, other: Expression) -> Option<SizeLimit> {
+        let resemblance = Expression::of_value(self.criterion.resemblance?)?;
+        let source = TextSource::of(Some(call), self.schema)?;
+        let is_size = |call: &Expression| {
+            TextSource::of_size(*call, self.schema).is_some_and(|size| size.has_same_sizes(&source))
+        };
         let table = Relation::open_locked(relation.table());
-        let least = Expression::of_value(self.criterion.resemblance?)?;
-        SizeLimit::new(relation, &table, &TextSource::of(Some(call), self.schema)?, self.schema, other, least)
+        let stored = planned_indexes(relation).find_map(|index| {
+            block_keys(&table, &index).filter_map(|key| size_key(&table, &index, &key)).find(is_size)
+        })?;
+        // A stored call may name its arguments or leave some out, which only folding puts in order.
+        let size = stored.with_folded_constants().with_first_argument(other)?.with_folded_constants();
+        Some(SizeLimit { size, resemblance, is_exact: is_exact(&source.options) })
     }
 
     /// The limit without the sizes. `query` is the other text, if its votes decide which bits are flipped. Otherwise
@@ -117,8 +135,14 @@ impl NearTexts {
             None => None,
         };
         let expression = Expression::of_value(near.max_distance())?;
-        Some(Limit { expression, radii, flips, sizes: None, is_strict: false })
+        Some(Limit { flips, ..Limit::new(expression, radii) })
     }
+}
+
+/// The indexes that the query can use, with their expressions as the planner has them.
+fn planned_indexes(relation: BaseRelation) -> impl Iterator<Item = Index> {
+    let indexes = relation.indexes().into_iter().map(|index| Relation::open_locked(index.oid));
+    indexes.filter_map(|index| Index::read_usable(&index, KeyExpressions::Planned))
 }
 
 /// A constant criterion; None if it is not constant, or if it cannot be read.

@@ -1,5 +1,5 @@
-//! Warns of a query that compares a fingerprint column with the fingerprint of a text by other options: it finds not
-//! even the same text.
+//! Warns of queries by other options than those of a table's fingerprints. A query that compares the fingerprints finds
+//! not even the same text; one that compares the texts reads all rows.
 
 use std::cell::Cell;
 
@@ -24,10 +24,26 @@ thread_local! {
 /// Warns once a statement if one of the relation's fingerprints, each with what the query compares it with, is a column
 /// of other options.
 pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator<Item = (Expression, Expression)>) {
-    let warning = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query));
+    if let Some(warning) = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query)) {
+        warn_once(warning);
+    }
+}
+
+/// Warns once a statement of a criterion by which no fingerprint of a text is made. `stored` are those of the table.
+pub fn warn_of_other_criterion(table: &Relation, stored: &FingerprintCall) {
+    let (Ok(name), Ok(document)) = (table.name(), document_json(stored.document)) else { return };
+    let message = format!("simhash_near has other options than the fingerprints of table \"{name}\"");
+    let detail = format!("Their options are {}, so their indexes do not serve the query.", shown_literal(&document));
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
+    warn_once(
+        warning.set_hint("Give these options in the criterion, or attach the table with those of the criterion too."),
+    );
+}
+
+fn warn_once(warning: ErrorReport) {
     // SAFETY: a statement is being planned, and this only reads when the client's statement began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-    if let Some(warning) = warning.filter(|_| WARNED.replace(statement) != statement) {
+    if WARNED.replace(statement) != statement {
         warn(warning);
     }
 }

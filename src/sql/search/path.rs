@@ -16,18 +16,18 @@ use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::size::expected_share;
 use simhash::search::blocks::DEFAULT_BLOCKS;
-use simhash::search::growth::{Growth, LARGEST_DISTANCE};
+use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
-use super::distance::Distance;
+use super::condition::{Limit, SearchCondition, fingerprint_sides};
+use super::distance::fingerprints_of_distance;
 use super::join;
-use super::nearest::Capacity;
+use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_options;
-use super::plan::{ScopeKey, Search, Settings};
+use super::plan::{Role, ScopeKey, Settings};
 use super::scan::NearScan;
 use crate::sql::indexed::layouts::{
-    Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of, share_read,
+    IndexedBlock, Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, layouts_of, share_read,
 };
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -92,8 +92,7 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
     for condition in conditions {
         let tables = indexes.tables(condition.fingerprint, condition.outer);
-        let allowed = tables.iter().filter(|table| !condition.comes_later || table.stores(condition.fingerprint));
-        for table in allowed {
+        for table in &tables {
             table.offer_near(condition);
         }
     }
@@ -117,17 +116,9 @@ fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
         relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
         shares.push((*condition, estimate.share(rows)));
     }
-    if shares.is_empty() {
-        return;
+    if !shares.is_empty() {
+        relation.estimate_rows(&shares);
     }
-    for condition in relation.conditions() {
-        if let Some((distance, exceeded)) = exceeded_distance(condition.expression) {
-            let share = relation.planner().share_not_null(distance) * (1.0 - share_within(exceeded));
-            relation.set_share(&condition, share, share);
-            shares.push((condition, share));
-        }
-    }
-    relation.estimate_rows(&shares);
 }
 
 struct ByDistance {
@@ -137,8 +128,6 @@ struct ByDistance {
     limit: Option<SearchCondition>,
     /// The other relations that the scan refers to.
     outer: Outer,
-    /// The number of rows that the query is expected to read, if the distance is not limited.
-    expected: Option<f64>,
 }
 
 impl ByDistance {
@@ -147,9 +136,9 @@ impl ByDistance {
         if !relation.may_see_hidden_rows(order.expression) {
             return None;
         }
-        let distance = Distance::read(order.expression)?;
+        let fingerprints = fingerprints_of_distance(order.expression)?;
         let (fingerprint, query, outer) =
-            fingerprint_sides(relation, distance.fingerprints).find_map(|(fingerprint, query)| {
+            fingerprint_sides(relation, fingerprints).find_map(|(fingerprint, query)| {
                 let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
                 Some((fingerprint, query, outer))
             })?;
@@ -157,8 +146,7 @@ impl ByDistance {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
         let limit = SearchCondition::cheapest(conditions.iter().filter(same).copied());
-        let expected = relation.expected_rows().filter(|_| limit.is_none());
-        Some(Self { order, fingerprint, query, limit, outer, expected })
+        Some(Self { order, fingerprint, query, limit, outer })
     }
 }
 
@@ -178,15 +166,12 @@ struct IndexedTable<'a> {
     scope: Vec<Equality>,
     /// The other relations that the search and its scope refer to.
     outer: Outer,
-    /// The attnum of the fingerprint, if it is a column, all these indexes have it, and the query needs no other column.
-    only_column: Option<i16>,
     rows: f64,
 }
 
 impl<'a> Indexes<'a> {
     /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
-    /// once for each scope that the query has values for. If some of the layouts are covering and others are not, it is
-    /// listed again with the covering layouts only.
+    /// once for each scope that the query has values for.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable<'a>> {
         let Self { relation, usable, .. } = *self;
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
@@ -197,43 +182,23 @@ impl<'a> Indexes<'a> {
         let mut tables = Vec::new();
         for columns in scopes {
             let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
-            for outer in outers(outer, &equalities) {
-                let value = |index, position: usize| {
-                    let of_column = equalities[position].iter();
-                    of_column.clone().position(|equality| {
-                        equality.outer.is_within(outer) && relation.looks_up(index, position, equality)
-                    })
-                };
-                // The scan looks up the same keys in all indexes, so use the indexes with the same equalities.
-                let mut scope: Option<Vec<usize>> = None;
-                let mut blocks = Vec::new();
-                for scoped in indexed.iter().filter(|scoped| scoped.scope == *columns) {
-                    let of_index = (0..columns.len()).map(|position| value(scoped.block.index, position));
-                    let Some(of_index) = of_index.collect::<Option<Vec<_>>>() else { continue };
-                    if *scope.get_or_insert_with(|| of_index.clone()) == of_index {
-                        blocks.push(scoped.block);
-                    }
-                }
-                let Some(scope) = scope else { continue };
-                let scope: Vec<_> = scope.into_iter().zip(&equalities).map(|(number, of)| of[number]).collect();
-                let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-                let layouts = layouts_of(blocks.iter());
-                let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
-                let has_both = !covering.is_empty() && covering.len() < layouts.len();
-                for layouts in [Some(layouts), has_both.then_some(covering)].into_iter().flatten() {
-                    let covered = column.filter(|_| layouts.iter().all(is_covering));
-                    let only_column = covered.filter(|&column| relation.needs_only(column, outer));
-                    tables.push(IndexedTable {
-                        relation,
-                        usable,
-                        layouts,
-                        scope: scope.clone(),
-                        outer,
-                        only_column,
-                        rows,
-                    });
-                }
-            }
+            let blocks = || indexed.iter().filter(|scoped| scoped.scope == *columns).map(|scoped| scoped.block);
+            let value = |block: IndexedBlock, position: usize| {
+                let of_column = equalities[position].iter();
+                let looked_up = of_column.filter(|equality| relation.looks_up(block.index, position, equality));
+                // Prefer a value that refers to no further relation.
+                looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
+            };
+            let values = |block| (0..columns.len()).map(|position| value(block, position)).collect::<Option<Vec<_>>>();
+            let Some(scope) = blocks().find_map(values) else { continue };
+            // The scan looks up the same values in all indexes.
+            let looks_up = |block: &IndexedBlock| {
+                scope.iter().enumerate().all(|(position, value)| relation.looks_up(block.index, position, value))
+            };
+            let blocks: Vec<_> = blocks().filter(looks_up).collect();
+            let outer = scope.iter().fold(outer, |outer, equality| outer.with(equality.outer));
+            let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
+            tables.push(IndexedTable { relation, usable, layouts: layouts_of(blocks.iter()), scope, outer, rows });
         }
         tables
     }
@@ -255,30 +220,7 @@ impl<'a> Indexes<'a> {
     }
 }
 
-/// The sets of relations that give each column of a scope a value, each including `outer`. `scope` has the equalities
-/// of each column.
-fn outers(outer: Outer, scope: &[Vec<Equality>]) -> Vec<Outer> {
-    scope.iter().fold(vec![outer], |outers, equalities| {
-        let mut larger = Vec::new();
-        for outer in outers {
-            let is_known = equalities.iter().any(|equality| equality.outer.is_within(outer));
-            let with = equalities.iter().filter(|_| !is_known).map(|equality| outer.with(equality.outer));
-            for outer in with.chain(is_known.then_some(outer)) {
-                if !larger.contains(&outer) {
-                    larger.push(outer);
-                }
-            }
-        }
-        larger
-    })
-}
-
 impl IndexedTable<'_> {
-    /// Whether a search reads the fingerprint from the table or the indexes, and does not compute it.
-    fn stores(&self, fingerprint: Expression) -> bool {
-        fingerprint.as_own_column().is_some() || self.layouts.iter().all(is_covering)
-    }
-
     /// Offers the path that finds near rows; None if the layouts do not serve the distance.
     fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
         let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
@@ -291,21 +233,20 @@ impl IndexedTable<'_> {
     /// Offers the path that returns rows nearest first; None if the layouts do not serve the distance.
     fn offer_nearest(&self, order: &ByDistance) -> Option<()> {
         let full_scan = self.full_scan_cost();
-        // The cost of the full scans after the first one.
-        let capacity = Capacity::new(order.expected);
-        let full_scans = |distance| full_scan * (capacity.full_scans(self.rows, distance) - 1.0);
+        // The cost of the full scans after the first one: each finds as many rows as can be stored.
+        let full_scans = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
         let (growth, rest) = match order.limit {
             Some(SearchCondition { limit, estimate, .. }) => {
                 let (near, found) = (self.expected(limit), self.rows * estimate.share(self.rows));
                 let growth = self.search_cost(near, self.share_read(limit))?;
-                (growth, full_scans(near.max_distance()) + self.fetch_cost(found))
+                (growth, full_scans(self.rows * share_within(near.max_distance())) + self.fetch_cost(found))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
                 let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest), 1.0));
                 let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
-                (growth, full_scan + full_scans(LARGEST_DISTANCE) + self.fetch_cost(self.rows))
+                (growth, full_scan + full_scans(self.rows) + self.fetch_cost(self.rows))
             }
         };
         let limit = order.limit.map(|condition| condition.limit);
@@ -329,25 +270,25 @@ impl IndexedTable<'_> {
         };
         let has_sizes = self.layouts.iter().flatten().any(|found| found.has_size);
         let limit = limit.map(|limit| Limit { sizes: limit.sizes.filter(|_| has_sizes), ..limit });
+        let limits = limit.into_iter().flat_map(Limit::expressions);
+        let scope = self.scope.iter().map(|equality| (Role::Scope, equality.value()));
+        let expressions =
+            [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter().chain(limits).chain(scope);
+        let (roles, expressions): (Vec<_>, Vec<_>) = expressions.unzip();
         let settings = Settings {
             is_ordered: order.is_some(),
-            only_column: self.only_column,
-            has_limit: limit.is_some(),
-            has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
-            has_flips: limit.is_some_and(|limit| limit.flips.is_some()),
-            has_exact_sizes: limit.and_then(|limit| Some(limit.sizes?.is_exact)),
-            is_strict: limit.is_some_and(|limit| limit.is_strict),
+            roles,
+            has_exact_sizes: limit.and_then(|limit| limit.sizes).is_some_and(|sizes| sizes.is_exact),
             rows,
             pages: relation.pages(),
-            expected: order.and_then(|order| order.expected),
             scope: self.scope.iter().map(key).collect(),
             layouts: self.layouts.clone(),
         };
-        let scope = self.scope.iter().map(Equality::value).collect();
-        let search = Search { fingerprint, query, limit, scope, settings };
         let (startup, _) = relation.condition_costs();
         let cost = PathCost { startup: startup + before_first_row, total: startup + total };
-        let lists = path_lists(search.expressions(), search.settings.to_list());
+        // SAFETY: the list is made here, and the expressions are valid.
+        let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
+        let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
         // SAFETY: the node's methods make a plan of these lists.
         unsafe { relation.offer(outer, order.map(|order| order.order), cost, lists, Methods::<NearScan>::PATH) };
     }
@@ -361,7 +302,7 @@ impl IndexedTable<'_> {
 
     /// The share of the entries of near rows' blocks that a search reads, by their sizes.
     fn share_read(&self, limit: Limit) -> f64 {
-        share_read(&self.layouts, limit.sizes.map(|sizes| expected_share(sizes.least.value().unwrap_or(COPY))))
+        share_read(&self.layouts, limit.sizes.map(|sizes| expected_share(sizes.resemblance.value().unwrap_or(COPY))))
     }
 
     /// The cost of finding everything near, in the planner's units; None if the layouts do not serve the search.
@@ -377,11 +318,7 @@ impl IndexedTable<'_> {
         let (operator, entry) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
         let entries = total.entries.min(self.rows);
-        let mut cost = total.probes * descent + leaves * random + entries * (entry + operator);
-        let fetches = total.fetches.min(self.rows);
-        if fetches > 0.0 {
-            cost += fetches * cpu_tuple_cost() + self.heap_cost(fetches);
-        }
+        let cost = total.probes * descent + leaves * random + entries * (entry + operator);
         Some(cost.min(self.full_scan_cost()))
     }
 
@@ -392,26 +329,16 @@ impl IndexedTable<'_> {
         let pages = share * self.index_pages().fold(f64::INFINITY, f64::min);
         // SAFETY: the settings are plain numbers.
         let entry = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
-        let has_covering = self.layouts.iter().flatten().any(|found| found.fingerprint.is_some());
-        let heap = if has_covering { 0.0 } else { self.heap_cost(self.rows) + self.rows * cpu_tuple_cost() };
-        pages * sequential + self.rows * entry + heap
-    }
-
-    /// The cost of fetching rows in the order of their tids, as in a bitmap heap scan (cost_bitmap_heap_scan in
-    /// costsize.c).
-    fn heap_cost(&self, rows: f64) -> f64 {
-        let (random, sequential) = self.relation.page_costs();
-        let pages = self.relation.pages();
-        let fetched = (2.0 * pages * rows / (2.0 * pages + rows)).min(pages);
-        fetched * (random - (random - sequential) * (fetched / pages).sqrt())
+        pages * sequential + self.rows * entry
     }
 
     /// The cost of fetching and returning rows.
     fn fetch_cost(&self, rows: f64) -> f64 {
         let (random, _) = self.relation.page_costs();
-        let fetched = if self.only_column.is_some() { 1.0 - self.relation.visible_share() } else { 1.0 };
-        let pages = self.relation.pages_fetched(rows * fetched, self.relation.pages(), self.outer);
-        pages * random + rows * (cpu_tuple_cost() + self.relation.condition_costs().1)
+        let pages = self.relation.pages_fetched(rows, self.relation.pages(), self.outer);
+        // SAFETY: the setting is a plain number.
+        let row = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_costs().1;
+        pages * random + rows * row
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {
@@ -424,8 +351,3 @@ impl IndexedTable<'_> {
 const PAGES_OF_DESCENT: f64 = 3.0;
 /// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
 const PAGE_OPERATORS: f64 = 50.0;
-
-fn cpu_tuple_cost() -> f64 {
-    // SAFETY: the setting is a plain number.
-    unsafe { pg_sys::cpu_tuple_cost }
-}

@@ -130,7 +130,7 @@ class Queries:
         return self.compared(near, alias.text(), others) if alias.text() and self.rng.randrange(3) > 0 else near
 
     def compared(self, near, text, others):
-        """A condition that also compares texts, in ways that may limit the sizes of those that are searched."""
+        """A condition that also compares texts."""
         of_others = [other.text() for other in others if other.text()]
         if of_others and self.one_in(2):
             other = of_others[0]

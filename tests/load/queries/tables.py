@@ -148,9 +148,9 @@ class Layout:
                 case "second":
                     form = f"(k, {key})"
                 case _:
-                    forms = [f"({key.removesuffix(' DESC')} DESC)", f"({key} NULLS FIRST)", f"({key}, fp)"]
+                    forms = [f"({key.removesuffix(' DESC')} DESC, fp)", f"({key} NULLS FIRST, fp)", f"({key})"]
                     forms += [f"({key}) INCLUDE ({columns})" for columns in ("id", "id, fp", "tag, fp, k", *7 * ["fp"])]
-                    form = rng.choice(forms + 3 * [f"({key})"])
+                    form = rng.choice(forms + 3 * [f"({key}, fp)"])
             yield f"CREATE INDEX {name} ON {table} {form}"
             if damage == "invalid":
                 yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"

@@ -52,11 +52,9 @@ SELECT expected('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS
 SELECT expected('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS near,
     expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS not_near;
 
--- EXISTS and NOT EXISTS beside another equality: a search for each row, unless a hash join compares few pairs.
-CREATE TABLE notes (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
-CREATE TABLE notes0 PARTITION OF notes FOR VALUES IN (0, 1, 2);
-CREATE TABLE notes1 PARTITION OF notes DEFAULT;
-INSERT INTO notes SELECT n, n % 6, random_fingerprint(n % 4999) FROM generate_series(1, 6000) n;
+-- EXISTS and NOT EXISTS beside another equality: with OFFSET 0, a search for each row.
+CREATE TABLE notes (id integer, tenant integer, fp bigint);
+INSERT INTO notes SELECT n, n % 3, random_fingerprint(n % 4999) FROM generate_series(1, 6000) n;
 SELECT simhash_attach('notes', 'fp', scope => '{tenant}', columns => false);
 CREATE TABLE tenants AS SELECT n AS tenant FROM generate_series(0, 5) n;
 VACUUM ANALYZE notes, tenants;
@@ -94,9 +92,8 @@ SELECT expected('SELECT FROM parts WHERE fp <~> 7 <= 3') AS whole,
     expected('SELECT FROM parts p JOIN docs d USING (id) WHERE p.fp <~> 7 <= 3') AS joined,
     expected('SELECT FROM (SELECT fp FROM docs UNION ALL SELECT fp FROM parts) u WHERE fp <~> 7 <= 3') AS of_union;
 
--- The nearest rows without LIMIT: what exceeds work_mem is read again, so that a sort is cheaper.
+-- Without LIMIT, the nearest rows are sorted; with LIMIT, the scan finds them, also with little memory.
 SET enable_seqscan = off;
-SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
 SET work_mem = '64kB';
 SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
 SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');

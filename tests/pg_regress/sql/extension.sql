@@ -24,8 +24,8 @@ CREATE TABLE public.docs (
     block integer GENERATED ALWAYS AS (fingerprints.simhash_block(fingerprints.simhash(body), 0)) STORED,
     CHECK (fingerprints.hamming(simhash, simhash) = 0)
 );
-CREATE INDEX ON public.docs (fingerprints.simhash_block(simhash, 1));
-CREATE INDEX ON public.docs (block);
+CREATE INDEX ON public.docs (fingerprints.simhash_block(simhash, 1), simhash);
+CREATE INDEX ON public.docs (block, simhash);
 CREATE VIEW public.near AS
 SELECT a.id AS a, b.id AS b FROM public.docs a, public.docs b WHERE a.simhash OPERATOR(fingerprints.<~>) b.simhash <= 3;
 INSERT INTO public.docs (id, body) SELECT n, 'document ' || n / 2 FROM generate_series(1, 10) n;

@@ -70,7 +70,7 @@ SELECT simhash_guard('prints', 'skip', fingerprint => 'digits');
 INSERT INTO prints SELECT n, NULL, 'ff00ff00ff00ff0' || n FROM generate_series(0, 9) AS n;
 SELECT count(*) < 5 FROM prints WHERE digits <> '';
 
--- Indexes that do not hold the fingerprint do not serve a guard without a column.
+-- Indexes that do not hold the fingerprint do not serve.
 CREATE TABLE plain (id integer, body text);
 SELECT format('CREATE INDEX ON plain (simhash_block(simhash(body), %s))', block) FROM generate_series(0, 3) AS block \gexec
 SELECT errors($$SELECT simhash_guard('plain')$$);

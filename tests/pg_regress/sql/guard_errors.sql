@@ -67,14 +67,15 @@ SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
     'SELECT simhash_guard(''indexed'', ''skip'', fingerprint => ''f'')');
--- None of these indexes finds all rows by the block.
-CREATE INDEX partial ON indexed (simhash_block(f, 2)) WHERE id > 0;
+-- None of these indexes finds all rows by the block, and has the fingerprint.
+CREATE INDEX partial ON indexed (simhash_block(f, 2), f) WHERE id > 0;
+CREATE INDEX plain ON indexed (simhash_block(f, 2));
 CREATE INDEX hashed ON indexed USING hash (simhash_block(f, 2));
-CREATE INDEX second ON indexed (id, simhash_block(f, 2));
-CREATE INDEX invalid ON indexed (simhash_block(f, 2));
+CREATE INDEX second ON indexed (id, simhash_block(f, 2), f);
+CREATE INDEX invalid ON indexed (simhash_block(f, 2), f);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
 SELECT errors('INSERT INTO indexed VALUES (6, 255)');
-CREATE INDEX whole ON indexed (simhash_block(f, 2) DESC, id);
+CREATE INDEX whole ON indexed (simhash_block(f, 2) DESC, id, f);
 SELECT errors('INSERT INTO indexed VALUES (6, 255)', 'INSERT INTO indexed VALUES (7, 254)');
 ROLLBACK;
 -- Indexes that a prepared statement uses may be dropped, and others created.
@@ -87,7 +88,7 @@ EXECUTE store (11, 255);
 DROP INDEX indexed_simhash_block2_idx, indexed_simhash_block3_idx;
 EXECUTE store (12, 254);
 \echo :LAST_ERROR_SQLSTATE
-CREATE INDEX ON indexed (simhash_block(f, 1, 3));
+CREATE INDEX ON indexed (simhash_block(f, 1, 3), f);
 EXECUTE store (12, 254);
 \echo :LAST_ERROR_SQLSTATE
 EXECUTE store (12, -256);

@@ -12,7 +12,7 @@ SELECT * FROM simhash_layouts('skewed');
 -- Without a distance: the searches whose share of copies is known. Best are those of which no other finds as many for
 -- less.
 SELECT * FROM simhash_layouts('skewed', max_distance => NULL);
-SELECT index_plainly('skewed', 'simhash');
+SELECT index_by_hand('skewed', 'simhash');
 SELECT within, radii FROM simhash_layouts('skewed', max_distance => NULL) WHERE indexed;
 
 -- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
@@ -39,9 +39,9 @@ CREATE TABLE docs (
     block2 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 2)) STORED,
     block3 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 3)) STORED
 );
-CREATE INDEX ON docs (block0);
-CREATE INDEX ON docs (block1);
-CREATE INDEX ON docs (block2);
+CREATE INDEX ON docs (block0) INCLUDE (simhash);
+CREATE INDEX ON docs (block1) INCLUDE (simhash);
+CREATE INDEX ON docs (block2) INCLUDE (simhash);
 CREATE FUNCTION pg_temp.indexed(target regclass, fingerprint name DEFAULT 'simhash')
 RETURNS TABLE (max_distance integer, indexed integer[]) LANGUAGE sql AS $$
     SELECT max_distance, array_agg(blocks ORDER BY blocks) FILTER (WHERE indexed)

@@ -14,8 +14,8 @@ CREATE TABLE documents (
     block0 integer GENERATED ALWAYS AS (simhash_block(fp, 0, 2)) STORED,
     block1 integer GENERATED ALWAYS AS (simhash_block(fp, 1, 2)) STORED);
 INSERT INTO documents SELECT n, CASE WHEN n % 10 > 0 THEN n END FROM generate_series(1, 100) n;
-CREATE INDEX ON documents (block0);
-CREATE INDEX ON documents (block1);
+CREATE INDEX ON documents (block0, fp);
+CREATE INDEX ON documents (block1, fp);
 ANALYZE documents;
 SET enable_seqscan = off;
 

@@ -9,19 +9,10 @@ VACUUM ANALYZE prints;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> 5 LIMIT 1;
 
--- Only the index is read if the query needs nothing but the fingerprint, and the page is visible to all.
-CREATE FUNCTION heap_fetches(query text) RETURNS integer LANGUAGE sql AS $$
-    SELECT substring(string_agg(line, ' ') FROM 'Index Only: true.*Heap Fetches: (\d+)')::integer
-    FROM plan_lines(query, 'Index Only|Heap Fetches', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS line
-$$;
-SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') AS all_visible;
-SELECT heap_fetches('SELECT fp FROM prints ORDER BY fp <~> (5::bigint << 40 | 5) LIMIT 3') AS nearest;
-SELECT columns,
-    heap_fetches(format('SELECT %s FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)', columns)) IS NULL
-FROM unnest('{max(id),count(*) FILTER (WHERE tag = 5),ctid}'::text[]) AS columns;
+-- After an update, the entries lead to the new versions.
 BEGIN;
 UPDATE prints SET tag = -1 WHERE id <= 10;
-SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') > 0 AS changed;
+SELECT count(*), count(DISTINCT fp) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2);
 SELECT tableoid::regclass, id FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 0);
 ROLLBACK;
 SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2);
@@ -49,7 +40,7 @@ FETCH c;
 DELETE FROM prints WHERE CURRENT OF c RETURNING id, tag;
 ROLLBACK;
 
--- Also of an index-only scan, after an update that has left the index as it was.
+-- After an update that has left the index as it was.
 CREATE TABLE updated (id integer, fp bigint) WITH (fillfactor = 50);
 INSERT INTO updated SELECT n, n::bigint << 40 | n FROM generate_series(1, 2000) n;
 CREATE INDEX ON updated (simhash_block(fp, 0, 2)) INCLUDE (fp);
@@ -144,15 +135,6 @@ RESET enable_seqscan;
 RESET plan_cache_mode;
 
 SET enable_seqscan = off;
--- An update that changes no indexed value: the entry of the old version leads to the new one, with another fingerprint.
-CREATE TABLE changing (id integer, fp bigint) WITH (fillfactor = 50);
-INSERT INTO changing SELECT n, n::bigint << 40 | n FROM generate_series(1, 2000) n;
-CREATE INDEX ON changing (simhash_block(fp, 0, 2));
-UPDATE changing SET fp = fp # 1 WHERE id = 5;
-SELECT id, fp # (5::bigint << 40) AS low FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 4, 0);
-SELECT id FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 5, 0);
-SELECT id, fp # (5::bigint << 40) AS low FROM changing ORDER BY fp <~> (5::bigint << 40 | 4) LIMIT 1;
-
 -- A plan that is kept while the table grows to a thousand times its rows: it does not go on as for a small table.
 CREATE TABLE growing (fp bigint);
 SELECT simhash_attach('growing', 'fp', blocks => 2);

@@ -29,7 +29,7 @@ SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_reader' ELSE 'somebody else' END, 't
 FROM generate_series(1, 2000) AS n;
 SELECT simhash_attach('docs', 'body', blocks => 4);
 CREATE TABLE by_expression AS SELECT id, reader, body FROM docs;
-SELECT index_plainly('by_expression', 'simhash(body)');
+SELECT index_by_hand('by_expression', 'simhash(body)');
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON docs USING (reader = current_user);
 ALTER TABLE by_expression ENABLE ROW LEVEL SECURITY;

@@ -250,7 +250,8 @@ CREATE TABLE hostile.stored (
     simhash bigint GENERATED ALWAYS AS (public.simhash(hostile.computed(body))) STORED
 );
 INSERT INTO hostile.stored SELECT n, 'text ' || md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 2000) AS n;
-SELECT format('CREATE INDEX ON hostile.stored (public.simhash_block(public.simhash(hostile.computed(body)), %s, 4))', block)
+SELECT format('CREATE INDEX ON hostile.stored (public.simhash_block(public.simhash(hostile.computed(body)), %s, 4))
+    INCLUDE (simhash)', block)
 FROM generate_series(0, 3) AS block \gexec
 ANALYZE hostile.stored;
 GRANT USAGE ON SCHEMA hostile TO regress_other;

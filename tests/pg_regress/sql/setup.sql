@@ -75,12 +75,12 @@ CREATE FUNCTION definition(guarded regclass) RETURNS text LANGUAGE sql RETURN
     (SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
     WHERE tgrelid = guarded AND tgname = 'zzz_simhash_guard');
 
--- Indexes on the blocks of a fingerprint that do not have the fingerprint itself, as an application may have made them.
-CREATE FUNCTION index_plainly(relation regclass, fingerprint text, blocks integer DEFAULT 4, scope text DEFAULT '')
+-- Indexes on the blocks of a fingerprint, with the fingerprint as a key, as they are made by hand.
+CREATE FUNCTION index_by_hand(relation regclass, fingerprint text, blocks integer DEFAULT 4)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     FOR block IN 0 .. blocks - 1 LOOP
-        EXECUTE format('CREATE INDEX ON %s (%ssimhash_block(%s, %s, %s))', relation, scope, fingerprint, block, blocks);
+        EXECUTE format('CREATE INDEX ON %s (simhash_block(%s, %s, %s), %2$s)', relation, fingerprint, block, blocks);
     END LOOP;
     EXECUTE format('ANALYZE %s', relation);
 END

@@ -100,10 +100,8 @@ impl SearchedTable {
             None => None,
         };
         let made_from = computation.map_or_else(|| fingerprint.column().into_iter().collect(), Expression::own_columns);
-        let mut found = indexed_blocks(table, table.open_indexes(), fingerprint);
+        let found = indexed_blocks(table, table.open_indexes(), fingerprint);
         let fingerprint = fingerprint.column();
-        // Without a column, the fingerprint of a stored row is read in the entries.
-        found.retain(|found| fingerprint.is_some() || found.block.fingerprint.is_some());
         let indexes = SearchedIndexes::cheapest(table, &found, &scope, criterion)?;
         let is_sized = indexes.layouts.iter().flatten().any(|found| found.has_size);
         let has_sizes = is_sized && source.as_ref().is_some_and(|source| source.has_own_options);
@@ -131,7 +129,7 @@ impl SearchedTable {
         }
         let block = self.indexes.layouts.first()?.first()?;
         let index = Index::read_usable(&Relation::open(block.index), KeyExpressions::Stored)?;
-        match index.keys.get(block.fingerprint? as usize - 1)?.kind {
+        match index.keys.get(block.fingerprint as usize - 1)?.kind {
             KeyKind::Expression(expression) => Some(expression),
             KeyKind::Column(_) => None,
         }

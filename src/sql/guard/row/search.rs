@@ -20,6 +20,7 @@ use postgres::heap::row::{Row, TableSlot, has_tid, tid_numbers};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
+use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
@@ -148,8 +149,9 @@ impl NearQuery<'_> {
             let keys = key_count(before.len(), range.is_some());
             // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
             // fingerprint, a bigint, at this position.
-            let mut scan = unsafe { DirtyScan::begin(&table, &index, &slot, self.since, keys, indexed.fingerprint) };
-            scan.limit_refusals((step.limit / indexed.entries().microseconds()) as u64);
+            let mut scan =
+                unsafe { DirtyScan::begin(&table, &index, &slot, self.since, keys, Some(indexed.fingerprint)) };
+            scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
             let mut values = growth.values(step, fingerprint);
             let mut at_once = Vec::new();
             loop {
