@@ -42,7 +42,7 @@ def main():
     judge = Judge(rows)
     for distribution in DISTRIBUTIONS:
         measure_distribution(distribution, runs, rows, file, judge)
-    judge.insert = inserts.report(runs, rows)
+    inserts.report(runs, rows)
     judge.print()
 
 
@@ -84,7 +84,6 @@ class Judge:
         self.times = {}
         self.nearest = {}
         self.by_radii = {}
-        self.insert = None
 
     def add(self, distribution, blocks, times, sizes):
         for k, measured in times.items():
@@ -104,7 +103,6 @@ class Judge:
         for radii, bar in RADII_BARS.items():
             ratio = self.by_radii[radii, f"text_{self.rows}"]
             say(f"text, radii {radii}: {ratio:.1f} primary-key lookups", ratio, bar)
-        say(f"insert, covering to plain indexes: {self.insert:.2f} times as long", self.insert, 1.5)
         print(f"wrong rows in all searches: {self.wrong}, bar 0 (recall exactly 1): {verdict(self.wrong == 0)}")
         if self.wrong:
             sys.exit("searches differ from scans")

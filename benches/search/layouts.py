@@ -41,10 +41,9 @@ def indexes(table, blocks):
     return [index(table, block, blocks) for block in range(blocks)]
 
 
-def create_indexes(table, blocks, covering=True):
-    include = " INCLUDE (simhash)" if covering else ""
+def create_indexes(table, blocks):
     return [
-        f"CREATE INDEX {index(table, block, blocks)} ON {table} ({column(block, blocks)}){include}"
+        f"CREATE INDEX {index(table, block, blocks)} ON {table} ({column(block, blocks)}) INCLUDE (simhash)"
         for block in range(blocks)
     ]
 

@@ -101,14 +101,6 @@ pub fn tid_to_number(tid: pg_sys::ItemPointerData) -> u64 {
     u64::from(block) << 16 | u64::from(offset)
 }
 
-/// The tid that [`tid_to_number`] has converted.
-pub fn tid_of_number(number: u64) -> pg_sys::ItemPointerData {
-    pg_sys::ItemPointerData {
-        ip_blkid: pg_sys::BlockIdData { bi_hi: (number >> 32) as u16, bi_lo: (number >> 16) as u16 },
-        ip_posid: number as u16,
-    }
-}
-
 /// A slot for the rows of a table.
 pub struct TableSlot(*mut pg_sys::TupleTableSlot);
 

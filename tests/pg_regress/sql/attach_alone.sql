@@ -18,7 +18,7 @@ SELECT pg_get_indexdef(oid), obj_description(oid, 'pg_class') FROM pg_class WHER
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS
     $$ SELECT plan_lines(query, 'SimhashScan|Layouts|Within|Scope') $$;
 SET enable_seqscan = off;
--- The entries hold the fingerprint, so the layout is covering.
+-- The entries hold the fingerprint.
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body), 42)');
 SELECT plan('SELECT id FROM alone WHERE simhash(body) <~> 42 <= 5');
 SELECT plan('SELECT * FROM texts JOIN alone ON simhash_near(simhash(alone.body), simhash(texts.body))');
