@@ -138,8 +138,8 @@ impl<'a> Columns<'a> {
 }
 
 /// Refuses tables with a trigger whose condition reads a whole row. BEFORE triggers fire before generated columns are
-/// computed, so PostgreSQL refuses a condition that reads these, but only when the trigger is created: a table that gains
-/// such a column keeps its trigger, and its dump cannot be restored.
+/// computed, so PostgreSQL refuses a condition that reads these, but only when the trigger is created: a table that
+/// gains such a column keeps its trigger, and its dump cannot be restored.
 fn check_triggers(family: &[Target]) -> Result<()> {
     for table in family {
         if let Some(trigger) = triggers(&table.open()).iter().find(|trigger| reads_whole_row(trigger)) {
