@@ -27,6 +27,14 @@ impl Planner {
         rows.map(|relation| self.rows(relation)).fold(1.0, f64::max)
     }
 
+    /// The share of rows for which an expression is not NULL, as the planner estimates it.
+    pub fn share_not_null(self, expression: Expression) -> f64 {
+        let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+        let is_null = pg_sys::NullTestType::IS_NULL;
+        // SAFETY: the planner and the expression are valid.
+        1.0 - unsafe { pg_sys::nulltestsel(self.0, is_null, expression.as_ptr(), 0, inner, no_join) }
+    }
+
     /// The number of rows of a relation; 0 if the planner does not know it yet, or if it is a join.
     fn rows(self, relation: i32) -> f64 {
         // SAFETY: the array has `simple_rel_array_size` elements, each a valid relation or null.

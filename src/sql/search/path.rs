@@ -19,7 +19,7 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, SearchCondition, fingerprint_sides};
+use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
 use super::distance::fingerprints_of_distance;
 use super::join;
 use super::nearest::largest_capacity;
@@ -116,9 +116,17 @@ fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
         relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
         shares.push((*condition, estimate.share(rows)));
     }
-    if !shares.is_empty() {
-        relation.estimate_rows(&shares);
+    if shares.is_empty() {
+        return;
     }
+    for condition in relation.conditions() {
+        if let Some((distance, exceeded)) = exceeded_distance(condition.expression) {
+            let share = relation.planner().share_not_null(distance) * (1.0 - share_within(exceeded));
+            relation.set_share(&condition, share, share);
+            shares.push((condition, share));
+        }
+    }
+    relation.estimate_rows(&shares);
 }
 
 struct ByDistance {

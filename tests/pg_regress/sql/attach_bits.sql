@@ -54,7 +54,7 @@ SELECT simhash_attach('own', 'fp', columns => false);
 SELECT is_searched($$SELECT FROM own WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3$$) AS text,
     is_searched('SELECT id FROM own WHERE bit_count((fp # 255)::bit(64)) <= 3') AS number;
 CREATE TABLE bare AS SELECT id, bits FROM own;
-SELECT index_by_hand('bare', 'bits::bigint');
+SELECT index_by_hand('bare', '(bits::bigint)');
 SELECT is_searched('SELECT id FROM bare WHERE bit_count(bits # 1::bigint::bit(64)) <= 3') AS source;
 
 -- Guards compare the distances.
