@@ -44,8 +44,8 @@ pub fn share_near(near: Nearness) -> f64 {
     near.blocks().map_or(within, |blocks| within.min(uniform_share(blocks, near)))
 }
 
-/// The cost of a search, in microseconds if everything is in memory. Use it only to compare layouts: the time of a search
-/// with a disk differs.
+/// The cost of a search, in microseconds if everything is in memory. Use it only to compare layouts: the time of a
+/// search with a disk differs.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
     probes as f64 * PROBE_MICROSECONDS + candidates * ENTRY_MICROSECONDS
 }

@@ -105,8 +105,8 @@ impl NearCondition {
     }
 }
 
-/// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, the btree strategy of the
-/// operator that has it on its left, and the limit.
+/// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, the btree strategy of
+/// the operator that has it on its left, and the limit.
 fn read_comparison(condition: Expression) -> Option<(Expression, u32, Expression)> {
     let (operator, _, [left, right]) = condition.operation()?;
     let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;

@@ -1,6 +1,7 @@
 //! Finds near fingerprints in the block indexes of a table.
 //!
-//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, which is compared there.
+//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, which is compared
+//! there.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;

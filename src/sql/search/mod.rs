@@ -2,8 +2,8 @@
 //! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them.
 //! [`other_options`] warns of fingerprints that cannot be near. [`path`] offers the scan of block indexes to the
 //! planner, [`join`] corrects the costs of joins, and [`plan`] defines what the plan stores. [`scan`] runs it, within a
-//! [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows, and [`nearest`] returns the
-//! nearest rows first. [`explain`] adds to the output of EXPLAIN.
+//! [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows, and [`nearest`] returns
+//! the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod distance;

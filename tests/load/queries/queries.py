@@ -140,10 +140,10 @@ class Queries:
         options = self.one_of("", "", """, '{"same": ["numbers"]}'""", """, '{"ngram": 2}'""")
         a, b = (text, other) if self.one_in(2) else (other, text)
         return self.one_of(
-            f"simhash_near({a}, {b})",
-            f"""simhash_near({a}, {b}, '{{"resemblance": 0.3, "max_distance": 20, "radii": []}}')""",
+            *3 * (f"simhash_near({a}, {b})",),
+            *3 * (f"""simhash_near({a}, {b}, '{{"resemblance": 0.3, "max_distance": 20, "radii": []}}')""",),
             f"({near} AND {least} < simhash_resemblance({a}, {b}{options}))",
-            *3 * (f"({near} AND simhash_resemblance({a}, {b}{options}) >= {least})",),
+            f"({near} AND simhash_resemblance({a}, {b}{options}) >= {least})",
         )
 
     def condition(self, *aliases, depth=1):
