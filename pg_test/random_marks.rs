@@ -2,7 +2,6 @@
 
 mod tests {
     use pgrx::prelude::*;
-    use simhash::distance::hamming;
     use simhash::fingerprint::Fingerprinter;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
@@ -54,14 +53,11 @@ mod tests {
         near.contains(a.fingerprint ^ b.fingerprint) && resembles()
     }
 
-    /// What a row may be marked with: the nearest of the unmarked rows near it. None if there is none.
+    /// What a row may be marked with: any of the unmarked rows near it. None if there is none.
     fn marks(rows: &[ModelRow], new: &ModelRow, flips: &[u32]) -> Vec<Option<i32>> {
         let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new, flips));
-        let near: Vec<_> = near.map(|row| (hamming(row.fingerprint, new.fingerprint), row.id)).collect();
-        match near.iter().min() {
-            None => vec![None],
-            Some(&(nearest, _)) => near.iter().filter(|near| near.0 == nearest).map(|near| Some(near.1)).collect(),
-        }
+        let near: Vec<_> = near.map(|row| Some(row.id)).collect();
+        if near.is_empty() { vec![None] } else { near }
     }
 
     fn sql(mark: Option<i32>) -> String {

@@ -83,7 +83,7 @@ impl SampledTable {
             "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE {} IS NOT NULL",
             self.quoted_table, self.fingerprint_sql
         );
-        let largest_group = self.largest_group(&from);
+        let largest_group = self.largest_group(&from)?;
         let query = format!("SELECT {}::pg_catalog.int8 {from}{largest_group}", self.fingerprint_sql);
         let query = Query::parse(to_server(&query)?)?;
         // The table and its column are locked, but other ones, and other functions, may have got their names.
@@ -97,20 +97,27 @@ impl SampledTable {
         Ok((sample, rows))
     }
 
-    /// The SQL that restricts a sample to the largest group of rows with the same scope values.
-    fn largest_group(&self, from: &str) -> String {
+    /// The SQL that restricts a sample to the largest group of rows with the same scope values. It compares them by the
+    /// operator classes of their types, wherever these are; with Citus, by operators of the search path.
+    fn largest_group(&self, from: &str) -> Result<String> {
         if self.quoted_scope.is_empty() {
-            return String::new();
+            return Ok(String::new());
         }
         let columns: Vec<_> = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect();
         let columns = columns.join(", ");
-        let same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
-        let same = self.quoted_scope.iter().map(same).collect::<Vec<_>>().join(" AND ");
-        // The sample is the same when it is read twice. (Citus 13 ignores WITH TIES after a window function.)
-        format!(
-            " AND EXISTS (SELECT FROM (SELECT {columns} {from} GROUP BY {columns} \
-             ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {same})"
-        )
+        // Citus 13 ignores WITH TIES after a window function. The sample is the same when it is read twice.
+        Ok(if distribution(self.oid)?.is_some() {
+            let same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
+            let same = self.quoted_scope.iter().map(same).collect::<Vec<_>>().join(" AND ");
+            format!(
+                " AND EXISTS (SELECT FROM (SELECT {columns} {from} GROUP BY {columns} \
+                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {same})"
+            )
+        } else {
+            format!(
+                " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
+            )
+        })
     }
 
     pub fn indexed(&self) -> Option<IndexedBlocks> {

@@ -135,8 +135,7 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
 }
 
 impl SearchCondition {
-    /// The conditions by which a relation can be searched. A condition on two fingerprints of the relation is listed
-    /// for each of them.
+    /// The conditions by which a relation can be searched.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let near =
             relation.conditions().into_iter().filter_map(|found| Some((found, NearCondition::read(found.expression)?)));

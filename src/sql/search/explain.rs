@@ -27,7 +27,7 @@ pub unsafe fn explain(
     ancestors: *mut pg_sys::List,
     output: *mut ExplainState,
 ) {
-    // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of `Search`.
+    // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of the settings.
     unsafe {
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
         let output = Output { state: output, plan, ancestors };

@@ -156,6 +156,10 @@ impl NearestSearch {
         push(&mut self.stored[distance as usize], tid);
         self.count += 1;
         while self.count > self.capacity && self.farthest >= 0 {
+            // The rows that are returned next exceed the capacity.
+            if self.farthest == self.current && self.grow() {
+                continue;
+            }
             let dropped = std::mem::take(&mut self.stored[self.farthest as usize]);
             self.count -= dropped.len();
             self.farthest -= 1;
