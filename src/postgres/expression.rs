@@ -331,9 +331,6 @@ impl Expression {
     }
 }
 
-/// The operator family `float_ops` of btrees, from PostgreSQL's `catalog/pg_opfamily.dat`, which pgrx leaves out.
-pub const FLOAT_BTREE_FAMILY: Oid = Oid::from_u32(1970);
-
 /// The strategy of an operator in an operator family of btrees, from `BTLessStrategyNumber` to
 /// `BTGreaterStrategyNumber`; None if it is not in the family.
 pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {

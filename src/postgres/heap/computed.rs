@@ -40,12 +40,7 @@ impl Computed {
     /// The row is of the expression's table.
     pub unsafe fn value(&self, row: Row<'_>) -> Option<Datum> {
         // SAFETY: the caller passes a row of the expression's table.
-        unsafe {
-            (*self.context).ecxt_scantuple = row.slot();
-            let result = evaluate(self.expression, self.context);
-            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
-            result
-        }
+        unsafe { self.with_value(row, |value| value) }
     }
 
     /// Calls `f` with the expression's value for a row, of any type; None for NULL. `f` runs in memory that is freed

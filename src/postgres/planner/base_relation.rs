@@ -366,6 +366,8 @@ impl Equality {
 }
 
 impl Outer {
+    pub const NONE: Self = Self(std::ptr::null_mut());
+
     pub fn is_empty(self) -> bool {
         // SAFETY: the set is valid, or null.
         unsafe { pg_sys::bms_next_member(self.0, -1) < 0 }

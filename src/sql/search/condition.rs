@@ -89,7 +89,7 @@ impl NearCondition {
             let limit = Limit::new(limit, radii.first().copied());
             return Some(Self { fingerprints: [a, b].map(Bits::of_bigint), limit, is_estimated: true });
         }
-        let (distance, strategy, limit) = read_comparison(condition)?;
+        let (_, fingerprints, strategy, limit) = read_comparison(condition)?;
         // For `=`, and for `<` unless the limit is constant, the search is within the limit. The condition itself then
         // selects the rows.
         let limit = match strategy {
@@ -100,21 +100,20 @@ impl NearCondition {
             pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => limit,
             _ => return None,
         };
-        let fingerprints = fingerprints_of_distance(distance)?;
         Some(Self { fingerprints, limit: Limit::new(limit, None), is_estimated: false })
     }
 }
 
-/// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, the btree strategy of
-/// the operator that has it on its left, and the limit.
-fn read_comparison(condition: Expression) -> Option<(Expression, u32, Expression)> {
+/// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, its fingerprints, the
+/// btree strategy of the operator that has it on its left, and the limit.
+fn read_comparison(condition: Expression) -> Option<(Expression, [Bits; 2], u32, Expression)> {
     let (operator, _, [left, right]) = condition.operation()?;
     let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
-    if fingerprints_of_distance(left).is_some() {
-        return Some((left, strategy, right));
+    if let Some(fingerprints) = fingerprints_of_distance(left) {
+        return Some((left, fingerprints, strategy, right));
     }
-    fingerprints_of_distance(right)?;
-    Some((right, pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy, left))
+    let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
+    Some((right, fingerprints_of_distance(right)?, exchanged, left))
 }
 
 /// Whether a condition is that two fingerprints, or two texts, are near.
@@ -125,7 +124,7 @@ pub fn is_near_condition(condition: Expression) -> bool {
 /// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the
 /// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
-    let (distance, strategy, limit) = read_comparison(condition)?;
+    let (distance, _, strategy, limit) = read_comparison(condition)?;
     let included = match strategy {
         pg_sys::BTGreaterEqualStrategyNumber => 1,
         pg_sys::BTGreaterStrategyNumber => 0,

@@ -137,11 +137,9 @@ impl NearestSearch {
                 }
             }
         }
-        // The rows at the current distance alone exceed the capacity.
-        if !self.grow() {
-            finder.begin_full_scan(false);
-            self.reading = Reading::Current;
-        }
+        // The rows at the current distance alone exceed the largest capacity.
+        finder.begin_full_scan(false);
+        self.reading = Reading::Current;
     }
 
     /// Grows the capacity because the query reads more rows. False if it cannot grow.

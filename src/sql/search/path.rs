@@ -97,7 +97,7 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
         }
     }
     if let Some(order) = &order {
-        let tables = indexes.tables(order.fingerprint, order.outer);
+        let tables = indexes.tables(order.fingerprint, Outer::NONE);
         let alone = tables.iter().filter(|table| table.outer.is_empty());
         for table in alone {
             table.offer_nearest(order);
@@ -134,8 +134,6 @@ struct ByDistance {
     fingerprint: Expression,
     query: Expression,
     limit: Option<SearchCondition>,
-    /// The other relations that the scan refers to.
-    outer: Outer,
 }
 
 impl ByDistance {
@@ -145,16 +143,13 @@ impl ByDistance {
             return None;
         }
         let fingerprints = fingerprints_of_distance(order.expression)?;
-        let (fingerprint, query, outer) =
-            fingerprint_sides(relation, fingerprints).find_map(|(fingerprint, query)| {
-                let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
-                Some((fingerprint, query, outer))
-            })?;
+        let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
+            .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
         let same = |condition: &&SearchCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
         let limit = SearchCondition::cheapest(conditions.iter().filter(same).copied());
-        Some(Self { order, fingerprint, query, limit, outer })
+        Some(Self { order, fingerprint, query, limit })
     }
 }
 

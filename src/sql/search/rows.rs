@@ -49,8 +49,7 @@ impl FetchedRows {
         unsafe { pg_sys::table_index_fetch_reset(self.fetch) };
     }
 
-    /// Releases everything. Nothing may be fetched after this.
-    pub fn end(&mut self) {
+    pub fn end(self) {
         // SAFETY: the fetch ends only here.
         unsafe { pg_sys::table_index_fetch_end(self.fetch) };
     }

@@ -152,7 +152,7 @@ impl CustomScan for NearScan {
     }
 
     unsafe fn end(&mut self) {
-        if let Some(Running { finder, mut rows, .. }) = self.running.take() {
+        if let Some(Running { finder, rows, .. }) = self.running.take() {
             finder.end();
             rows.end();
         }

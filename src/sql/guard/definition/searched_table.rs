@@ -36,7 +36,7 @@ pub struct SearchedTable {
     /// The plain columns that the fingerprint is made from, and the fingerprint column if it is not generated.
     pub made_from: Vec<i16>,
     /// The columns of all partition keys above a partition; empty for another table.
-    partition_columns: Vec<i16>,
+    pub partition_columns: Vec<i16>,
     /// The rows that new rows were marked with last, if the table has a fingerprint column.
     pub originals: RecentRows,
     /// The mark column; None if the guard does not mark.

@@ -16,7 +16,6 @@
 use pgrx::pg_sys::{self, Datum, ItemPointerData, Oid};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
-use postgres::catalog::partition::partition_columns;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState};
@@ -31,8 +30,7 @@ pub struct UniqueIndexes {
     context: *mut pg_sys::ExprContext,
     /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
     waits_for_locks: bool,
-    /// The columns that the indexes and the partition depend on, directly or through generated columns; 0 for the
-    /// whole row.
+    /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
     /// The table, and a slot for a new row with its generated columns: PostgreSQL computes them after the trigger. None
     /// if no index depends on one.
@@ -123,17 +121,15 @@ impl UniqueIndexes {
             });
             let sources = |column| generation_of(table, column).map_or(vec![column], Expression::own_columns);
             // The only system column that an expression can have is the table's OID, which is the same for all rows.
-            let own = needed.into_iter().flat_map(sources).filter(|&column| column >= 0);
-            // In another partition, the row no longer has its key in this one.
-            let columns = own.chain(partition_columns(table)).collect();
+            let columns = needed.into_iter().flat_map(sources).filter(|&column| column >= 0).collect();
             let executor = pg_sys::CreateExecutorState();
             let context = pg_sys::MakePerTupleExprContext(executor);
             Self { indexes, executor, context, waits_for_locks, columns, generated }
         }
     }
 
-    /// Whether an UPDATE changes none of the columns that the indexes and the partition depend on. Otherwise, a new row
-    /// with the key of the old version may no longer conflict with this row, and is then stored.
+    /// Whether an UPDATE changes none of the columns that the indexes depend on. Otherwise, a new row with the key of
+    /// the old version may no longer conflict with this row, and is then stored.
     pub fn are_keys_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }

@@ -156,9 +156,10 @@ impl Statement {
         unsafe { self.unique_indexes(event).find(&event.table(), event.new_row(), since) }
     }
 
-    /// Whether an UPDATE leaves the unique keys unchanged.
+    /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
     pub fn are_keys_unchanged(&self, event: &RowEvent, old: Row<'_>) -> bool {
-        self.unique_indexes(event).are_keys_unchanged(old, event.new_row())
+        let (new, partition) = (event.new_row(), &self.own_table().partition_columns);
+        new.has_same_values(old, partition.iter().copied()) && self.unique_indexes(event).are_keys_unchanged(old, new)
     }
 
     fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
