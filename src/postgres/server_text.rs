@@ -18,13 +18,6 @@ use pgrx::pg_sys::pg_enc;
 /// The character that stands for byte 0. No server encoding but UTF-8 has such characters.
 const CHARACTER_OF_BYTE_0: u32 = 0xF_0000;
 
-pub enum TextPart<'a> {
-    /// UTF-8.
-    Plain(&'a str),
-    /// Bytes in the server's encoding.
-    Raw(&'a [u8]),
-}
-
 /// The encoding of the database. A backend stays in one database, whose encoding does not change.
 pub fn encoding() -> pg_enc::Type {
     static ENCODING: OnceLock<pg_enc::Type> = OnceLock::new();
@@ -32,29 +25,29 @@ pub fn encoding() -> pg_enc::Type {
     *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() } as pg_enc::Type)
 }
 
-/// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`each_part`] can split again.
+/// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`parts`] can split again.
 pub fn from_raw(text: &[u8]) -> String {
     let private = |byte: u8| char::from_u32(CHARACTER_OF_BYTE_0 + u32::from(byte)).filter(|_| !byte.is_ascii());
     text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
 }
 
-pub fn each_part<E>(text: &str, mut f: impl FnMut(TextPart<'_>) -> Result<(), E>) -> Result<(), E> {
+/// The parts of a text: UTF-8, and the bytes in the server's encoding that follow it.
+pub fn parts(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
     // An ASCII character is itself, so no other character stands for a quote.
     let byte = |c: char| {
         let byte = u32::from(c).checked_sub(CHARACTER_OF_BYTE_0).and_then(|byte| u8::try_from(byte).ok());
         byte.filter(|byte| !byte.is_ascii())
     };
-    let is_raw = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
+    let is_raw = move |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
     let mut rest = text;
-    while !rest.is_empty() {
+    std::iter::from_fn(move || {
         let (plain, following) = rest.split_at(rest.find(is_raw).unwrap_or(rest.len()));
         let end = following.find(|c| !is_raw(c)).unwrap_or(following.len());
-        let raw: Vec<u8> = following[..end].chars().filter_map(byte).collect();
-        f(TextPart::Plain(plain))?;
-        f(TextPart::Raw(&raw))?;
+        let raw = following[..end].chars().filter_map(byte).collect();
+        let is_end = rest.is_empty();
         rest = &following[end..];
-    }
-    Ok(())
+        (!is_end).then_some((plain, raw))
+    })
 }
 
 /// The text in UTF-8, for people and programs. It may differ from the server's text, so it must not name an object.
@@ -63,13 +56,10 @@ pub fn readable(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut readable = String::with_capacity(text.len());
-    let Ok(()) = each_part(text, |part| {
-        match part {
-            TextPart::Plain(text) => readable.push_str(text),
-            TextPart::Raw(bytes) => readable.push_str(&convert(bytes)),
-        }
-        Ok::<_, std::convert::Infallible>(())
-    });
+    for (plain, raw) in parts(text) {
+        readable.push_str(plain);
+        readable.push_str(&convert(&raw));
+    }
     Cow::Owned(readable)
 }
 

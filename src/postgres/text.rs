@@ -14,7 +14,7 @@ use pgrx::{AnyElement, FromDatum};
 use simhash::error::Error;
 
 use super::error::{ErrorReport, Result, algorithm_error, user_error};
-use super::server_text::{TextPart, each_part, encoding, from_raw};
+use super::server_text::{encoding, from_raw, parts};
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
@@ -279,13 +279,10 @@ pub fn from_bytes(text: RawText<'_>) -> Result<String> {
 /// are converted. An error if the text contains a NUL or is too long.
 pub fn to_server(text: &str) -> Result<CString> {
     let mut bytes = Vec::with_capacity(text.len());
-    each_part(text, |part| {
-        match part {
-            TextPart::Plain(text) => bytes.extend(encode(text)?.to_bytes()),
-            TextPart::Raw(raw) => bytes.extend(raw),
-        }
-        Ok(())
-    })?;
+    for (plain, raw) in parts(text) {
+        bytes.extend(encode(plain)?.to_bytes());
+        bytes.extend(raw);
+    }
     CString::new(bytes).map_err(contains_nul)
 }
 
