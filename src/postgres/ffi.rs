@@ -1,4 +1,4 @@
-//! PostgreSQL functions that pgrx does not bind. Each is guarded as pgrx's own bindings: a PostgreSQL error becomes a
+//! PostgreSQL functions that pgrx does not bind. In [`guarded`], as in pgrx's own bindings, a PostgreSQL error becomes a
 //! Rust panic, and becomes an error again where PostgreSQL's call into this library ends.
 //!
 //! The declarations are the same in PostgreSQL 15 to 19.
@@ -8,18 +8,11 @@ use std::ffi::{c_char, c_int};
 pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::{self, Datum};
 
-mod unguarded {
-    use super::*;
-
-    unsafe extern "C-unwind" {
-        // utils/partcache.h
-        pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
-    }
-}
-
-// utils/elog.h. It sets a field of the current error, and raises no error.
 unsafe extern "C-unwind" {
+    // utils/elog.h. It sets a field of the current error, and raises no error.
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
+    // utils/partcache.h. Call it only in [`guarded`].
+    pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
 }
 
 /// Comparators of datums in utils/sortsupport.h. pgrx's bindings of them are other functions, with other addresses.
@@ -31,33 +24,6 @@ pub mod comparators {
         pub fn ssup_datum_signed_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
         pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
     }
-}
-
-/// The partition constraint, as a list of expressions.
-///
-/// # Safety
-/// The table is open.
-pub unsafe fn partition_qual(table: pg_sys::Relation) -> *mut pg_sys::List {
-    // SAFETY: the caller passes an open table.
-    unsafe { guarded(|| unguarded::RelationGetPartitionQual(table)) }
-}
-
-/// Copies a value into the current memory context.
-///
-/// # Safety
-/// The value is of a type with that `typbyval` and `typlen`.
-pub unsafe fn datum_copy(value: Datum, by_value: bool, length: i16) -> Datum {
-    // SAFETY: the caller passes a value of a type with this `typbyval` and `typlen`.
-    unsafe { pg_sys::datumCopy(value, by_value, length.into()) }
-}
-
-/// Whether two values are equal byte for byte, once detoasted.
-///
-/// # Safety
-/// Both values are of one type with that `typbyval` and `typlen`.
-pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) -> bool {
-    // SAFETY: the caller passes two values of one type with this `typbyval` and `typlen`.
-    unsafe { pg_sys::datum_image_eq(a, b, by_value, length.into()) }
 }
 
 /// The descriptor's entry for the column with this attnum; None if there is no such column.

@@ -8,7 +8,7 @@ use super::names::{relation_sql, role_name};
 use super::relation::Relation;
 use crate::error::{Result, sendable, user_error};
 use crate::expression::{Expression, expressions};
-use crate::ffi;
+use crate::ffi::{RelationGetPartitionQual, guarded};
 use crate::list::oids;
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
@@ -55,7 +55,7 @@ pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<()> {
 /// The columns of all partition keys above a partition, sorted by their attnums in the partition.
 pub fn partition_columns(table: &Relation) -> Vec<i16> {
     // SAFETY: the table is open. The partition constraint is a list of valid expressions, or null.
-    let constraint = unsafe { expressions(ffi::partition_qual(table.as_ptr())) };
+    let constraint = unsafe { expressions(guarded(|| RelationGetPartitionQual(table.as_ptr()))) };
     let mut columns: Vec<_> = constraint.into_iter().flat_map(Expression::own_columns).collect();
     columns.sort_unstable();
     columns.dedup();

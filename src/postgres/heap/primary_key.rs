@@ -9,7 +9,6 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use super::row::Row;
 use crate::catalog::column::Column;
 use crate::catalog::relation::Relation;
-use crate::ffi::datum_copy;
 use crate::json;
 use crate::settings::{set_locally, with_settings};
 use crate::text::from_server;
@@ -79,8 +78,9 @@ impl PrimaryKey {
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
             let value = row.value(key.column.attnum)?;
+            let Column { data_type, by_value, length, .. } = key.column;
             // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
-            Some((key.column.data_type, unsafe { datum_copy(value, key.column.by_value, key.column.length) }))
+            Some((data_type, unsafe { pg_sys::datumCopy(value, by_value, length.into()) }))
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }

@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
 use crate::catalog::relation::Relation;
-use crate::ffi::{attribute, datum_image_eq};
+use crate::ffi::attribute;
 
 /// A row of a table, valid as long as the slot holds it.
 ///
@@ -53,7 +53,7 @@ impl<'a> Row<'a> {
                     // Values with the same stored bytes are equal, so do not detoast them.
                     let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
                     // SAFETY: both values are of the attribute's type.
-                    are_alike() || unsafe { datum_image_eq(a, b, ours.attbyval, ours.attlen) }
+                    are_alike() || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) }
                 }
                 _ => false,
             },

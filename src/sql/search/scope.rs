@@ -3,7 +3,6 @@
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
 use postgres::expression::Expression;
-use postgres::ffi::datum_copy;
 use postgres::heap::computed::evaluate;
 use postgres::memory::small_context;
 
@@ -68,7 +67,7 @@ impl ScopeConditions {
             pg_sys::MemoryContextReset(self.memory);
             let key = |condition: &mut ScopeCondition| {
                 let value = evaluate(condition.value, node.ss.ps.ps_ExprContext)?;
-                condition.key.sk_argument = datum_copy(value, condition.by_value, condition.length);
+                condition.key.sk_argument = pg_sys::datumCopy(value, condition.by_value, condition.length.into());
                 Some(condition.key)
             };
             let conditions = self.conditions.iter_mut();
