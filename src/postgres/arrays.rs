@@ -1,8 +1,9 @@
 //! Array arguments: features, weights, column names and fingerprints.
 
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::slice;
 
+use pgrx::array::RawArray;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
@@ -41,26 +42,16 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>> {
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL")))
 }
 
-/// The elements of a detoasted array of integers of at most one dimension. Fails with the position of the first NULL.
-///
-/// # Safety
-/// The array is valid for `'a`, and its elements are stored as `integer` is.
-pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32], usize> {
-    // SAFETY: the header is followed by the length and the lower bound of each dimension, then, unless elements may be
-    // NULL, by the elements.
+/// The elements of an `integer[]`, with an error for the first NULL.
+pub fn integers<'a>(array: &'a AnyArray, what: &str) -> Result<&'a [i32]> {
+    let array = detoast(array, what)?;
+    // SAFETY: the SQL declaration makes the argument an `integer[]`, and a detoasted array lives as long as the
+    // argument. A bit of its bitmap is 0 for a NULL.
     unsafe {
-        if (*array).ndim == 0 {
-            return Ok(&[]);
-        }
-        let lengths = array.add(1).cast::<i32>();
-        let count = *lengths as usize;
-        if (*array).dataoffset == 0 {
-            return Ok(slice::from_raw_parts(lengths.add(2), count));
-        }
-        let bitmap = slice::from_raw_parts(lengths.add(2).cast::<u8>(), count.div_ceil(8));
-        match (0..count).find(|position| bitmap[position / 8] & 1 << (position % 8) == 0) {
-            Some(position) => Err(position),
-            None => Ok(slice::from_raw_parts(array.byte_add((*array).dataoffset as usize).cast(), count)),
+        let mut array = RawArray::from_ptr(NonNull::new_unchecked(array));
+        match array.nulls_bitslice().and_then(|bitmap| bitmap.as_ref().first_zero()) {
+            Some(position) => Err(null_element(what, position)),
+            None => Ok(array.data().as_ref()),
         }
     }
 }
@@ -112,7 +103,7 @@ pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstruc
 }
 
 /// Detoasts an array; an error if it has several dimensions.
-pub fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType> {
+fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType> {
     // SAFETY: the SQL declaration makes the argument an array, and a detoasted array is an ArrayType.
     let (array, dimensions) = unsafe {
         let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();

@@ -57,18 +57,16 @@ pub fn ascii(json: &str) -> String {
 /// # Safety
 /// `value` is the content of a valid `jsonb` datum.
 pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
-    // A short datum is not aligned, but a container must be.
-    let mut aligned = vec![0u32; value.len().div_ceil(4)];
-    for (word, bytes) in aligned.iter_mut().zip(value.chunks(4)) {
-        let mut four = [0; 4];
-        four[..bytes.len()].copy_from_slice(bytes);
-        *word = u32::from_ne_bytes(four);
-    }
-    // SAFETY: `aligned` holds the container of the caller's valid jsonb datum, whole and aligned to 4 bytes. A null
-    // buffer makes JsonbToCString palloc one; it returns a NUL-terminated string.
+    // SAFETY: palloc aligns its memory, which holds the container of the caller's valid jsonb datum. A null buffer makes
+    // JsonbToCString palloc one; it returns a NUL-terminated string.
     unsafe {
-        let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), value.len() as i32);
-        CStr::from_ptr(json).to_bytes().to_vec()
+        // A short datum is not aligned, but a container must be.
+        let aligned = pg_sys::palloc(value.len()).cast::<u8>();
+        aligned.copy_from_nonoverlapping(value.as_ptr(), value.len());
+        let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.cast(), value.len() as i32);
+        let copy = CStr::from_ptr(json).to_bytes().to_vec();
+        pg_sys::pfree(aligned.cast());
+        copy
     }
 }
 

@@ -2,20 +2,18 @@
 
 use pgrx::AnyArray;
 use pgrx::prelude::*;
-use postgres::arrays::{detoast, integers, null_element};
+use postgres::arrays::integers;
 use postgres::error::{ErrorReport, Result, user_error};
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
 /// When two fingerprints are near, by a distance and the radii in an `integer[]`; an error if the radii fit no layout.
 pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness> {
-    let array = detoast(radii, "radii")?;
-    // SAFETY: `detoast` returns a valid array, which lives as long as the argument.
-    let radii = unsafe { integers(array) }.map_err(|index| null_element("radii", index))?;
+    let radii = integers(radii, "radii")?;
     Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
 }
 
-pub fn wrong_radii(radii: &[i32]) -> ErrorReport {
+fn wrong_radii(radii: &[i32]) -> ErrorReport {
     let (message, detail) = match radii.iter().find(|&&radius| radius < -1) {
         Some(radius) => (
             format!("radius {radius} is out of range"),
