@@ -1,6 +1,6 @@
 //! Conversion of texts and names between the server's encoding and UTF-8.
 
-use std::ffi::{CStr, CString, NulError, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::slice;
 use std::str;
 
@@ -13,7 +13,7 @@ use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byt
 use pgrx::{AnyElement, FromDatum};
 use simhash::error::Error;
 
-use super::error::{ErrorReport, Result, algorithm_error, user_error};
+use super::error::{Result, algorithm_error, user_error};
 use super::server_text::{encoding, from_raw, parts};
 
 /// The bytes of a text, in the server's encoding, detoasted.
@@ -181,12 +181,11 @@ pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
     if is_utf8_server() || text.is_ascii() {
         return check(text).map(Decoded);
     }
-    let Ok(length) = i32::try_from(text.len()) else {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
-    };
-    // SAFETY: `text` is `length` readable bytes. The result is either `text` or a palloc'd, NUL-terminated string. If
-    // PostgreSQL cannot convert the text, it raises an error, which pgrx turns into unwinding.
+    // SAFETY: `text` is as many readable bytes, and a value of PostgreSQL is shorter than 1 GB. The result is either
+    // `text` or a palloc'd, NUL-terminated string. If PostgreSQL cannot convert the text, it raises an error, which
+    // pgrx turns into unwinding.
     let converted = unsafe {
+        let length = text.len() as i32;
         let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), length, pg_sys::pg_enc::PG_UTF8 as i32);
         if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
     };
@@ -239,14 +238,11 @@ fn decode_copy(text: RawText<'_>) -> Result<String> {
 ///
 /// The text must be shorter than 1 GB.
 pub fn to_datum(text: &str) -> Option<AnyElement> {
-    // SAFETY: the pointer is to `text.len()` readable bytes, a number that fits into an i32. The conversion returns
-    // either that pointer or a palloc'd, NUL-terminated string; the copy is a `text`.
+    let encoded = encode(text);
+    // SAFETY: the pointer is to as many readable bytes, and their copy is a `text`.
     unsafe {
-        let bytes = text.as_ptr().cast();
-        let encoded = pg_sys::pg_any_to_server(bytes, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
-        let length = if encoded.cast_const() == bytes { text.len() } else { CStr::from_ptr(encoded).count_bytes() };
-        let datum = pg_sys::Datum::from(pg_sys::cstring_to_text_with_len(encoded, length as i32));
-        AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
+        let copy = pg_sys::cstring_to_text_with_len(encoded.as_ptr().cast(), encoded.len() as i32);
+        AnyElement::from_polymorphic_datum(pg_sys::Datum::from(copy), false, pg_sys::TEXTOID)
     }
 }
 
@@ -278,12 +274,18 @@ pub fn from_bytes(text: RawText<'_>) -> Result<String> {
 /// A text in the server's encoding: private-use characters become the server's bytes again, and all other characters
 /// are converted. An error if the text contains a NUL or is too long.
 pub fn to_server(text: &str) -> Result<CString> {
+    if i32::try_from(text.len()).is_err() {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
+    }
+    if text.contains('\0') {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL"));
+    }
     let mut bytes = Vec::with_capacity(text.len());
     for (plain, raw) in parts(text) {
-        bytes.extend(encode(plain)?.to_bytes());
+        bytes.extend(encode(plain));
         bytes.extend(raw);
     }
-    CString::new(bytes).map_err(contains_nul)
+    Ok(CString::new(bytes).expect("only U+0000 is encoded with a NUL"))
 }
 
 /// The text as a `text` value; never None.
@@ -296,20 +298,13 @@ pub fn to_text(text: &str) -> Result<Option<AnyElement>> {
     })
 }
 
-fn contains_nul(_: NulError) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL")
-}
-
-/// Encodes UTF-8 in the server's encoding; an error if it contains a NUL or is too long.
-fn encode(text: &str) -> Result<CString> {
-    let utf8 = CString::new(text).map_err(contains_nul)?;
-    let Ok(length) = i32::try_from(text.len()) else {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
-    };
-    // SAFETY: `utf8` is `length` readable bytes. The result is either that pointer, or a palloc'd, NUL-terminated
-    // string.
+/// UTF-8 in the server's encoding. It must be shorter than 2 GB, and contain no NUL.
+fn encode(text: &str) -> &[u8] {
+    // SAFETY: the pointer is to `text.len()` readable bytes, a number that fits into an i32. The conversion returns
+    // either that pointer or a palloc'd, NUL-terminated string.
     unsafe {
-        let encoded = pg_sys::pg_any_to_server(utf8.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as i32);
-        if encoded.cast_const() == utf8.as_ptr() { Ok(utf8) } else { Ok(CStr::from_ptr(encoded).to_owned()) }
+        let bytes = text.as_ptr().cast();
+        let encoded = pg_sys::pg_any_to_server(bytes, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        if encoded.cast_const() == bytes { text.as_bytes() } else { CStr::from_ptr(encoded).to_bytes() }
     }
 }
