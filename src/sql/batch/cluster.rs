@@ -12,7 +12,7 @@ use simhash::pairs::{Confirmed, Kept, clusters};
 use simhash::search::nearness::Nearness;
 
 use super::partition::{Alone, key_of_current_row, read_fingerprints};
-use super::texts::TextArguments;
+use super::texts::compare;
 use crate::sql::arguments::check_distance;
 
 /// The result, as an error names it.
@@ -38,9 +38,7 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement
 #[pg_extern(sql = false)]
 fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
     // SAFETY: `fcinfo` belongs to the running call.
-    key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, |window| {
-        TextArguments::read(window)?.map(|texts| texts.compare::<Confirmed>(window)).transpose()
-    })
+    key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, compare::<Confirmed>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
@@ -48,7 +46,5 @@ fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyE
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
     // SAFETY: `fcinfo` belongs to the running call.
-    key_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", Alone::Null, |window| {
-        TextArguments::read(window)?.map(|texts| texts.compare::<Kept>(window)).transpose()
-    })
+    key_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", Alone::Null, compare::<Kept>)
 }

@@ -7,8 +7,8 @@ use postgres::error::Result;
 
 /// The elements of an array, none of them NULL. Valid as long as the arguments of the call.
 pub struct Ids {
-    element_type: Oid,
-    elements: &'static [Datum],
+    pub element_type: Oid,
+    pub elements: &'static [Datum],
 }
 
 impl Ids {
@@ -23,20 +23,9 @@ impl Ids {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.elements.len()
-    }
-
-    pub fn element_type(&self) -> Oid {
-        self.element_type
-    }
-
     pub fn get(&self, index: u32) -> Option<AnyElement> {
+        let id = *self.elements.get(index as usize)?;
         // SAFETY: the datum is of this type.
-        unsafe { AnyElement::from_polymorphic_datum(self.datum(index)?, false, self.element_type) }
-    }
-
-    pub fn datum(&self, index: u32) -> Option<Datum> {
-        self.elements.get(index as usize).copied()
+        unsafe { AnyElement::from_polymorphic_datum(id, false, self.element_type) }
     }
 }

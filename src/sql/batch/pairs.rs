@@ -28,8 +28,9 @@ fn simhash_pairs(
     // its last row, and pgrx runs the first call in the memory context of the iterator.
     let ids = Ids::read(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
-    if ids.len() != fingerprints.len() {
-        let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());
+    let count = ids.elements.len();
+    if count != fingerprints.len() {
+        let message = format!("numbers of ids ({count}) and of fingerprints ({}) differ", fingerprints.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }

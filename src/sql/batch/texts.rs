@@ -27,62 +27,52 @@ const CRITERION_ARGUMENT: c_int = 2;
 /// window would be read ten times as often.
 const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
-/// The criterion of a function, at the first row of the partition.
-pub struct TextArguments {
-    document: CriterionDocument,
+/// For each row of the partition, the position of the row that represents it by the criterion of the function: the
+/// first row of its cluster, or the row that it duplicates. None if the criterion is NULL.
+pub fn compare<C: Component>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
+    let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
+    let document = read_criterion_of_table(OptionsDocument::Jsonb(document))?;
+    let criterion = document.of_texts();
+    let mut context = PgMemoryContexts::new("simhash text");
+    let rows = read_rows(window, |window, position, fingerprint: &mut [_; 1]| {
+        let read = with_text(window, position, &mut context, |fingerprinter, text| {
+            fingerprinter.fingerprint(text, &document.options, &tick)
+        })?;
+        *fingerprint = [read.map(u64::cast_signed)];
+        Ok(())
+    })?;
+    let compared = compared_options(document, window, &mut context)?;
+    // SAFETY: the setting is a plain number, of kilobytes.
+    let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
+    let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
+    let mut verification = verification.map_err(algorithm_error)?;
+    while let Some(row) = verification.row_to_read(&tick) {
+        let features = match criterion.resemblance {
+            Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
+                FeatureSet::new(fingerprinter, text, &compared, &tick)
+            })?,
+            None => None,
+        };
+        verification.push(features, &tick).map_err(algorithm_error)?;
+    }
+    Ok(Some(verification.into_results()))
 }
 
-impl TextArguments {
-    pub fn read(window: &Window<'_>) -> Result<Option<Self>> {
-        let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
-        let document = read_criterion_of_table(OptionsDocument::Jsonb(document))?;
-        Ok(Some(Self { document }))
+/// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
+/// rows at equal intervals.
+fn compared_options(
+    CriterionDocument { options, weights_of_table, .. }: CriterionDocument,
+    window: &Window<'_>,
+    context: &mut PgMemoryContexts,
+) -> Result<Options> {
+    if !weights_of_table {
+        return Ok(options);
     }
-
-    /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
-    /// duplicates.
-    pub fn compare<C: Component>(&self, window: &mut Window<'_>) -> Result<Vec<u32>> {
-        let criterion = self.document.of_texts();
-        let mut context = PgMemoryContexts::new("simhash text");
-        let rows = read_rows(window, |window, position, fingerprint: &mut [_; 1]| {
-            let read = with_text(window, position, &mut context, |fingerprinter, text| {
-                fingerprinter.fingerprint(text, &self.document.options, &tick)
-            })?;
-            *fingerprint = [read.map(u64::cast_signed)];
-            Ok(())
-        })?;
-        let compared = self.compared_options(window, &mut context)?;
-        // SAFETY: the setting is a plain number, of kilobytes.
-        let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
-        let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
-        let mut verification = verification.map_err(algorithm_error)?;
-        while let Some(row) = verification.row_to_read(&tick) {
-            let features = match criterion.resemblance {
-                Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
-                    FeatureSet::new(fingerprinter, text, &compared, &tick)
-                })?,
-                None => None,
-            };
-            verification.push(features, &tick).map_err(algorithm_error)?;
-        }
-        Ok(verification.into_results())
+    let mut sample = TextSample::new(TABLE_SAMPLE);
+    for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
+        with_text(window, row, context, |_, text| sample.add(text).map(Some))?;
     }
-
-    /// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
-    /// rows at equal intervals.
-    fn compared_options(&self, window: &Window<'_>, context: &mut PgMemoryContexts) -> Result<Options> {
-        if !self.document.weights_of_table {
-            return Ok(self.document.options.clone());
-        }
-        let mut sample = TextSample::new(TABLE_SAMPLE);
-        for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
-            with_text(window, row, context, |_, text| sample.add(text).map(Some))?;
-        }
-        with_weights(
-            &self.document.options,
-            &sample.learn_table(&self.document.options, &tick).map_err(algorithm_error)?,
-        )
-    }
+    with_weights(&options, &sample.learn_table(&options, &tick).map_err(algorithm_error)?)
 }
 
 /// Calls `f` with the text of a row, and frees the text; None if it is NULL.

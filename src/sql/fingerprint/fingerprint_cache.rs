@@ -28,6 +28,7 @@ struct FingerprintCache {
     last: Option<LastText>,
 }
 
+#[derive(Default)]
 struct LastText {
     options: Options,
     /// None if it was not computed. None in it for a text without a feature.
@@ -119,11 +120,9 @@ fn cached<T: Copy>(
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?.as_str();
-        let computed =
-            cache.with_fingerprinter(|fingerprinter| compute(fingerprinter, text)).map_err(algorithm_error)?;
+        let computed = compute(FreedOnUnwind(&mut cache.fingerprinter).0, text).map_err(algorithm_error)?;
         let is_cached = is_last || cache.text.remember(identity, MAX_CACHED_TEXT_BYTES);
-        let new =
-            || LastText { options: options.clone(), fingerprint: None, size: None, votes: None, closest_votes: None };
+        let new = || LastText { options: options.clone(), ..Default::default() };
         cache.last = is_cached.then(|| last.unwrap_or_else(new)).map(|mut last| {
             keep(&mut last, computed, &cache.fingerprinter);
             last
@@ -134,17 +133,10 @@ fn cached<T: Copy>(
 
 /// Runs `f` with the backend's fingerprinter, to reuse its scratch memory.
 pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-    CACHE.with_borrow_mut(|cache| cache.with_fingerprinter(f))
+    CACHE.with_borrow_mut(|cache| f(FreedOnUnwind(&mut cache.fingerprinter).0))
 }
 
-impl FingerprintCache {
-    /// Runs `f` with the fingerprinter. If `f` unwinds because the query was cancelled, the fingerprinter's memory is
-    /// freed.
-    fn with_fingerprinter<T>(&mut self, f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-        f(FreedOnUnwind(&mut self.fingerprinter).0)
-    }
-}
-
+/// Frees the fingerprinter's memory if its use unwinds, because the query was cancelled.
 struct FreedOnUnwind<'a>(&'a mut Fingerprinter);
 
 impl Drop for FreedOnUnwind<'_> {

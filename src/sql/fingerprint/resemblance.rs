@@ -31,6 +31,7 @@ struct LastTexts {
     other: CachedText,
 }
 
+#[derive(Default)]
 struct KnownText {
     options: Options,
     features: Option<Prepared>,
@@ -106,10 +107,7 @@ impl LastTexts {
         let known = self.known.take().filter(|known| known.options == *options);
         let (side, mut known) = match known.zip(which(&self.text)) {
             Some((known, side)) => (side, known),
-            None => (
-                which(&self.other).unwrap_or(0),
-                KnownText { options: options.clone(), features: None, fingerprint: None, closest_votes: None },
-            ),
+            None => (which(&self.other).unwrap_or(0), KnownText { options: options.clone(), ..Default::default() }),
         };
         let found = compare(&mut known, [texts[side], texts[1 - side]], side == 1)?;
         if known.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
