@@ -33,7 +33,7 @@ use super::row::confirmation::TextReader;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
-use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
@@ -166,7 +166,7 @@ impl AskedGuard {
         members.all.iter().try_for_each(can_guard)?;
         let fingerprint = named_fingerprint(relation, &self.fingerprint)?;
         GuardScope::new(relation, &self.scope)?;
-        let source = TextSource::of(fingerprint.computation(relation), self.schema);
+        let source = FingerprintCall::of_text(fingerprint.computation(relation), self.schema);
         let criteria = self.criterion.of_rows(source.as_ref())?;
         let (criterion, mut searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;

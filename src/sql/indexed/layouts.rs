@@ -20,7 +20,6 @@ use simhash::search::nearness::Nearness;
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
 use super::recognise::{BlockCall, FingerprintCall};
-use super::text_source::TextSource;
 
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
@@ -233,9 +232,9 @@ pub fn size_key(table: &Relation, index: &Index, key: &BlockKey) -> Option<Expre
 /// Whether the key after a block is the size of the text that a fingerprint is made from.
 fn has_size(table: &Relation, index: &Index, key: &BlockKey, fingerprint: TableFingerprint) -> bool {
     let schema = key.call.schema;
-    let size = size_key(table, index, key).and_then(|expression| TextSource::of_size(expression, schema));
-    let source = || TextSource::of(fingerprint.computation(table), schema);
-    size.is_some_and(|size| source().is_some_and(|source| source.has_same_sizes(&size)))
+    let size = size_key(table, index, key).and_then(|expression| FingerprintCall::read_size(expression, schema));
+    let source = || FingerprintCall::of_text(fingerprint.computation(table), schema);
+    size.is_some_and(|size| source().is_some_and(|source| source.has_sizes_of(size.source, &size.options)))
 }
 
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.

@@ -5,6 +5,8 @@
 
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Oid};
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
 use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
@@ -42,11 +44,12 @@ impl BlockCall {
 /// `simhash(source)` or `simhash(source, options)`, with constant options; or `simhash_size` of the same.
 #[derive(Clone, Debug)]
 pub struct FingerprintCall {
+    /// An expression of the table's columns, in the current memory context.
     pub source: Expression,
     /// The options, whether they are written as `jsonb`, as text, or not at all.
     pub options: Options,
     /// The constant that has the options; None if they are not written.
-    pub document: Option<Expression>,
+    document: Option<Expression>,
 }
 
 impl FingerprintCall {
@@ -75,6 +78,16 @@ impl FingerprintCall {
         is_size.then(|| Self::new(source, options.first().copied())).flatten()
     }
 
+    /// The call by which a fingerprint is made from a text, by the expression that computes it. The call may be in a CASE
+    /// or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not made
+    /// from a text, or from several.
+    pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
+        let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
+        let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
+        let call = calls.next()?;
+        calls.all(|other| other.is_of(call.source, &call.options)).then_some(call)
+    }
+
     /// A call with these options, which are constant.
     fn new(source: Expression, document: Option<Expression>) -> Option<Self> {
         let options = match document {
@@ -92,21 +105,40 @@ impl FingerprintCall {
 
     /// Whether two expressions are the same fingerprint, though their options are written differently.
     pub fn are_equal(one: Expression, other: Expression) -> bool {
-        Self::read_anywhere(one).zip(Self::read_anywhere(other)).is_some_and(|(one, other)| one.equals(&other))
+        Self::read_anywhere(one)
+            .zip(Self::read_anywhere(other))
+            .is_some_and(|(one, other)| one.is_of(other.source, &other.options))
     }
 
-    pub fn equals(&self, other: &Self) -> bool {
-        self.options == other.options && self.source.equals(other.source)
+    pub fn is_of(&self, source: Expression, options: &Options) -> bool {
+        self.options == *options && self.source.equals(source)
     }
-}
 
-/// The document in a constant as JSON; an empty one if there is none.
-pub fn document_json(constant: Option<Expression>) -> Result<String> {
-    match constant.and_then(constant_document) {
-        // SAFETY: a constant of type jsonb.
-        Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
-        Some(OptionsDocument::Text(text)) => from_bytes(text),
-        None => Ok("{}".to_owned()),
+    /// Whether its sizes are those of a text by these options.
+    pub fn has_sizes_of(&self, text: Expression, options: &Options) -> bool {
+        self.options.makes_same_fingerprints(options)
+            && self.source.without_relabelling().equals(text.without_relabelling())
+    }
+
+    /// The options as JSON, as they are written; an empty document if they are not.
+    pub fn options_json(&self) -> Result<String> {
+        match self.document.and_then(constant_document) {
+            // SAFETY: a constant of type jsonb.
+            Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
+            Some(OptionsDocument::Text(text)) => from_bytes(text),
+            None => Ok("{}".to_owned()),
+        }
+    }
+
+    /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.
+    pub fn text_of_stored_row(&self, table: &Relation) -> Expression {
+        let as_text = |expression: Expression| expression.coerced_to(pg_sys::TEXTOID);
+        let has_text = |column: &Column| {
+            let generation = column.generation(table).filter(|_| column.is_stored);
+            generation.and_then(as_text).is_some_and(|text| text.equals(self.source))
+        };
+        let stored = Column::all(table).find(has_text).and_then(|column| as_text(column.as_variable()?));
+        stored.unwrap_or(self.source)
     }
 }
 

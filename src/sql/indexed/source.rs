@@ -18,7 +18,6 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
-use super::text_source::TextSource;
 use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 
@@ -220,7 +219,7 @@ impl Source {
 
     /// Whether an expression computes the size of the source column in `relation`, which may be an inheritor.
     pub fn is_size(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
-        let Some(size) = TextSource::of_size(expression, schema) else { return Ok(false) };
+        let Some(size) = FingerprintCall::read_size(expression, schema) else { return Ok(false) };
         Ok(self.sources(relation)?.any(|text| size.has_sizes_of(text, &self.options)))
     }
 
@@ -244,9 +243,8 @@ impl Source {
                     SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
                     SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
                     SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
-                        let expected =
-                            FingerprintCall { source: argument, options: self.options.clone(), document: None };
-                        return FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&expected));
+                        let call = FingerprintCall::read(expression, schema);
+                        return call.is_some_and(|call| call.is_of(argument, &self.options));
                     }
                 };
                 Bits::of_bigint(expression).equals(bits)

@@ -18,7 +18,6 @@ use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{block_keys, size_key};
 use crate::sql::indexed::recognise::FingerprintCall;
-use crate::sql::indexed::text_source::TextSource;
 
 /// The condition that two texts are near-duplicates by a constant criterion.
 pub struct NearTexts {
@@ -105,9 +104,10 @@ impl NearTexts {
     /// the table's. `call` makes the fingerprints.
     fn sizes(&self, relation: BaseRelation, call: Expression, other: Expression) -> Option<SizeLimit> {
         let resemblance = Expression::of_value(self.criterion.resemblance?)?;
-        let source = TextSource::of(Some(call), self.schema)?;
-        let is_size = |call: &Expression| {
-            TextSource::of_size(*call, self.schema).is_some_and(|size| size.has_same_sizes(&source))
+        let call = FingerprintCall::of_text(Some(call), self.schema)?;
+        let is_size = |size: &Expression| {
+            let size = FingerprintCall::read_size(*size, self.schema);
+            size.is_some_and(|size| size.has_sizes_of(call.source, &call.options))
         };
         let table = Relation::open_locked(relation.table());
         let stored = planned_indexes(relation).find_map(|index| {
@@ -115,7 +115,7 @@ impl NearTexts {
         })?;
         // A stored call may name its arguments or leave some out, which only folding puts in order.
         let size = stored.with_folded_constants().with_first_argument(other)?.with_folded_constants();
-        Some(SizeLimit { size, resemblance, is_exact: is_exact(&source.options) })
+        Some(SizeLimit { size, resemblance, is_exact: is_exact(&call.options) })
     }
 
     /// The limit without the sizes. `query` is the other text, if its votes decide which bits are flipped. Otherwise

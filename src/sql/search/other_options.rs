@@ -13,7 +13,7 @@ use postgres::planner::base_relation::BaseRelation;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::fingerprint_cache;
-use crate::sql::indexed::recognise::{FingerprintCall, document_json};
+use crate::sql::indexed::recognise::FingerprintCall;
 use crate::sql::indexed::source::shown_literal;
 
 thread_local! {
@@ -31,7 +31,7 @@ pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator
 
 /// Warns once a statement of a criterion by which no fingerprint of a text is made. `stored` are those of the table.
 pub fn warn_of_other_criterion(table: &Relation, stored: &FingerprintCall) {
-    let (Ok(name), Ok(document)) = (table.name(), document_json(stored.document)) else { return };
+    let (Ok(name), Ok(document)) = (table.name(), stored.options_json()) else { return };
     let message = format!("simhash_near has other options than the fingerprints of table \"{name}\"");
     let detail = format!("Their options are {}, so their indexes do not serve the query.", shown_literal(&document));
     let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
@@ -57,7 +57,7 @@ fn warning(relation: BaseRelation, fingerprint: Expression, query: Expression) -
     if calls.iter().any(|call| call.options.makes_same_fingerprints(&options)) {
         return None;
     }
-    let document = match document_json(calls.first()?.document).ok()? {
+    let document = match calls.first()?.options_json().ok()? {
         empty if empty == "{}" => String::new(),
         document => format!(", {}", shown_literal(&document)),
     };

@@ -11,7 +11,7 @@ use simhash::search::nearness::Nearness;
 use crate::sql::fingerprint::options::{
     OptionsDocument, laid_over, read_criterion_of_table, with_weights, without_table,
 };
-use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardCriterion {
@@ -73,8 +73,8 @@ impl AskedCriterion {
     }
 
     /// The criteria for rows whose fingerprints are made from this text, if they are made from one.
-    pub fn of_rows(&self, source: Option<&TextSource>) -> Result<Criteria> {
-        let of_source = source.map_or(Ok("{}".to_owned()), TextSource::options_json)?;
+    pub fn of_rows(&self, source: Option<&FingerprintCall>) -> Result<Criteria> {
+        let of_source = source.map_or(Ok("{}".to_owned()), FingerprintCall::options_json)?;
         let json = laid_over(&self.0, &of_source)?;
         let document = read_text(&json)?;
         let options = source.map_or(Options::default(), |source| source.options.clone());

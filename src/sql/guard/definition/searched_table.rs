@@ -22,7 +22,7 @@ use super::mark_column::MarkColumn;
 use super::scope::GuardScope;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, layouts_of};
-use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
@@ -242,13 +242,13 @@ impl SourceColumns {
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
     ) -> Result<Self> {
-        let Some(source) = TextSource::of(computation, schema) else {
+        let Some(call) = FingerprintCall::of_text(computation, schema) else {
             return Err(not_from_text(table)?);
         };
-        let (columns, stored) = (source.expression.own_columns(), source.of_stored_row(table).own_columns());
+        let (columns, stored) = (call.source.own_columns(), call.text_of_stored_row(table).own_columns());
         let options = criterion.options.clone();
-        let has_own_options = options.makes_same_fingerprints(&source.options);
-        Ok(Self { columns, stored, options, fingerprint_options: source.options, has_own_options })
+        let has_own_options = options.makes_same_fingerprints(&call.options);
+        Ok(Self { columns, stored, options, fingerprint_options: call.options, has_own_options })
     }
 }
 

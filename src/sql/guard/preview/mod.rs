@@ -38,7 +38,7 @@ use super::row::confirmation::TextReader;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
-use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
@@ -164,7 +164,7 @@ impl Preview {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
         let column = named_fingerprint(&relation, fingerprint)?;
-        let source = TextSource::of(column.computation(&relation), schema);
+        let source = FingerprintCall::of_text(column.computation(&relation), schema);
         let members = Members::read(table.oid, None)?;
         let criteria = asked.of_rows(source.as_ref())?;
         let (criterion, searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;

@@ -30,7 +30,7 @@ use super::stored_rows::{for_stored_rows, on_stored_row};
 use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
-use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 /// Reads the texts of a guarded table and its partitions, in one statement.
 pub struct TextReader {
@@ -46,7 +46,7 @@ pub struct TextReader {
 
 /// The text of a table's rows, as expressions of the table's columns.
 struct TableText {
-    source: TextSource,
+    call: FingerprintCall,
     of_new_row: Computed,
     /// Made when the first stored row is read, which is rare.
     of_stored_row: OnceCell<StoredText>,
@@ -81,7 +81,7 @@ impl TextReader {
         let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
         let StoredText { computed, is_stored } = text.of_stored_row.get_or_init(|| {
             let make = || {
-                let stored = text.source.of_stored_row(&Relation::open(searched.oid));
+                let stored = text.call.text_of_stored_row(&Relation::open(searched.oid));
                 let is_stored = stored.as_own_column().is_some();
                 StoredText { computed: for_stored_rows(|| Computed::new(stored)), is_stored }
             };
@@ -111,10 +111,10 @@ impl TextReader {
         let table = Relation::open(searched.oid);
         let make = || {
             let schema = ExtensionSchema::from_function(self.function);
-            match schema.and_then(|schema| TextSource::of(searched.computation(&table), schema)) {
-                Some(source) => {
-                    let of_new_row = Computed::new(source.expression);
-                    Ok(Rc::new(TableText { source, of_new_row, of_stored_row: OnceCell::new() }))
+            match schema.and_then(|schema| FingerprintCall::of_text(searched.computation(&table), schema)) {
+                Some(call) => {
+                    let of_new_row = Computed::new(call.source);
+                    Ok(Rc::new(TableText { call, of_new_row, of_stored_row: OnceCell::new() }))
                 }
                 None => Err(not_from_text(&table)?),
             }
