@@ -34,9 +34,14 @@ impl Relation {
     /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner does. None if the
     /// relation was dropped.
     pub fn open_for_planning(relation: Oid) -> Option<Self> {
+        Self::try_open(relation, LOCK)
+    }
+
+    /// Opens a relation, locked in mode `lock` until the transaction ends. None if it does not exist.
+    pub fn try_open(relation: Oid, lock: pg_sys::LOCKMODE) -> Option<Self> {
         // SAFETY: try_relation_open accepts any OID under a lock. What it opens is closed here, and keeps the lock.
         unsafe {
-            let relation = pg_sys::try_relation_open(relation, LOCK);
+            let relation = pg_sys::try_relation_open(relation, lock);
             (!relation.is_null()).then(|| Self(PgRelation::from_pg_owned(relation)))
         }
     }

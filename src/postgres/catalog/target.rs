@@ -33,13 +33,8 @@ impl Target {
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
-        // SAFETY: the relation is closed again; its lock stays until the transaction ends.
-        unsafe {
-            let relation = pg_sys::try_relation_open(oid, lock);
-            if relation.is_null() {
-                return Err(no_such_relation(oid));
-            }
-            pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
+        if Relation::try_open(oid, lock).is_none() {
+            return Err(no_such_relation(oid));
         }
         // The owner may have changed while we waited for the lock.
         check_is_owner(oid)?;
