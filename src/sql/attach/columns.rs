@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::generation::definition;
-use postgres::catalog::relation::Relation;
+use postgres::catalog::relation::{Relation, server_name};
 use postgres::catalog::target::Target;
 use postgres::error::{Result, notice, sendable, user_error};
 use postgres::expression::Expression;
@@ -12,7 +12,6 @@ use postgres::spi::execute;
 use postgres::text::from_server;
 use postgres::trigger::{reads_whole_row, triggers};
 
-use super::foreign;
 use super::indexes::BlockIndexes;
 use super::prefix::in_quotes;
 use crate::sql::indexed::recognise::BlockCall;
@@ -75,10 +74,35 @@ impl<'a> Columns<'a> {
             let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(name));
             execute(&self.wanted.prefix.comment(&object, &self.describe(*meaning)))?;
         }
-        let (fingerprint, source) = (self.wanted.prefix.fingerprint(), &self.wanted.source.column);
-        let expression = self.expression(Meaning::Fingerprint)?;
-        foreign::check_columns(family, &self.names(), [fingerprint, &expression, source])?;
+        self.check_foreign_tables(family)?;
         Ok(true)
+    }
+
+    /// Reads a row of each foreign table with the attached columns. PostgreSQL raises an error if one of them does not
+    /// exist on its server: ADD COLUMN only declares a column of a foreign table. An error if the expression computes
+    /// another fingerprint of the source here.
+    fn check_foreign_tables(&self, family: &[Target]) -> Result<()> {
+        let columns = self.names().iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
+        let fingerprint = quote_identifier(self.wanted.prefix.fingerprint());
+        let source = quote_identifier(&self.wanted.source.column);
+        let expression = self.expression(Meaning::Fingerprint)?;
+        for table in family.iter().filter(|member| member.is_foreign()) {
+            let name = table.sql();
+            execute(&format!("SELECT {columns} FROM ONLY {name} LIMIT 1"))?;
+            let query = format!(
+                "SELECT FROM (SELECT {fingerprint} IS DISTINCT FROM {expression} AS is_other FROM ONLY {name} \
+                 WHERE {source} IS NOT NULL LIMIT 1) AS found WHERE is_other"
+            );
+            if execute(&query)? > 0 {
+                let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
+                let server = server_name(table.oid)?;
+                let hint = format!("Attach the table on its server \"{server}\" with the same options.");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                    .set_detail("A row has another fingerprint there than the same text has here, or none.")
+                    .set_hint(sendable(hint)));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses an existing column of that name with another definition.

@@ -16,25 +16,17 @@ use postgres::trigger::{arguments, triggers};
 use super::prefix::Prefix;
 use crate::sql::functions::ExtensionSchema;
 
-/// A command on a family of tables, all of them locked.
-pub struct Command<'a> {
-    pub schema: ExtensionSchema,
-    pub prefix: Prefix,
-    pub table: &'a Target,
-    pub family: &'a [Target],
-}
-
 /// The setting of Citus by which a command runs in this session if its shard is on this server.
 const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
-/// Locks the table and its inheritors in mode `lock`, and runs a command as the table's owner. An error if the current
-/// user does not own the table.
+/// Locks the table and its inheritors in mode `lock`, and runs a command on the table and this family as the table's
+/// owner. An error if the current user does not own the table.
 pub fn run<T>(
     call: Call<'_>,
     target: pg_sys::Oid,
     prefix: Option<&CStr>,
     lock: Lock,
-    f: impl FnOnce(Command) -> Result<T>,
+    f: impl FnOnce(ExtensionSchema, &Prefix, &Target, &[Target]) -> Result<T>,
 ) -> Result<T> {
     let prefix = Prefix::read(prefix)?;
     let schema = ExtensionSchema::running(call)?;
@@ -44,8 +36,7 @@ pub fn run<T>(
         if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
             set_locally(LOCAL_EXECUTION, c"off");
         }
-        let family = table.family(lock)?;
-        f(Command { schema, prefix, table: &table, family: &family })
+        f(schema, &prefix, &table, &table.family(lock)?)
     })
 }
 

@@ -15,7 +15,7 @@ use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
 
-use super::command::{self, Command, guards};
+use super::command::{self, guards};
 use super::prefix::{Maker, Prefix, in_quotes};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -26,11 +26,10 @@ fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, fcinfo: pg
     let target = required(target, "target")?;
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
-        let Command { schema, prefix, table, family } = command;
-        let attached = Attached::find(&prefix, table, family)?;
+    command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |schema, prefix, table, family| {
+        let attached = Attached::find(prefix, table, family)?;
         if attached.columns.is_empty() && attached.indexes.is_empty() {
-            return Err(nothing_attached(&prefix, table)?);
+            return Err(nothing_attached(prefix, table)?);
         }
         check_has_no_guard(schema, family)?;
         attached.check_dependents(table, family)?;

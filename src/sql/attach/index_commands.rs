@@ -12,7 +12,7 @@ use postgres::json::RawJsonb;
 use postgres::spi::query_strings;
 use postgres::text::to_text;
 
-use super::command::{self, Command};
+use super::command;
 use super::indexes::{BlockIndexes, IndexNames, to_analyze};
 use super::table::required_blocks;
 use crate::sql::arguments::{name, required};
@@ -35,15 +35,14 @@ fn simhash_index_commands(
     let scope = Scope::read(scope)?;
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let commands = command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |command| {
-        let Command { schema, prefix, table, family } = command;
-        let source = Source::read(table, source, options, false)?;
-        let (prefix, source, scope) = (&prefix, &source, &scope);
-        let wanted = BlockIndexes { schema, prefix, source, blocks, scope, has_columns: false };
-        let mut commands = IndexCommands { wanted, names: IndexNames::default(), commands: Vec::new() };
-        commands.list(table, family)?;
-        Ok(commands.commands)
-    })?;
+    let commands =
+        command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |schema, prefix, table, family| {
+            let source = Source::read(table, source, options, false)?;
+            let wanted = BlockIndexes { schema, prefix, source: &source, blocks, scope: &scope, has_columns: false };
+            let mut commands = IndexCommands { wanted, names: IndexNames::default(), commands: Vec::new() };
+            commands.list(table, family)?;
+            Ok(commands.commands)
+        })?;
     if !commands.is_empty() {
         let number = match commands.len() {
             1 => "1 command is".to_owned(),
@@ -70,9 +69,7 @@ struct Built {
 
 impl IndexCommands<'_> {
     fn list(&mut self, table: &Target, family: &[Target]) -> Result<()> {
-        family.iter().try_for_each(|member| self.wanted.check_scope(&member.open()))?;
-        family.iter().try_for_each(|member| self.wanted.check_other_fingerprints(member))?;
-        self.wanted.source.check_sql(self.wanted.schema, table)?;
+        self.wanted.check(table, family)?;
         for block in 0..self.wanted.blocks {
             let mut built = Vec::new();
             for member in family.iter().filter(|member| member.is_ordinary()) {

@@ -99,10 +99,18 @@ impl BlockIndexes<'_> {
         Ok((name, [create, comment]))
     }
 
+    /// Refuses a family that cannot have these indexes.
+    pub fn check(&self, table: &Target, family: &[Target]) -> Result<()> {
+        let check_scope = |member: &Target| self.scope.check(&member.open(), &self.source.column).map(drop);
+        family.iter().try_for_each(check_scope)?;
+        family.iter().try_for_each(|member| self.check_other_fingerprints(member))?;
+        self.source.check_sql(self.schema, table)
+    }
+
     /// Refuses another fingerprint of the source than is indexed as an expression: without columns under the same
     /// prefix, since detach would remove both; and beside a guard by that expression, which would not know which one is
     /// meant.
-    pub fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
+    fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
         let relation = table.open();
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         let is_guarded_by_source = guard_fingerprints(self.schema, &relation)?.contains(&self.source.column);
@@ -131,10 +139,6 @@ impl BlockIndexes<'_> {
                 .set_hint(hint));
         }
         Ok(())
-    }
-
-    pub fn check_scope(&self, table: &Relation) -> Result<()> {
-        self.scope.check(table, &self.source.column).map(drop)
     }
 }
 

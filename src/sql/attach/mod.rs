@@ -2,12 +2,11 @@
 //!
 //! [`table`] is `simhash_attach`. It makes [`columns`] and their indexes, or [`indexes`] alone, which
 //! [`index_commands`] prints for a table in use. [`detach`] removes what attach made. [`command`] is the start of each
-//! command, and [`prefix`] has the names and labels of what attach makes. [`foreign`] checks foreign tables.
+//! command, and [`prefix`] has the names and labels of what attach makes.
 
 mod columns;
 mod command;
 mod detach;
-mod foreign;
 mod index_commands;
 mod indexes;
 mod prefix;

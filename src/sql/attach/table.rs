@@ -14,7 +14,7 @@ use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
 use super::columns::Columns;
-use super::command::{self, Command};
+use super::command;
 use super::indexes::{BlockIndexes, IndexNames, one_by_one, to_analyze};
 use crate::sql::arguments::{name, required};
 use crate::sql::fingerprint::blocks::check_layout;
@@ -42,11 +42,10 @@ fn simhash_attach(
     let lock = if columns { pg_sys::AccessExclusiveLock } else { pg_sys::ShareRowExclusiveLock };
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    command::run(call, target, prefix, lock as Lock, |command| {
-        let Command { schema, prefix, table, family } = command;
+    command::run(call, target, prefix, lock as Lock, |schema, prefix, table, family| {
         let source = Source::read(table, source, options, columns)?;
         let has_columns = columns && !source.kind.is_fingerprint();
-        let wanted = BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope, has_columns };
+        let wanted = BlockIndexes { schema, prefix, source: &source, blocks, scope: &scope, has_columns };
         attach(&wanted, table, family)
     })
 }
@@ -58,9 +57,7 @@ pub fn required_blocks(blocks: Option<i32>) -> Result<i32> {
 }
 
 fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<()> {
-    family.iter().try_for_each(|member| wanted.check_scope(&member.open()))?;
-    family.iter().try_for_each(|member| wanted.check_other_fingerprints(member))?;
-    wanted.source.check_sql(wanted.schema, table)?;
+    wanted.check(table, family)?;
     let columns = Columns::new(wanted);
     let mut analyzed = Vec::new();
     let mut is_new = false;
