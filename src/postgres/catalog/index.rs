@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use pgrx::pg_sys::{self, Oid};
 
+use super::column::generation_of;
 use super::relation::Relation;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
@@ -53,19 +54,30 @@ pub enum KeyKind {
     Expression(Expression),
 }
 
+impl KeyKind {
+    /// The expression that computes the key of a row; None if it is a plain column.
+    pub fn computation(self, table: &Relation) -> Option<Expression> {
+        match self {
+            Self::Column(attnum) => generation_of(table, attnum),
+            Self::Expression(expression) => Some(expression),
+        }
+    }
+}
+
 impl Index {
     /// Reads a btree that queries may use; None for any other index.
     pub fn read_usable(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
         let is_usable = is_usable(index).filter(|is_usable| *is_usable && index.is_btree());
-        is_usable.and_then(|_| Self::read_with(index, expressions))
+        is_usable.and_then(|_| Self::read(index, expressions))
+    }
+
+    /// All indexes of a table, except those that are being dropped.
+    pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
+        table.open_indexes().filter_map(|index| Self::read(&index, KeyExpressions::Planned))
     }
 
     /// Reads an open index; None if the relation is not an index.
-    pub fn read(index: &Relation) -> Option<Self> {
-        Self::read_with(index, KeyExpressions::Planned)
-    }
-
-    fn read_with(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
+    fn read(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
         let is_valid = is_usable(index)?;
         // SAFETY: an open index has its row of pg_index, with `indnatts` column numbers, and an operator family, a type
         // and an option for each key.
@@ -83,13 +95,15 @@ impl Index {
                     *index.rd_opcintype.add(position) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
                 keys.push(IndexKey { kind, is_integer: is_btree && compares_integers, family, collation });
             }
+            let predicate = pg_sys::Anum_pg_index_indpred as i32;
             let constrains = row.indisunique || row.indisprimary || row.indisexclusion;
             (!keys.is_empty()).then(|| Self {
                 oid: index.oid(),
                 name: std::ffi::CStr::from_ptr((*index.rd_rel).relname.data.as_ptr()).to_owned(),
                 keys,
                 columns: columns.to_vec(),
-                is_partial: has_in_pg_index(index, pg_sys::Anum_pg_index_indpred),
+                // A catalog has no missing values, so that no descriptor is needed.
+                is_partial: !pg_sys::heap_attisnull(index.rd_indextuple, predicate, std::ptr::null_mut()),
                 is_valid,
                 is_partition: index.is_partition(),
                 is_unconstrained: !constrains,
@@ -120,32 +134,18 @@ pub fn is_inferable(index: &Relation) -> bool {
 
 /// The expressions among an index's keys, in order.
 fn key_expressions(index: &Relation, how: KeyExpressions) -> Vec<Expression> {
-    // SAFETY: the index is open; a list of its expressions is a copy and holds valid expressions.
-    unsafe {
-        let list = match how {
-            KeyExpressions::Planned => pg_sys::RelationGetIndexExpressions(index.as_ptr()),
-            KeyExpressions::Stored => stored_expressions(index),
-        };
-        expressions(list)
-    }
-}
-
-/// The expressions among an index's keys, as they are stored: a list, null if there are none.
-fn stored_expressions(index: &Relation) -> *mut pg_sys::List {
-    let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
     let mut is_null = true;
-    // SAFETY: an open index has its row of pg_index, and the column is a pg_node_tree, which is stored like a text.
+    // SAFETY: an open index has its row of pg_index, and the column is a pg_node_tree, which is stored like a text. The
+    // list of the expressions is a copy, and holds valid expressions.
     unsafe {
-        let column = pg_sys::Anum_pg_index_indexprs as i16;
+        if let KeyExpressions::Planned = how {
+            return expressions(pg_sys::RelationGetIndexExpressions(index.as_ptr()));
+        }
+        let (cache, column) = (pg_sys::SysCacheIdentifier::INDEXRELID as i32, pg_sys::Anum_pg_index_indexprs as i16);
         let stored = pg_sys::SysCacheGetAttr(cache, index.rd_indextuple, column, &mut is_null);
         if is_null {
-            return std::ptr::null_mut();
+            return Vec::new();
         }
-        pg_sys::stringToNode(pg_sys::text_to_cstring(stored.cast_mut_ptr())).cast()
+        expressions(pg_sys::stringToNode(pg_sys::text_to_cstring(stored.cast_mut_ptr())).cast())
     }
-}
-
-fn has_in_pg_index(index: &Relation, column: u32) -> bool {
-    // SAFETY: an open index has its row of pg_index. A catalog has no missing values, so that no descriptor is needed.
-    unsafe { !pg_sys::heap_attisnull(index.rd_indextuple, column as i32, std::ptr::null_mut()) }
 }

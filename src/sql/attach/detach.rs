@@ -56,7 +56,7 @@ impl Attached {
             }
         }
         for member in family {
-            for index in member.open().open_indexes().filter_map(|index| Index::read(&index)) {
+            for index in Index::all(&member.open()) {
                 if !index.is_partition
                     && prefix.maker_of(index.oid, 0)? == Maker::Attach
                     && !is_on_inherited_block(table, member, &index)

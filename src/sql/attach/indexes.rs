@@ -49,7 +49,7 @@ impl BlockIndexes<'_> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
+        for index in Index::all(&relation) {
             let key = block_keys(&relation, &index).next();
             if let Some(key) = key
                 && !index.is_partial
@@ -114,7 +114,7 @@ impl BlockIndexes<'_> {
         let relation = table.open();
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         let is_guarded_by_source = guard_fingerprints(self.schema, &relation)?.contains(&self.source.column);
-        for index in relation.open_indexes().filter_map(|index| Index::read(&index)) {
+        for index in Index::all(&relation) {
             let Some(key) = block_keys(&relation, &index).next() else { continue };
             let other = key.call.fingerprint;
             if other.as_own_column().is_some()

@@ -87,7 +87,7 @@ pub fn is_made_from(table: &Relation, column: &Column, fingerprint: Expression) 
 /// The fingerprints that are expressions and whose blocks are indexed, each once.
 fn indexed_expressions(table: &Relation) -> Vec<Expression> {
     let mut found: Vec<Expression> = Vec::new();
-    for index in table.open_indexes().filter_map(|index| Index::read(&index)) {
+    for index in Index::all(table) {
         let fingerprints = block_keys(table, &index).map(|key| key.call.fingerprint);
         for fingerprint in fingerprints.filter(|fingerprint| fingerprint.as_own_column().is_none()) {
             if !found.iter().any(|other| Bits::of_bigint(*other).equals(Bits::of_bigint(fingerprint))) {

@@ -212,21 +212,14 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
     (0..index.keys.len()).filter_map(move |position| {
         let key = index.keys[position];
         let scope = index.keys[..position].iter().map(|before| column(before.kind)).collect::<Option<Vec<_>>>()?;
-        let expression = match key.kind {
-            KeyKind::Column(attnum) => generation_of(table, attnum),
-            KeyKind::Expression(expression) => Some(expression),
-        };
-        let call = expression.filter(|_| key.is_integer).and_then(BlockCall::read)?;
+        let call = key.kind.computation(table).filter(|_| key.is_integer).and_then(BlockCall::read)?;
         Some(BlockKey { scope, call })
     })
 }
 
 /// The expression of the key after a block, if that is an integer. It may be a size.
 pub fn size_key(table: &Relation, index: &Index, key: &BlockKey) -> Option<Expression> {
-    match index.keys.get(key.scope.len() + 1).filter(|next| next.is_integer)?.kind {
-        KeyKind::Column(attnum) => generation_of(table, attnum),
-        KeyKind::Expression(expression) => Some(expression),
-    }
+    index.keys.get(key.scope.len() + 1).filter(|next| next.is_integer)?.kind.computation(table)
 }
 
 /// Whether the key after a block is the size of the text that a fingerprint is made from.
