@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::column::generation_of;
+use super::column::RowValue;
 use super::relation::Relation;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
@@ -30,7 +30,7 @@ pub struct Index {
 
 #[derive(Clone, Copy)]
 pub struct IndexKey {
-    pub kind: KeyKind,
+    pub value: RowValue,
     /// Whether the index is a btree that compares the key with PostgreSQL's own operators on `int4`.
     pub is_integer: bool,
     /// The operator family and the collation by which the index compares the key.
@@ -45,23 +45,6 @@ pub enum KeyExpressions {
     Planned,
     /// As they are stored, so that nothing is evaluated.
     Stored,
-}
-
-#[derive(Clone, Copy)]
-pub enum KeyKind {
-    Column(i16),
-    /// An expression of the table's columns, whose column references have varno 1.
-    Expression(Expression),
-}
-
-impl KeyKind {
-    /// The expression that computes the key of a row; None if it is a plain column.
-    pub fn computation(self, table: &Relation) -> Option<Expression> {
-        match self {
-            Self::Column(attnum) => generation_of(table, attnum),
-            Self::Expression(expression) => Some(expression),
-        }
-    }
 }
 
 impl Index {
@@ -89,11 +72,12 @@ impl Index {
             let mut expressions = key_expressions(index, expressions).into_iter();
             let mut keys = Vec::with_capacity(count);
             for (position, &column) in columns.iter().take(count).enumerate() {
-                let kind = if column == 0 { KeyKind::Expression(expressions.next()?) } else { KeyKind::Column(column) };
+                let value =
+                    if column == 0 { RowValue::Expression(expressions.next()?) } else { RowValue::Column(column) };
                 let (family, collation) = (*index.rd_opfamily.add(position), *index.rd_indcollation.add(position));
                 let compares_integers =
                     *index.rd_opcintype.add(position) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
-                keys.push(IndexKey { kind, is_integer: is_btree && compares_integers, family, collation });
+                keys.push(IndexKey { value, is_integer: is_btree && compares_integers, family, collation });
             }
             let predicate = pg_sys::Anum_pg_index_indpred as i32;
             let constrains = row.indisunique || row.indisprimary || row.indisexclusion;

@@ -8,8 +8,8 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
-use postgres::catalog::column::Column;
-use postgres::catalog::index::{Index, KeyKind};
+use postgres::catalog::column::{Column, RowValue};
+use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
@@ -145,7 +145,7 @@ fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
 fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool {
     let (root, relation) = (table.open(), member.open());
     index.keys.iter().any(|key| {
-        let KeyKind::Column(attnum) = key.kind else { return false };
+        let RowValue::Column(attnum) = key.value else { return false };
         let Some(column) = Column::at(&relation, attnum) else { return false };
         let is_block = column.generation(&relation).and_then(BlockCall::read).is_some();
         let of_root = Column::find_raw(&root, column.raw_name());

@@ -14,7 +14,7 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::Column;
+use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
@@ -25,9 +25,7 @@ use super::command::guard_fingerprints;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
-use crate::sql::indexed::layouts::{
-    BlockKey, TableFingerprint, block_keys, fingerprint_in, has_own_equality, size_key,
-};
+use crate::sql::indexed::layouts::{BlockKey, block_keys, fingerprint_in, has_own_equality, size_key};
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 
@@ -56,7 +54,7 @@ impl BlockIndexes<'_> {
                 && (key.call.block, key.call.blocks, &key.scope) == (block, self.blocks, &scope)
                 && has_own_equality(&relation, &index, &scope)
                 && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
-                && fingerprint_in(&relation, &index, TableFingerprint::Expression(key.call.fingerprint)).is_some()
+                && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
                 && self.has_wanted_size(&relation, &index, &key)?
                 && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
             {

@@ -1,14 +1,14 @@
 //! The fingerprint that the name of a column means: the column itself, or the indexed expression that is made from it.
 
 use pgrx::prelude::*;
-use postgres::catalog::column::Column;
+use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, sendable, user_error};
 use postgres::expression::Expression;
 
 use super::bits::Bits;
-use super::layouts::{TableFingerprint, block_keys};
+use super::layouts::block_keys;
 
 pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =
@@ -44,7 +44,7 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
 
 /// The fingerprint that a column's name means; an error if the column does not exist, or neither holds fingerprints nor
 /// is the source of indexed ones.
-pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprint> {
+pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
     let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
     if let Some(found) = fingerprint_of(table, &column)? {
         return Ok(found);
@@ -57,11 +57,11 @@ pub fn named_fingerprint(table: &Relation, name: &str) -> Result<TableFingerprin
 }
 
 /// The fingerprint in a column, or the indexed one that is made from it; None if there is none.
-pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableFingerprint>> {
+pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the column's type exists.
     if unsafe { pg_sys::getBaseType(column.data_type) } == pg_sys::INT8OID {
         check_is_stored(table, column)?;
-        return Ok(Some(TableFingerprint::Column(column.attnum)));
+        return Ok(Some(RowValue::Column(column.attnum)));
     }
     let mut found = indexed_expressions(table).into_iter().filter(|found| is_made_from(table, column, *found));
     let (first, second) = (found.next(), found.next());
@@ -74,7 +74,7 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<TableF
     }
     Ok(first.map(|fingerprint| {
         let stored = column_of(table, Bits::of_bigint(fingerprint));
-        stored.map_or(TableFingerprint::Expression(fingerprint), |column| TableFingerprint::Column(column.attnum))
+        stored.map_or(RowValue::Expression(fingerprint), |column| RowValue::Column(column.attnum))
     }))
 }
 

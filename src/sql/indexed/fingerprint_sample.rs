@@ -16,7 +16,7 @@ use postgres::text::to_server;
 use simhash::search::layout_costs::FingerprintSample;
 
 use super::fingerprint_column::{meant_column, named_fingerprint};
-use super::layouts::{IndexedBlocks, TableFingerprint};
+use super::layouts::IndexedBlocks;
 use super::scope::Scope;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
@@ -51,11 +51,7 @@ impl SampledTable {
         let name = meant_column(&table, column)?;
         let fingerprint = named_fingerprint(&table, &name)?;
         let column = Column::named(&table, &name)?;
-        let fingerprint = match fingerprint {
-            TableFingerprint::Column(attnum) => Column::at(&table, attnum).and_then(|column| column.as_variable()),
-            TableFingerprint::Expression(expression) => Some(expression),
-        };
-        let fingerprint = fingerprint.ok_or_else(|| no_such_relation(oid))?;
+        let fingerprint = fingerprint.expression(&table).ok_or_else(|| no_such_relation(oid))?;
         let attnums = scope.check(&table, &name)?;
         Ok(Self {
             oid,

@@ -7,8 +7,8 @@
 //! fingerprint too, as a column or as an expression: a search compares it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::column::{Column, btree_family, generation_of};
-use postgres::catalog::index::{Index, KeyExpressions, KeyKind};
+use postgres::catalog::column::{Column, RowValue, btree_family, generation_of};
+use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
@@ -20,14 +20,6 @@ use simhash::search::nearness::Nearness;
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
 use super::recognise::{BlockCall, FingerprintCall};
-
-/// A fingerprint of a table, whose blocks may be indexed.
-#[derive(Clone, Copy)]
-pub enum TableFingerprint {
-    Column(i16),
-    /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
-    Expression(Expression),
-}
 
 /// A block that is a key of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +59,7 @@ pub type Layout = Vec<IndexedBlock>;
 
 impl IndexedBlocks {
     /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
-    fn read(table: &Relation, fingerprint: TableFingerprint, scope: &[i16]) -> Self {
+    fn read(table: &Relation, fingerprint: RowValue, scope: &[i16]) -> Self {
         let found = indexed_blocks(table, table.open_indexes(), fingerprint);
         let is_of_scope =
             |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
@@ -153,77 +145,52 @@ impl ScopedBlock {
     }
 }
 
-impl TableFingerprint {
-    pub fn column(self) -> Option<i16> {
-        match self {
-            Self::Column(attnum) => Some(attnum),
-            Self::Expression(_) => None,
-        }
-    }
-
-    /// The expression that computes the fingerprint of a row; None if it is a plain column.
-    pub fn computation(self, table: &Relation) -> Option<Expression> {
-        match self {
-            Self::Column(attnum) => generation_of(table, attnum),
-            Self::Expression(expression) => Some(expression),
-        }
-    }
-
-    /// A test whether an expression is this fingerprint of a table.
-    pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
-        let computation = self.computation(table);
-        let bits = computation.map(Bits::of_bigint);
-        let attnum = match self {
-            Self::Column(attnum) => Some(attnum),
-            Self::Expression(expression) => expression.as_own_column(),
+/// A test whether an expression is this fingerprint of a table.
+fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
+    let computation = fingerprint.computation(table);
+    let bits = computation.map(Bits::of_bigint);
+    let attnum = match fingerprint {
+        RowValue::Column(attnum) => Some(attnum),
+        RowValue::Expression(expression) => expression.as_own_column(),
+    };
+    move |found| {
+        let column = found.as_own_column();
+        let is_same = |found| {
+            bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
+                || computation.is_some_and(|computation| FingerprintCall::are_equal(computation, found))
         };
-        move |found| {
-            let column = found.as_own_column();
-            let is_same = |found| {
-                bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
-                    || computation.is_some_and(|computation| FingerprintCall::are_equal(computation, found))
-            };
-            column.is_some() && column == attnum
-                || is_same(found)
-                || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
-        }
+        column.is_some() && column == attnum
+            || is_same(found)
+            || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
     }
 }
 
 /// The attnum in an index of a `bigint` that is this fingerprint: a key, or an included column. None if there is none.
-pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: TableFingerprint) -> Option<i16> {
-    let is_wanted = fingerprint.recogniser(table);
-    let keys = index.keys.iter().map(|key| key.kind);
-    let included = index.columns[index.keys.len()..].iter().map(|&column| KeyKind::Column(column));
-    let mut values = keys.chain(included).map(|value| match value {
-        KeyKind::Column(attnum) => Column::at(table, attnum)?.as_variable(),
-        KeyKind::Expression(expression) => Some(expression),
-    });
+pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) -> Option<i16> {
+    let is_wanted = recogniser(table, fingerprint);
+    let included = index.columns[index.keys.len()..].iter().map(|&column| RowValue::Column(column));
+    let mut values = index.keys.iter().map(|key| key.value).chain(included);
     let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
-    values.position(|value| value.is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
+    values.position(|value| value.expression(table).is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
 }
 
 /// The keys of a btree that are blocks, after keys that are columns.
 pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = BlockKey> {
-    let column = |key: KeyKind| match key {
-        KeyKind::Column(column) => Some(column),
-        KeyKind::Expression(_) => None,
-    };
     (0..index.keys.len()).filter_map(move |position| {
         let key = index.keys[position];
-        let scope = index.keys[..position].iter().map(|before| column(before.kind)).collect::<Option<Vec<_>>>()?;
-        let call = key.kind.computation(table).filter(|_| key.is_integer).and_then(BlockCall::read)?;
+        let scope = index.keys[..position].iter().map(|before| before.value.column()).collect::<Option<Vec<_>>>()?;
+        let call = key.value.computation(table).filter(|_| key.is_integer).and_then(BlockCall::read)?;
         Some(BlockKey { scope, call })
     })
 }
 
 /// The expression of the key after a block, if that is an integer. It may be a size.
 pub fn size_key(table: &Relation, index: &Index, key: &BlockKey) -> Option<Expression> {
-    index.keys.get(key.scope.len() + 1).filter(|next| next.is_integer)?.kind.computation(table)
+    index.keys.get(key.scope.len() + 1).filter(|next| next.is_integer)?.value.computation(table)
 }
 
 /// Whether the key after a block is the size of the text that a fingerprint is made from.
-fn has_size(table: &Relation, index: &Index, key: &BlockKey, fingerprint: TableFingerprint) -> bool {
+fn has_size(table: &Relation, index: &Index, key: &BlockKey, fingerprint: RowValue) -> bool {
     let schema = key.call.schema;
     let size = size_key(table, index, key).and_then(|expression| FingerprintCall::read_size(expression, schema));
     let source = || FingerprintCall::of_text(fingerprint.computation(table), schema);
@@ -243,13 +210,13 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
 pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: TableFingerprint,
+    fingerprint: RowValue,
 ) -> Vec<ScopedBlock> {
-    let is_wanted = fingerprint.recogniser(table);
+    let is_wanted = recogniser(table, fingerprint);
     // The planner has folded the constants of an expression; those of a column's generation expression are stored.
     let how = match fingerprint {
-        TableFingerprint::Column(_) => KeyExpressions::Stored,
-        TableFingerprint::Expression(_) => KeyExpressions::Planned,
+        RowValue::Column(_) => KeyExpressions::Stored,
+        RowValue::Expression(_) => KeyExpressions::Planned,
     };
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;

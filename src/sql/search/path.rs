@@ -8,6 +8,7 @@ use std::cell::Cell;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use postgres::catalog::column::RowValue;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
@@ -27,7 +28,7 @@ use super::other_options::warn_of_other_options;
 use super::plan::{Role, ScopeKey, Settings};
 use super::scan::NearScan;
 use crate::sql::indexed::layouts::{
-    IndexedBlock, Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, layouts_of, share_read,
+    IndexedBlock, Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of, share_read,
 };
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -211,8 +212,8 @@ impl<'a> Indexes<'a> {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
-                Some(column) => TableFingerprint::Column(column),
-                None => TableFingerprint::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
+                Some(column) => RowValue::Column(column),
+                None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
-use postgres::catalog::column::{distinct_values, generation_of};
-use postgres::catalog::index::{Index, KeyExpressions, KeyKind};
+use postgres::catalog::column::{RowValue, distinct_values, generation_of};
+use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::partition::partition_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, user_error};
@@ -21,7 +21,7 @@ use super::criterion::GuardCriterion;
 use super::mark_column::MarkColumn;
 use super::scope::GuardScope;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of};
 use crate::sql::indexed::recognise::FingerprintCall;
 
 /// A table to search: a guarded table, or a partition of one.
@@ -89,7 +89,7 @@ impl SearchedTable {
     /// if texts are to be compared, but the fingerprints are not made from texts.
     pub fn new(
         table: &Relation,
-        fingerprint: TableFingerprint,
+        fingerprint: RowValue,
         scope: GuardScope,
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
@@ -129,9 +129,9 @@ impl SearchedTable {
         }
         let block = self.indexes.layouts.first()?.first()?;
         let index = Index::read_usable(&Relation::open(block.index), KeyExpressions::Stored)?;
-        match index.keys.get(block.fingerprint as usize - 1)?.kind {
-            KeyKind::Expression(expression) => Some(expression),
-            KeyKind::Column(_) => None,
+        match index.keys.get(block.fingerprint as usize - 1)?.value {
+            RowValue::Expression(expression) => Some(expression),
+            RowValue::Column(_) => None,
         }
     }
 
