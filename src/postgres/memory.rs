@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_sys};
 
@@ -26,16 +27,29 @@ pub unsafe fn small_context(parent: pg_sys::MemoryContext, name: &'static CStr) 
     }
 }
 
-/// The memory in which an aggregate stores its state; an error outside an aggregate.
+/// The state of an aggregate. If there is none yet, `create` makes one in the memory of the aggregate; an error outside
+/// an aggregate.
 ///
 /// # Safety
-/// `fcinfo` is that of the running call.
-pub unsafe fn of_aggregate(fcinfo: pg_sys::FunctionCallInfo, aggregate: &str) -> Result<PgMemoryContexts> {
-    let mut context = std::ptr::null_mut();
-    // SAFETY: the caller passes the running call's `fcinfo`.
-    if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
-        let message = format!("{aggregate}'s functions work in an aggregate only");
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message));
-    }
-    Ok(PgMemoryContexts::For(context))
+/// `fcinfo` is that of the running call. The state is a `T` that `create` has made, and only this call refers to it.
+pub unsafe fn aggregate_state<'a, T>(
+    state: Internal,
+    fcinfo: pg_sys::FunctionCallInfo,
+    aggregate: &str,
+    create: impl FnOnce(PgMemoryContexts) -> *mut T,
+) -> Result<(Internal, &'a mut T)> {
+    let state = match state.unwrap() {
+        Some(state) => state.cast_mut_ptr(),
+        None => {
+            let mut context = std::ptr::null_mut();
+            // SAFETY: the caller passes the running call's `fcinfo`.
+            if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
+                let message = format!("{aggregate}'s functions work in an aggregate only");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message));
+            }
+            create(PgMemoryContexts::For(context))
+        }
+    };
+    // SAFETY: the state lives as long as the aggregate, and the caller says that nothing else refers to it.
+    Ok((Internal::from(Some(pg_sys::Datum::from(state))), unsafe { &mut *state }))
 }

@@ -54,11 +54,11 @@ impl ExtensionSchema {
         is_ours.then_some(schema)
     }
 
-    /// The schema of a function, if the extension's planner support function `support` is in it too.
-    pub fn beside(function: Oid, support: &CStr) -> Option<Self> {
+    /// The schema of a function, if the extension's planner support function is in it too.
+    pub fn beside(function: Oid) -> Option<Self> {
         let is_own = function.to_u32() >= pg_sys::FirstNormalObjectId;
         let schema = is_own.then(|| Self::from_function(function)).flatten()?;
-        schema.function(support, &[pg_sys::INTERNALOID]).map(|_| schema)
+        schema.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(|_| schema)
     }
 
     /// The schema of the running function.

@@ -2,13 +2,11 @@
 //!
 //! The state is a [`Tally`], the weighted sum over the rows: about 1 kB per group, in the memory of the aggregate.
 
-use std::ptr;
-
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
 use postgres::error::{Result, algorithm_error, user_error};
-use postgres::memory;
+use postgres::memory::aggregate_state;
 use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
 
@@ -54,7 +52,8 @@ fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal> 
     let tally = Tally::from_bytes(bytes)
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
     // The state is combined immediately and then not needed, so it need not be in the aggregate's memory.
-    Ok(store(tally, PgMemoryContexts::CurrentMemoryContext))
+    let state = store(tally, PgMemoryContexts::CurrentMemoryContext);
+    Ok(Internal::from(Some(pg_sys::Datum::from(state))))
 }
 
 #[pg_extern(sql = false)]
@@ -68,26 +67,16 @@ fn get(state: &Internal) -> Option<&Tally> {
 }
 
 /// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
-fn get_or_create<'a>(mut state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Result<(Internal, &'a mut Tally)> {
-    if !state.initialized() {
-        // SAFETY: `fcinfo` is the running call's.
-        state = store(Tally::default(), unsafe { memory::of_aggregate(fcinfo, "simhash_agg") }?);
-    }
-    // SAFETY: the state is a tally that the functions here have made. It lives as long as the aggregate, and only this
-    // call refers to it.
-    let tally = unsafe { state.get_mut::<Tally>().map(|tally| &mut *ptr::from_mut(tally)) };
-    match tally {
-        Some(tally) => Ok((state, tally)),
-        None => Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is missing")),
-    }
+fn get_or_create<'a>(state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Result<(Internal, &'a mut Tally)> {
+    // SAFETY: `fcinfo` is the running call's, and the state is a tally that the functions here have made.
+    unsafe { aggregate_state(state, fcinfo, "simhash_agg", |context| store(Tally::default(), context)) }
 }
 
-fn store(tally: Tally, mut context: PgMemoryContexts) -> Internal {
+fn store(tally: Tally, mut context: PgMemoryContexts) -> *mut Tally {
     // SAFETY: the context is alive, and palloc_struct returns memory of the size and alignment of a tally.
-    let tally = unsafe {
+    unsafe {
         let state: *mut Tally = context.palloc_struct();
         state.write(tally);
         state
-    };
-    Internal::from(Some(pg_sys::Datum::from(tally)))
+    }
 }

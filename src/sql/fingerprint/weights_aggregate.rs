@@ -5,10 +5,10 @@
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
-use pgrx::{AnyElement, pg_extern};
+use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
 use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::json::{RawJsonb, to_jsonb};
-use postgres::memory;
+use postgres::memory::aggregate_state;
 use postgres::text::{RawText, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, to_json};
 use simhash::fingerprint::options::Options;
@@ -30,24 +30,18 @@ struct WeightsState {
 /// Offers a row's text to the sample; a row without a text adds nothing.
 #[pg_extern(sql = false)]
 fn simhash_weights_add(
-    mut state: Internal,
+    state: Internal,
     content: Option<RawText<'_>>,
     options: Option<RawJsonb<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Internal> {
     let options = read_options(OptionsDocument::Jsonb(required(options, "options")?))?;
-    if !state.initialized() {
-        // SAFETY: `fcinfo` is the running call's.
-        let mut memory = unsafe { memory::of_aggregate(fcinfo, "simhash_weights") }?;
+    let create = |mut memory: PgMemoryContexts| {
         let new = WeightsState { options: options.clone(), sample: TextSample::new(TABLE_SAMPLE) };
-        let new = memory.leak_and_drop_on_delete(new);
-        state = Internal::from(Some(pg_sys::Datum::from(new)));
-    }
-    // SAFETY: the state is one that this function has made. It lives as long as the aggregate, and only this call
-    // refers to it.
-    let Some(known) = (unsafe { state.get_mut::<WeightsState>() }) else {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_weights is missing"));
+        memory.leak_and_drop_on_delete(new)
     };
+    // SAFETY: `fcinfo` is the running call's, and the state is one that this function has made.
+    let (state, known) = unsafe { aggregate_state(state, fcinfo, "simhash_weights", create) }?;
     if known.options != options {
         let message = "the options of simhash_weights differ between rows";
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)

@@ -100,7 +100,7 @@ impl FingerprintCall {
     /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.
     pub fn read_anywhere(expression: Expression) -> Option<Self> {
         let (function, _) = expression.call()?;
-        Self::read(expression, ExtensionSchema::beside(function, c"simhash_block_support")?)
+        Self::read(expression, ExtensionSchema::beside(function)?)
     }
 
     /// Whether two expressions are the same fingerprint, though their options are written differently.
