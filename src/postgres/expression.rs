@@ -174,11 +174,10 @@ impl Expression {
         unsafe { RawJsonb::from_datum(self.constant_of(pg_sys::JSONBOID)?, false) }
     }
 
-    /// Whether this is a constant of type `text` with these bytes.
-    pub fn is_text(self, wanted: &str) -> bool {
-        // SAFETY: the constant is a text.
-        let text = self.constant_of(pg_sys::TEXTOID).and_then(|text| unsafe { RawText::from_datum(text, false) });
-        text == Some(wanted.as_bytes())
+    /// The bytes of a constant of type `text` that is not NULL.
+    pub fn text<'a>(self) -> Option<RawText<'a>> {
+        // SAFETY: the constant is a text, and lives as long as the expression.
+        unsafe { RawText::from_datum(self.constant_of(pg_sys::TEXTOID)?, false) }
     }
 
     /// The value of a constant `integer[]` that is not NULL.

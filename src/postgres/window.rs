@@ -130,24 +130,14 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The value of an argument of any type at the current row.
-    pub fn value(&self, argument: c_int) -> Option<AnyElement> {
-        let (datum, is_null) = self.datum(argument);
-        // SAFETY: the argument is of this type.
-        unsafe { AnyElement::from_polymorphic_datum(datum, is_null, self.call.argument_type(argument)) }
-    }
-
+    /// The value of an argument at the current row; None if it is NULL.
     pub fn argument<T: FromDatum>(&self, argument: c_int) -> Option<T> {
-        let (datum, is_null) = self.datum(argument);
-        // SAFETY: the argument is of the type that the SQL declaration says.
-        unsafe { T::from_datum(datum, is_null) }
-    }
-
-    fn datum(&self, argument: c_int) -> (pg_sys::Datum, bool) {
         let mut is_null = false;
-        // SAFETY: the window is the running call's.
-        let datum = unsafe { guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null)) };
-        (datum, is_null)
+        // SAFETY: the window is the running call's, and the argument is of the type that the SQL declaration says.
+        unsafe {
+            let datum = guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null));
+            T::from_polymorphic_datum(datum, is_null, self.call.argument_type(argument))
+        }
     }
 
     /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1.

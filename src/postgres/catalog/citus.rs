@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
 use pgrx::prelude::*;
 
-use super::column::Column;
+use super::column::{Column, attnum_of};
 use super::relation::{Relation, relation_name};
 use crate::error::{Result, user_error};
 use crate::text::to_server;
@@ -114,36 +114,30 @@ pub fn is_coordinator() -> bool {
 }
 
 /// A row of a catalog of Citus.
-struct CatalogRow {
+struct CatalogRow<'a> {
     tuple: pg_sys::HeapTuple,
-    catalog: pg_sys::Relation,
+    catalog: &'a Relation,
 }
 
-impl CatalogRow {
+impl CatalogRow<'_> {
     /// The value of a column; None if it is NULL, or the catalog has no such column.
     ///
     /// # Safety
     /// The caller knows the type of the column.
     unsafe fn value(&self, column: &CStr) -> Option<Datum> {
+        let attnum = attnum_of(self.catalog.oid(), column)?;
+        let mut is_null = false;
         // SAFETY: the catalog is open, and the row is one of it.
-        unsafe {
-            let attnum = pg_sys::get_attnum((*self.catalog).rd_id, column.as_ptr());
-            if attnum <= 0 {
-                return None;
-            }
-            let mut is_null = false;
-            let value = pg_sys::SPI_getbinval(self.tuple, (*self.catalog).rd_att, attnum.into(), &mut is_null);
-            (!is_null).then_some(value)
-        }
+        let value = unsafe { pg_sys::SPI_getbinval(self.tuple, self.catalog.rd_att, attnum.into(), &mut is_null) };
+        (!is_null).then_some(value)
     }
 }
 
 /// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
 /// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
 fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
-    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: only superusers can create tables in this schema. The catalog is opened and closed here, and the row is
-    // read before the scan ends. The function compares values of the column's type.
+    // SAFETY: only superusers can create tables in this schema. The catalog is open, and the row is read before the scan
+    // ends. The function compares values of the column's type.
     unsafe {
         let catalog = pg_sys::get_relname_relid(catalog.as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
         if catalog == Oid::INVALID {
@@ -151,20 +145,14 @@ fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnc
         }
         let mut scan_key = pg_sys::ScanKeyData::default();
         if let Some((column, function, value)) = key {
-            let column = pg_sys::get_attnum(catalog, column.as_ptr());
-            if column <= 0 {
-                return None;
-            }
             let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
-            pg_sys::ScanKeyInit(&mut scan_key, column, equal, function.into(), value);
+            pg_sys::ScanKeyInit(&mut scan_key, attnum_of(catalog, column)?, equal, function.into(), value);
         }
-        let keys = key.is_some().into();
-        let catalog = pg_sys::table_open(catalog, LOCK);
-        let scan = pg_sys::systable_beginscan(catalog, Oid::INVALID, false, std::ptr::null_mut(), keys, &mut scan_key);
+        let (keys, catalog, snapshot) = (key.is_some().into(), Relation::open(catalog), std::ptr::null_mut());
+        let scan = pg_sys::systable_beginscan(catalog.as_ptr(), Oid::INVALID, false, snapshot, keys, &mut scan_key);
         let tuple = pg_sys::systable_getnext(scan);
-        let found = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog }));
+        let found = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog: &catalog }));
         pg_sys::systable_endscan(scan);
-        pg_sys::table_close(catalog, LOCK);
         found
     }
 }

@@ -32,7 +32,9 @@ pub struct Column {
 impl Column {
     /// All columns of a table in order, without dropped columns and system columns.
     pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
-        attnums(table).filter_map(|attnum| Self::at(table, attnum))
+        // SAFETY: an open relation has a descriptor.
+        let count = unsafe { (*table.rd_att).natts } as i16;
+        (1..=count).filter_map(|attnum| Self::at(table, attnum))
     }
 
     /// The column with this attnum; None if it does not exist, was dropped or is a system column.
@@ -61,11 +63,7 @@ impl Column {
 
     /// The column with this name, in the server's encoding; None if it does not exist or is a system column.
     pub fn find_raw(table: &Relation, name: &CStr) -> Option<Self> {
-        // SAFETY: `attname` is NUL-terminated.
-        let is_named =
-            |found: &pg_sys::FormData_pg_attribute| unsafe { CStr::from_ptr(found.attname.data.as_ptr()) == name };
-        let has_name = |attnum: &i16| attribute_of(table, *attnum).is_some_and(is_named);
-        Self::at(table, attnums(table).find(has_name)?)
+        Self::at(table, attnum_of(table.oid(), name)?)
     }
 
     /// The column with this name; an error if it does not exist.
@@ -148,12 +146,6 @@ pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport> {
 fn attribute_of(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_attribute> {
     // SAFETY: an open relation has a descriptor, as long as it is open.
     unsafe { attribute(table.rd_att, attnum) }.filter(|found| !found.attisdropped)
-}
-
-/// The attnums of a table's columns, including dropped ones.
-fn attnums(table: &Relation) -> impl Iterator<Item = i16> + use<> {
-    // SAFETY: an open relation has a descriptor.
-    1..=(unsafe { (*table.rd_att).natts } as i16)
 }
 
 /// The generation expression of a column, stored or virtual; None if it is not generated.

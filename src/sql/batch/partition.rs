@@ -61,7 +61,7 @@ pub fn key_of_current_row(
     let current = window.current;
     Ok(match window.numbers()[current] {
         NULL => None,
-        OWN_KEY => window.value(KEY_ARGUMENT),
+        OWN_KEY => window.argument(KEY_ARGUMENT),
         kept => window.kept(KEY_ARGUMENT, (kept - FIRST_KEPT_KEY) as usize),
     })
 }

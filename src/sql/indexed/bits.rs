@@ -91,7 +91,7 @@ impl Bits {
 fn hex_digits(bits: Expression) -> Option<Expression> {
     let (function, operands) = bits.cast_by_text()?.applied()?;
     match operands[..] {
-        [prefix, digits] if function == pg_sys::F_TEXTCAT.into() && prefix.is_text("x") => Some(digits),
+        [prefix, digits] if function == pg_sys::F_TEXTCAT.into() && prefix.text() == Some(b"x") => Some(digits),
         _ => None,
     }
 }

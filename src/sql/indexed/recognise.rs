@@ -3,14 +3,13 @@
 //!
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
-use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::error::Result;
 use postgres::expression::Expression;
-use postgres::json::{RawJsonb, to_json_text};
-use postgres::text::{RawText, from_bytes};
+use postgres::json::to_json_text;
+use postgres::text::from_bytes;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
@@ -144,13 +143,6 @@ impl FingerprintCall {
 
 /// The document in a constant; None if the constant is of another type. It lives as long as the expression.
 fn constant_document<'a>(constant: Expression) -> Option<OptionsDocument<'a>> {
-    let (of_type, value) = constant.constant()?;
-    // SAFETY: the value is of type `of_type`; both types are varlenas, and the value lives as long as the expression.
-    unsafe {
-        match of_type {
-            pg_sys::JSONBOID => Some(OptionsDocument::Jsonb(RawJsonb::from_datum(value, false)?)),
-            pg_sys::TEXTOID => Some(OptionsDocument::Text(RawText::from_datum(value, false)?)),
-            _ => None,
-        }
-    }
+    let text = || constant.text().map(OptionsDocument::Text);
+    constant.jsonb().map(OptionsDocument::Jsonb).or_else(text)
 }

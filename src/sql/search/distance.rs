@@ -60,7 +60,7 @@ fn without_zeros(digits: Expression) -> Option<Expression> {
         _ => false,
     };
     match &arguments[..] {
-        &[digits, from, to] if removes_zeros_alone && from.is_text("0") && to.is_text("") => {
+        &[digits, from, to] if removes_zeros_alone && from.text() == Some(b"0") && to.text() == Some(b"") => {
             digits.without_relabelling().cast_by_text()
         }
         _ => None,
