@@ -92,60 +92,47 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn check_function(&self, function: Oid) -> Result<()> {
-        let what = function_name(function)?;
-        // SAFETY: a look-up in a system cache, whose rows are of this form.
-        let (takes_type, asks_session) = unsafe {
+    /// Checks a function. One that `converts` may be the input or output function of a type, in a cast.
+    fn check_function(&self, function: Oid, converts: bool) -> Result<()> {
+        // SAFETY: a look-up in a system cache, whose rows are of this form. format_procedure accepts any OID, and returns
+        // a NUL-terminated name.
+        let (what, found) = unsafe {
             let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
-            read_cached(row, |found: &pg_sys::FormData_pg_proc| (takes_type_by_name(found), asks_session(found)))
-        }
-        .unwrap_or_default();
+            let read = |found: &pg_sys::FormData_pg_proc| {
+                (found.proowner, !converts && takes_type_by_name(found), !converts && asks_session(found))
+            };
+            (format!("function {}", from_server(pg_sys::format_procedure(function))?), read_cached(row, read))
+        };
+        let (owner, takes_type, asks_session) = found.unwrap_or_default();
         if takes_type {
             let detail = "It could call the input function of a type that the condition does not show.";
             return Err(cannot_use(&what, self.name).set_detail(detail));
         }
-        if asks_session { Err(answers_by_session(&what, self.name)) } else { self.check_conversion(function) }
-    }
-
-    /// Checks a function that may be the input or output function of a type, in a cast.
-    fn check_conversion(&self, function: Oid) -> Result<()> {
-        check_owner(self.table, pg_sys::ProcedureRelationId, function, &function_name(function)?, self.name)
+        if asks_session { Err(answers_by_session(&what, self.name)) } else { self.check_owner(owner, &what) }
     }
 
     fn check_type(&self, of_type: Oid) -> Result<()> {
         types_within(of_type).into_iter().try_for_each(|of_type| {
-            let what = format!("type {}", type_name(of_type)?);
-            check_owner(self.table, pg_sys::TypeRelationId, of_type, &what, self.name)
+            // SAFETY: a look-up in a system cache, whose rows are of this form.
+            let owner = unsafe {
+                let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
+                read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner)
+            };
+            self.check_owner(owner.unwrap_or_default(), &format!("type {}", type_name(of_type)?))
         })
     }
-}
 
-fn function_name(function: Oid) -> Result<String> {
-    // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
-    Ok(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?))
-}
-
-fn check_owner(table: &Relation, catalog: Oid, object: Oid, what: &str, name: &str) -> Result<()> {
-    // SAFETY: look-ups in system caches, whose rows are of these forms; superuser_arg accepts any OID.
-    let (owner, is_superuser) = unsafe {
-        let owner = if catalog == pg_sys::TypeRelationId {
-            let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, object.into());
-            read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner)
-        } else {
-            let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, object.into());
-            read_cached(row, |found: &pg_sys::FormData_pg_proc| found.proowner)
+    fn check_owner(&self, owner: Oid, what: &str) -> Result<()> {
+        // SAFETY: superuser_arg accepts any OID.
+        if owner == self.table.owner() || unsafe { pg_sys::superuser_arg(owner) } {
+            return Ok(());
         }
-        .unwrap_or_default();
-        (owner, pg_sys::superuser_arg(owner))
-    };
-    if owner == table.owner() || is_superuser {
-        return Ok(());
+        let message = format!("{what} in {} belongs to \"{}\"", self.name, role_name(owner)?);
+        Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
+            "It would see values of the rows of table \"{}\". Only code of the table's owner and of superusers may.",
+            self.table.name()?
+        ))))
     }
-    let message = format!("{what} in {name} belongs to \"{}\"", role_name(owner)?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
-        "It would see values of the rows of table \"{}\". Only code of the table's owner and of superusers may.",
-        table.name()?
-    ))))
 }
 
 fn cannot_use(what: &str, name: &str) -> ErrorReport {
@@ -265,14 +252,14 @@ unsafe extern "C-unwind" fn check_node(node: *mut pg_sys::Node, checked: *mut c_
 #[pg_guard]
 unsafe extern "C-unwind" fn check_function(function: Oid, checked: *mut c_void) -> bool {
     // SAFETY: the argument of `check`.
-    unsafe { &*checked.cast::<Checked>() }.check_function(function).unwrap_or_else(|error| raise(error));
+    unsafe { &*checked.cast::<Checked>() }.check_function(function, false).unwrap_or_else(|error| raise(error));
     false
 }
 
 #[pg_guard]
 unsafe extern "C-unwind" fn check_conversion(function: Oid, checked: *mut c_void) -> bool {
     // SAFETY: the argument of `check`.
-    unsafe { &*checked.cast::<Checked>() }.check_conversion(function).unwrap_or_else(|error| raise(error));
+    unsafe { &*checked.cast::<Checked>() }.check_function(function, true).unwrap_or_else(|error| raise(error));
     false
 }
 
