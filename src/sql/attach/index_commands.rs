@@ -6,10 +6,11 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::call::Call;
+use postgres::catalog::partition::ancestors;
+use postgres::catalog::relation::Relation;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, notice};
 use postgres::json::RawJsonb;
-use postgres::spi::query_strings;
 use postgres::text::to_text;
 
 use super::command;
@@ -78,7 +79,7 @@ impl IndexCommands<'_> {
             // From the leaves to the root, so that the parts of an index exist before it is attached to another.
             for member in family.iter().rev().filter(|member| member.is_partitioned()) {
                 let index = self.build(member, block, "CREATE INDEX", "ONLY ")?;
-                self.attach_parts(member, &index, &built)?;
+                self.attach_parts(member, &index, &built);
                 built.push(index);
             }
         }
@@ -107,22 +108,17 @@ impl IndexCommands<'_> {
         Ok(Built { table: table.oid, name: table.index_sql(&name)?, oid: None })
     }
 
-    fn attach_parts(&mut self, table: &Target, index: &Built, parts: &[Built]) -> Result<()> {
+    fn attach_parts(&mut self, table: &Target, index: &Built, parts: &[Built]) {
         for part in parts {
-            let is_attached =
-                part.oid.map(parent_of).transpose()?.flatten().is_some_and(|parent| Some(parent) == index.oid);
-            if !is_attached && parent_of(part.table)? == Some(table.oid) {
+            let is_attached = part.oid.and_then(parent_of).is_some_and(|parent| Some(parent) == index.oid);
+            if !is_attached && parent_of(part.table) == Some(table.oid) {
                 self.commands.push(format!("ALTER INDEX {} ATTACH PARTITION {}", index.name, part.name));
             }
         }
-        Ok(())
     }
 }
 
 /// The parent of a partition or of a partition's index.
-fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
-    let query =
-        format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
-    let parent = query_strings(&query)?.pop().and_then(|oid| oid.parse().ok());
-    Ok(parent.map(pg_sys::Oid::from_u32))
+fn parent_of(relation: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    ancestors(&Relation::open(relation)).first().copied()
 }
