@@ -36,20 +36,6 @@ impl Query {
         }
     }
 
-    fn plan(&self) -> Result<*mut pg_sys::PlannedStmt> {
-        // SAFETY: the query is valid; the rewriter returns a list of queries, or null.
-        unsafe {
-            let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
-            let [query] = rewritten[..] else { return Err(not_one_statement()) };
-            let (text, parameters) = (self.text.as_ptr(), std::ptr::null_mut());
-            #[cfg(not(feature = "pg19"))]
-            let statement = pg_sys::pg_plan_query(query, text, 0, parameters);
-            #[cfg(feature = "pg19")]
-            let statement = pg_sys::pg_plan_query(query, text, 0, parameters, std::ptr::null_mut());
-            Ok(statement)
-        }
-    }
-
     /// The table in the query's FROM; None if the query names several relations, or one that is not a table.
     pub fn table(&self) -> Option<Oid> {
         // SAFETY: the query is valid; its range table is a list of entries, or null.
@@ -76,17 +62,24 @@ impl Query {
             base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
             take: &mut take,
         };
-        let statement = self.plan()?;
-        // SAFETY: the receiver outlives the run, and the statement has no parameters; a running function has an active
-        // snapshot. After an error, PostgreSQL releases the executor's resources.
+        // SAFETY: the query is valid; the rewriter returns a list of queries, or null. The receiver outlives the run, and
+        // the statement has no parameters; a running function has an active snapshot. After an error, PostgreSQL
+        // releases the executor's resources.
         unsafe {
+            let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
+            let [query] = rewritten[..] else { return Err(not_one_statement()) };
+            let (text, parameters) = (self.text.as_ptr(), std::ptr::null_mut());
+            #[cfg(not(feature = "pg19"))]
+            let statement = pg_sys::pg_plan_query(query, text, 0, parameters);
+            #[cfg(feature = "pg19")]
+            let statement = pg_sys::pg_plan_query(query, text, 0, parameters, std::ptr::null_mut());
             let running = pg_sys::CreateQueryDesc(
                 statement,
-                self.text.as_ptr(),
+                text,
                 pg_sys::GetActiveSnapshot(),
                 std::ptr::null_mut(),
                 (&raw mut receiver).cast(),
-                std::ptr::null_mut(),
+                parameters,
                 std::ptr::null_mut(),
                 0,
             );

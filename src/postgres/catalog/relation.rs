@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{ErrorReport, Result, user_error};
-use crate::list::oids;
+use crate::list::{nodes, oids};
 use crate::text::from_server;
 
 /// An open relation. While it is open, its definition stays in memory and does not change.
@@ -183,6 +183,25 @@ pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
+}
+
+/// A foreign key of a table.
+pub struct ForeignKey {
+    pub columns: Vec<i16>,
+    pub referenced: Oid,
+}
+
+pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
+    // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
+    // key's columns are set.
+    unsafe {
+        let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
+        let key = |key: *mut pg_sys::ForeignKeyCacheInfo| {
+            let key = &*key;
+            ForeignKey { columns: key.conkey[..key.nkeys as usize].to_vec(), referenced: key.confrelid }
+        };
+        nodes(keys).into_iter().map(key).collect()
+    }
 }
 
 impl Deref for Relation {

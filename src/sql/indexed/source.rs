@@ -137,20 +137,16 @@ impl Source {
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String> {
-        if self.kind == SourceKind::Fingerprints {
-            return Ok(self.argument.clone());
-        }
-        if self.kind == SourceKind::BitStrings {
-            return Ok(format!("CAST({} AS pg_catalog.int8)", self.argument));
-        }
-        if self.kind == SourceKind::Hex {
-            let function = schema.locked_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
-            return Ok(format!("{function}({})", self.argument));
-        }
-        let options = self.options_sql();
-        let (text, arguments) = (self.kind.argument().0, [self.kind.argument().0, pg_sys::JSONBOID]);
-        let arguments = if options.is_empty() { &[text][..] } else { &arguments };
-        Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
+        let (argument, options) = (&self.argument, self.options_sql());
+        let arguments = [self.kind.argument().0, pg_sys::JSONBOID];
+        let (name, arguments) = match self.kind {
+            SourceKind::Fingerprints => return Ok(argument.clone()),
+            SourceKind::BitStrings => return Ok(format!("CAST({argument} AS pg_catalog.int8)")),
+            SourceKind::Hex => (c"simhash_from_hex", &arguments[..1]),
+            _ if options.is_empty() => (c"simhash", &arguments[..1]),
+            _ => (c"simhash", &arguments[..]),
+        };
+        Ok(format!("{}({argument}{options})", schema.locked_name(name, arguments)?))
     }
 
     /// A condition that the indexes of a layout serve, for users. `column` stores the fingerprint, if a column does.
@@ -194,10 +190,8 @@ impl Source {
     }
 
     fn options_sql(&self) -> String {
-        match &self.options_json {
-            Some(json) => format!(", {}::pg_catalog.jsonb", quote_literal(json)),
-            None => String::new(),
-        }
+        let sql = |json| format!(", {}::pg_catalog.jsonb", quote_literal(json));
+        self.options_json.as_ref().map(sql).unwrap_or_default()
     }
 
     /// Refuses a fingerprint that PostgreSQL would parse differently: the expression of a generated source may call
