@@ -14,6 +14,7 @@ use crate::catalog::relation::Relation;
 use crate::error::{ErrorReport, Result, push, raise, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg, guarded};
 use crate::list::nodes;
+use crate::memory::OnDrop;
 use crate::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
@@ -285,21 +286,13 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
 /// Runs `f`. If PostgreSQL raises an error, it gets this context, and its position is in `query`, not in the client's
 /// statement.
 fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
-    /// Restores the stack of callbacks, also while a panic unwinds.
-    struct Restore(*mut pg_sys::ErrorContextCallback);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            // SAFETY: this was the stack before the call.
-            unsafe { pg_sys::error_context_stack = self.0 };
-        }
-    }
     // SAFETY: the callback and the query live until `f` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
         let mut texts = [query.as_ptr(), context.as_ptr()];
         let argument = (&raw mut texts).cast();
         let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
-        let _restore = Restore(previous);
+        let _restore = OnDrop(|| pg_sys::error_context_stack = previous);
         pg_sys::error_context_stack = &raw mut callback;
         f()
     }

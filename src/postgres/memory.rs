@@ -1,4 +1,4 @@
-//! Memory contexts.
+//! Memory contexts, and what is done when a value is dropped, as when its memory is freed.
 
 use std::ffi::CStr;
 
@@ -7,6 +7,15 @@ use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_sys};
 
 use super::error::{Result, user_error};
+
+/// Calls a function when it is dropped, also while a panic unwinds.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
+}
 
 /// A new memory context for little memory.
 ///

@@ -10,6 +10,7 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::error::sendable;
+use super::memory::OnDrop;
 
 /// The names of objects in an error, which drivers can read; in the server's encoding.
 pub struct ErrorNames {
@@ -70,17 +71,12 @@ fn throw(mut error: pg_sys::ErrorData) -> ! {
 /// does not hold back. The caller has to raise errors anew, as [`raise_without_values`] does: an error that is only
 /// passed on is not sent either. If the server ends the session meanwhile, the client does not get the reason.
 pub fn without_messages<T>(f: impl FnOnce() -> T) -> T {
-    /// Restores the destination, also while a panic unwinds.
-    struct Restore(pg_sys::CommandDest::Type);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            // SAFETY: this was the destination before the call.
-            unsafe { pg_sys::whereToSendOutput = self.0 };
-        }
+    // SAFETY: a plain variable of this process, which has one thread. `f` returns or unwinds: pgrx makes a panic of
+    // PostgreSQL's errors.
+    unsafe {
+        let before = pg_sys::whereToSendOutput;
+        let _restore = OnDrop(|| pg_sys::whereToSendOutput = before);
+        pg_sys::whereToSendOutput = pg_sys::CommandDest::DestNone;
+        f()
     }
-    // SAFETY: a plain variable of this process, which has one thread.
-    let _restore = unsafe { Restore(pg_sys::whereToSendOutput) };
-    // SAFETY: as above. `f` returns or unwinds: pgrx makes a panic of PostgreSQL's errors.
-    unsafe { pg_sys::whereToSendOutput = pg_sys::CommandDest::DestNone };
-    f()
 }

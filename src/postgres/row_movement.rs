@@ -15,6 +15,7 @@ use pgrx::prelude::*;
 use super::catalog::partition::{ancestors, with_inheritors};
 use super::catalog::relation::Relation;
 use super::ffi::executor;
+use super::memory::OnDrop;
 use super::trigger::RowEvent;
 
 thread_local! {
@@ -74,19 +75,15 @@ unsafe extern "C-unwind" fn run(
 /// Notes a statement that may move rows, until its executor's memory is freed.
 #[pg_guard]
 unsafe extern "C-unwind" fn note(query: *mut pg_sys::QueryDesc) {
-    struct Noted(pg_sys::MemoryContext);
-    impl Drop for Noted {
-        fn drop(&mut self) {
-            STATEMENTS.with_borrow_mut(|statements| statements.retain(|statement| *statement != self.0));
-        }
-    }
     // SAFETY: PostgreSQL passes a statement that is ready to run.
     let (memory, planned) = unsafe { ((*(*query).estate).es_query_cxt, &*(*query).plannedstmt) };
     let may_move = planned.hasModifyingCTE
         || matches!(planned.commandType, pg_sys::CmdType::CMD_UPDATE | pg_sys::CmdType::CMD_MERGE);
     // A cursor runs its statement several times.
     if may_move && !STATEMENTS.with_borrow(|statements| statements.contains(&memory)) {
-        PgMemoryContexts::For(memory).leak_and_drop_on_delete(Noted(memory));
+        let forget =
+            move || STATEMENTS.with_borrow_mut(|statements| statements.retain(|statement| *statement != memory));
+        PgMemoryContexts::For(memory).leak_and_drop_on_delete(OnDrop(forget));
         STATEMENTS.with_borrow_mut(|statements| statements.push(memory));
     }
 }
