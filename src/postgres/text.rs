@@ -5,9 +5,6 @@ use std::slice;
 use std::str;
 
 use pgrx::callconv::{Arg, ArgAbi};
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::prelude::*;
 use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byte_slice, varsize_any, vartag_1b_e};
 use pgrx::{AnyElement, FromDatum};
@@ -23,27 +20,21 @@ pub type RawText<'a> = &'a [u8];
 
 /// A `text` argument as PostgreSQL passes it: it may be compressed, or stored out of line.
 #[derive(Clone, Copy)]
-pub struct TextArgument<'a> {
-    datum: pg_sys::Datum,
-    varlena: &'a [u8],
-}
+pub struct TextArgument<'a>(&'a [u8]);
 
 impl<'a> TextArgument<'a> {
     /// # Safety
     /// The value is a `text`, or of a type that is stored in the same way, is not NULL, and lives for `'a`.
     #[inline]
     pub unsafe fn new(datum: pg_sys::Datum) -> Self {
+        let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
         // SAFETY: a `text` is a varlena, and a varlena has as many bytes as its header says.
-        let varlena = unsafe {
-            let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
-            slice::from_raw_parts(varlena.cast(), varsize_any(varlena))
-        };
-        Self { datum, varlena }
+        Self(unsafe { slice::from_raw_parts(varlena.cast(), varsize_any(varlena)) })
     }
 
     /// The text's bytes. If it is stored out of line or compressed, this fetches or decompresses it.
     pub fn detoast(self) -> RawText<'a> {
-        let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
+        let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is stored as a `text` is, a varlena. It is read in place only if it is neither stored
         // out of line nor compressed.
         unsafe {
@@ -51,22 +42,21 @@ impl<'a> TextArgument<'a> {
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }
-            RawText::from_datum(self.datum, false).unwrap_or_default()
+            RawText::from_datum(pg_sys::Datum::from(varlena), false).unwrap_or_default()
         }
     }
 
     /// The text's identity, found without detoasting it; None if it has none.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
-        let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
+        let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is stored as a `text` is, a varlena; an external one has a tag.
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
-        match tag {
-            None => Some(TextIdentity { varlena: self.varlena, command: None }),
-            Some(tag) if u32::from(tag) == pg_sys::vartag_external::VARTAG_ONDISK => {
-                Some(TextIdentity { varlena: self.varlena, command: Some(CommandIdentity::current()) })
-            }
-            Some(_) => None,
-        }
+        let command = match tag {
+            None => None,
+            Some(tag) if u32::from(tag) == pg_sys::vartag_external::VARTAG_ONDISK => Some(CommandIdentity::current()),
+            Some(_) => return None,
+        };
+        Some(TextIdentity { varlena: self.0, command })
     }
 }
 
@@ -79,13 +69,7 @@ unsafe impl<'a> ArgAbi<'a> for TextArgument<'a> {
     }
 }
 
-// SAFETY: the type is a `text`.
-unsafe impl SqlTranslatable for TextArgument<'_> {
-    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(TextArgument);
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("text")));
-}
+impl_sql_translatable!(TextArgument<'_>, "text");
 
 impl FromDatum for TextArgument<'_> {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {

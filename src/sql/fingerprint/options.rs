@@ -1,5 +1,6 @@
 //! Conversion of documents, `jsonb` or JSON as text, to [`Options`] and criteria.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
@@ -81,13 +82,15 @@ pub fn laid_over(document: &str, others: &str) -> Result<String> {
 
 impl<T: Clone> DocumentCache<T> {
     fn read(&self, document: OptionsDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
-        let (OptionsDocument::Text(bytes) | OptionsDocument::Jsonb(bytes)) = document;
+        let (bytes, is_jsonb, unreadable) = match document {
+            OptionsDocument::Text(text) => (text, false, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
+            OptionsDocument::Jsonb(jsonb) => (jsonb, true, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE),
+        };
         if bytes.len() > MAX_OPTIONS_BYTES {
             let message = format!("simhash options are {} bytes long", bytes.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
                 .set_detail(format!("At most {MAX_OPTIONS_BYTES} are read.")));
         }
-        let is_jsonb = matches!(document, OptionsDocument::Jsonb(_));
         let mut last = self.0.borrow_mut();
         let same = |known: &CachedDocument<T>| known.is_jsonb == is_jsonb && *known.document == *bytes;
         if let Some(position) = last.iter().position(same) {
@@ -95,29 +98,18 @@ impl<T: Clone> DocumentCache<T> {
             return Ok(last[0].meaning.clone());
         }
         drop(last);
-        reserve_for_document(bytes.len());
-        let meaning = match document {
-            OptionsDocument::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, from_json)?,
-            OptionsDocument::Jsonb(jsonb) => {
-                // SAFETY: an argument or a constant of type jsonb.
-                let json = unsafe { to_json(jsonb) };
-                parse(&json, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, from_json)?
-            }
-        };
+        // There must be enough memory to read the document and to report what is wrong with it. If the memory were
+        // refused to the JSON parser, the process would end, and with it the server. The same happens if PostgreSQL has
+        // no memory to write an error with a long key.
+        check_available(bytes.len() * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
+        // SAFETY: an argument or a constant of type jsonb.
+        let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
+        let meaning = parse(&json, unreadable, from_json)?;
         let mut last = self.0.borrow_mut();
         last.truncate(MAX_CACHED_DOCUMENTS - 1);
         last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), meaning: meaning.clone() });
         Ok(meaning)
     }
-}
-
-/// Raises an error if there is not enough memory to read a document of so many bytes and to report what is wrong with
-/// it.
-///
-/// If the memory were refused to the JSON parser, the process would end, and with it the server. The same happens if
-/// PostgreSQL has no memory to write an error with a long key.
-fn reserve_for_document(bytes: usize) {
-    check_available(bytes * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
 }
 
 /// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.
