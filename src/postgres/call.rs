@@ -10,7 +10,7 @@ use super::expression::Expression;
 
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    info: pg_sys::FunctionCallInfo,
+    pub(crate) info: pg_sys::FunctionCallInfo,
     lifetime: PhantomData<&'a ()>,
 }
 
@@ -19,11 +19,6 @@ impl<'a> Call<'a> {
     /// `info` belongs to a call that runs for `'a`.
     pub unsafe fn new(info: pg_sys::FunctionCallInfo) -> Self {
         Self { info, lifetime: PhantomData }
-    }
-
-    #[cfg(feature = "pg19")]
-    pub fn info(self) -> pg_sys::FunctionCallInfo {
-        self.info
     }
 
     pub fn function(self) -> Oid {

@@ -53,7 +53,7 @@ impl<'a> Window<'a> {
             let (rows, current, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.
                 #[cfg(feature = "pg19")]
-                WinCheckAndInitializeNullTreatment(object, false, call.info());
+                WinCheckAndInitializeNullTreatment(object, false, call.info);
                 let rows = WinGetPartitionRowCount(object);
                 let current = WinGetCurrentPosition(object);
                 WinSetMarkPosition(object, current);

@@ -45,9 +45,6 @@ impl ExtensionSchema {
         }
         // SAFETY: get_func_support looks up a system cache.
         let found = unsafe { pg_sys::get_func_support(function) };
-        if found == Oid::INVALID {
-            return None;
-        }
         let schema = Self::from_function(found)?;
         let is_ours = schema.function(support, &[pg_sys::INTERNALOID]) == Some(found)
             && schema.function(name, arguments) == Some(function);

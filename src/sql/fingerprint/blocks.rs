@@ -8,7 +8,6 @@ use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
 use postgres::error::{Result, algorithm_error, user_error};
-use postgres::expression::Expression;
 use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
@@ -45,7 +44,9 @@ fn simhash_probes(
 fn simhash_block_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {
         Request::Simplify { call } => {
-            match constants_after_fingerprint(call).as_deref() {
+            let arguments = call.call().map_or(Vec::new(), |(_, arguments)| arguments);
+            let after_fingerprint = arguments.iter().skip(1).map(|argument| argument.value());
+            match after_fingerprint.collect::<Option<Vec<i32>>>().as_deref() {
                 Some(&[block, blocks]) => drop(cut(block, blocks)?),
                 Some(&[block, blocks, max_distance]) => drop(cut_to_probe(block, blocks, max_distance)?),
                 _ => {}
@@ -54,12 +55,6 @@ fn simhash_block_support(request: Internal) -> Result<Internal> {
         }
         Request::Selectivity { .. } => Ok(None),
     })
-}
-
-/// The arguments of a call after the fingerprint; None unless all of them are constants.
-fn constants_after_fingerprint(call: Expression) -> Option<Vec<i32>> {
-    let (_, arguments) = call.call()?;
-    arguments.iter().skip(1).map(|argument| argument.value()).collect()
 }
 
 /// Returns an error if no layout has this number of blocks.
