@@ -12,5 +12,4 @@ pub(crate) mod fingerprint;
 mod functions;
 mod guard;
 mod indexed;
-mod radii;
 pub(crate) mod search;

@@ -16,10 +16,10 @@ use super::estimate::Estimate;
 use super::near_texts::NearTexts;
 use super::plan::Role;
 use super::{USUAL_DISTANCE, USUAL_RADIUS};
+use crate::sql::arguments::check_radii;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::column_of;
-use crate::sql::radii::check_radii;
 
 #[derive(Clone, Copy)]
 struct NearCondition {

@@ -17,10 +17,10 @@ use super::USUAL_DISTANCE;
 use super::condition::Limit;
 use super::estimate::Estimate;
 use super::near_texts::NearTexts;
+use crate::sql::arguments::check_radii;
 use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::fingerprint::resemblance::are_near;
-use crate::sql::radii::check_radii;
 
 #[pg_extern(sql = false)]
 fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {

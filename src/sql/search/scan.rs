@@ -21,7 +21,7 @@ use super::nearest::NearestSearch;
 use super::plan::{Role, Settings};
 use super::rows::FetchedRows;
 use super::scope::ScopeConditions;
-use crate::sql::radii::check_radii;
+use crate::sql::arguments::check_radii;
 
 /// A scan that finds near rows, or returns rows nearest first.
 pub struct NearScan {
