@@ -3,16 +3,32 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
+use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::pg_sys::{self, Oid};
 
 use super::error::{ErrorReport, Result};
 use super::expression::Expression;
 
+/// As an argument of a `#[pg_extern]` function, its own call, which SQL does not pass.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub(crate) info: pg_sys::FunctionCallInfo,
     lifetime: PhantomData<&'a ()>,
 }
+
+// SAFETY: the call runs for `'a`, the lifetime of its arguments.
+unsafe impl<'a> ArgAbi<'a> for Call<'a> {
+    unsafe fn unbox_arg_unchecked(argument: Arg<'_, 'a>) -> Self {
+        // SAFETY: pgrx passes the running call.
+        unsafe { Self::new(argument.unbox_unchecked()) }
+    }
+
+    fn is_virtual_arg() -> bool {
+        true
+    }
+}
+
+pgrx::impl_sql_translatable!(Call<'_>, arg_only = "internal");
 
 impl<'a> Call<'a> {
     /// # Safety

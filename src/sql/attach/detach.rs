@@ -22,10 +22,8 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
-fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, fcinfo: pg_sys::FunctionCallInfo) -> Result<()> {
+fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, call: Call<'_>) -> Result<()> {
     let target = required(target, "target")?;
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
     command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |schema, prefix, table, family| {
         let attached = Attached::find(prefix, table, family)?;
         if attached.columns.is_empty() && attached.indexes.is_empty() {

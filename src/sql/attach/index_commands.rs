@@ -28,14 +28,12 @@ fn simhash_index_commands(
     blocks: Option<i32>,
     scope: Option<AnyArray>,
     prefix: Option<&CStr>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<SetOfIterator<'static, AnyElement>> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = required_blocks(blocks)?;
     let scope = Scope::read(scope)?;
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
     let commands =
         command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |schema, prefix, table, family| {
             let source = Source::read(table, source, options, false)?;

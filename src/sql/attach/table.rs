@@ -31,7 +31,7 @@ fn simhash_attach(
     scope: Option<AnyArray>,
     columns: Option<bool>,
     prefix: Option<&CStr>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<()> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
@@ -40,8 +40,6 @@ fn simhash_attach(
     let columns = required(columns, "columns")?;
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
     let lock = if columns { pg_sys::AccessExclusiveLock } else { pg_sys::ShareRowExclusiveLock };
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
     command::run(call, target, prefix, lock as Lock, |schema, prefix, table, family| {
         let source = Source::read(table, source, options, columns)?;
         let has_columns = columns && !source.kind.is_fingerprint();

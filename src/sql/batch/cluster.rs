@@ -4,7 +4,6 @@
 use std::ffi::c_int;
 
 use pgrx::AnyElement;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, tick};
@@ -22,9 +21,8 @@ const MAX_DISTANCE_ARGUMENT: c_int = 2;
 
 /// Returns the key of the first row in the cluster of the current row; NULL for a row without a fingerprint.
 #[pg_extern(sql = false)]
-fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, |window| {
+fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
+    key_of_current_row(call, RESULT_NAME, Alone::OwnKey, |window| {
         // If the distance is NULL, so are all clusters.
         let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
             return Ok(None);
@@ -36,15 +34,13 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement
 
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
-fn simhash_cluster_texts(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    key_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, Alone::OwnKey, compare::<Confirmed>)
+fn simhash_cluster_texts(call: Call<'_>) -> Result<Option<AnyElement>> {
+    key_of_current_row(call, RESULT_NAME, Alone::OwnKey, compare::<Confirmed>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
 /// no such row.
 #[pg_extern(sql = false)]
-fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<AnyElement>> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    key_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", Alone::Null, compare::<Kept>)
+fn simhash_duplicate_of(call: Call<'_>) -> Result<Option<AnyElement>> {
+    key_of_current_row(call, "duplicates", Alone::Null, compare::<Kept>)
 }

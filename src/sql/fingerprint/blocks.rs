@@ -12,11 +12,10 @@ use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
 #[pg_extern(sql = false)]
-fn simhash_block(fingerprint: i64, block: i32, blocks: i32, fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i32>> {
+fn simhash_block(fingerprint: i64, block: i32, blocks: i32, call: Call<'_>) -> Result<Option<i32>> {
     match cut(block, blocks) {
         Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
-        // SAFETY: `fcinfo` belongs to the running call.
-        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
+        Err(error) => null_unless_planning(error, call),
     }
 }
 
@@ -26,15 +25,14 @@ fn simhash_probes(
     block: i32,
     blocks: i32,
     max_distance: i32,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<Option<Vec<i32>>> {
     match cut_to_probe(block, blocks, max_distance) {
         // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with an
         // empty array, `block = ANY (probes)` would be false for a NULL fingerprint, but must be NULL.
         Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
-        // SAFETY: `fcinfo` belongs to the running call.
-        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
+        Err(error) => null_unless_planning(error, call),
     }
 }
 

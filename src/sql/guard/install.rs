@@ -47,10 +47,8 @@ fn simhash_guard(
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
     unless: Option<RawText<'_>>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<()> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
     let criterion = AskedCriterion::read(required(criterion, "criterion")?)?;
     let (among, unless) = (AskedCondition::new(AMONG, among)?, AskedCondition::new(UNLESS, unless)?);
     let target = required(target, "target")?;
@@ -74,9 +72,8 @@ fn simhash_guard(
 }
 
 #[pg_extern(sql = false)]
-fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<()> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
+fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
+    let schema = ExtensionSchema::running(call)?;
     // DROP TRIGGER takes the same lock.
     let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
     as_owner(table.owner, || {

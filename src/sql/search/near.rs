@@ -35,12 +35,11 @@ fn simhash_near_radii(
     query: i64,
     max_distance: i32,
     radii: AnyArray,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<Option<bool>> {
     match check_radii(max_distance, &radii) {
         Ok(near) => Ok(Some(near.contains((fingerprint ^ query).cast_unsigned()))),
-        // SAFETY: `fcinfo` belongs to the running call.
-        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
+        Err(error) => null_unless_planning(error, call),
     }
 }
 

@@ -50,7 +50,7 @@ fn simhash_preview(
     fingerprint: Option<&CStr>,
     unless: Option<RawText<'_>>,
     sample: Option<i32>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<
     TableIterator<
         'static,
@@ -67,8 +67,6 @@ fn simhash_preview(
         ),
     >,
 > {
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
     let asked = AskedCriterion::read(required(criterion, "criterion")?)?;
     let (among, unless) = (AskedCondition::new(AMONG, among)?, AskedCondition::new(UNLESS, unless)?);
     let scope = names(&required(scope, "scope")?, "scope")?;
