@@ -222,12 +222,7 @@ fn decode_copy(text: RawText<'_>) -> Result<String> {
 ///
 /// The text must be shorter than 1 GB.
 pub fn to_datum(text: &str) -> Option<AnyElement> {
-    let encoded = encode(text);
-    // SAFETY: the pointer is to as many readable bytes, and their copy is a `text`.
-    unsafe {
-        let copy = pg_sys::cstring_to_text_with_len(encoded.as_ptr().cast(), encoded.len() as i32);
-        AnyElement::from_polymorphic_datum(pg_sys::Datum::from(copy), false, pg_sys::TEXTOID)
-    }
+    text_value(encode(text))
 }
 
 /// A name or a text of the server, as [`super::server_text`].
@@ -272,14 +267,17 @@ pub fn to_server(text: &str) -> Result<CString> {
     Ok(CString::new(bytes).expect("only U+0000 is encoded with a NUL"))
 }
 
-/// The text as a `text` value; never None.
+/// As [`to_server`], as a `text` value; never None.
 pub fn to_text(text: &str) -> Result<Option<AnyElement>> {
-    let text = to_server(text)?;
-    // SAFETY: the string is NUL-terminated, and its copy is a `text`.
-    Ok(unsafe {
-        let datum = pg_sys::Datum::from(pg_sys::cstring_to_text(text.as_ptr()));
-        AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
-    })
+    Ok(text_value(to_server(text)?.to_bytes()))
+}
+
+fn text_value(text: RawText<'_>) -> Option<AnyElement> {
+    // SAFETY: the pointer is to as many readable bytes, and their copy is a `text`.
+    unsafe {
+        let copy = pg_sys::cstring_to_text_with_len(text.as_ptr().cast(), text.len() as i32);
+        AnyElement::from_polymorphic_datum(pg_sys::Datum::from(copy), false, pg_sys::TEXTOID)
+    }
 }
 
 /// UTF-8 in the server's encoding. It must be shorter than 2 GB, and contain no NUL.

@@ -1,6 +1,6 @@
 //! `simhash_passages`, `simhash_clue` and `simhash_coverage`, of which the SQL function `simhash_contains` is made.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use pgrx::prelude::*;
 use postgres::error::{Result, algorithm_error, out_of_memory, tick, user_error};
@@ -19,14 +19,14 @@ const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
 thread_local! {
     /// The last clue: without an index, a search asks for its runs once for each row.
     static LAST_CLUE: RefCell<LastClue> = RefCell::default();
+    /// When the statement began that was told last that its clue is short.
+    static NOTICED: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 
 #[derive(Default)]
 struct LastClue {
     text: CachedText,
     clue: Option<(Options, Clue)>,
-    /// When the statement began that was told that the clue is short.
-    noticed: pg_sys::TimestampTz,
 }
 
 #[pg_extern(sql = false)]
@@ -75,11 +75,7 @@ impl LastClue {
                 (options, clue.map_err(algorithm_error)?)
             }
         };
-        // SAFETY: a statement is running, and this only reads when it began.
-        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-        if !check(&clue, self.noticed == statement)? {
-            self.noticed = statement;
-        }
+        check(&clue)?;
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
         runs.extend(clue.runs.iter().copied().map(to_bigint));
@@ -90,40 +86,36 @@ impl LastClue {
     }
 }
 
-/// Whether a clue is found in all texts that have it. Sends a notice if it is not, and raises an error if it is found
-/// in no longer text.
-fn check(clue: &Clue, noticed: bool) -> Result<bool> {
+/// Sends a notice, once a statement, if a clue is not found in all texts that have it. An error if it is found in no
+/// longer text.
+fn check(clue: &Clue) -> Result<()> {
     let tokens = match clue.tokens {
-        0 => return Ok(true), // It is in no text.
+        0 => return Ok(()), // It is in no text.
         1 => "1 word".to_owned(),
         tokens => format!("{tokens} words"),
     };
+    // SAFETY: a statement is running, and this only reads when it began.
+    let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
     match clue.found {
-        Found::All => return Ok(true),
-        Found::Most if noticed => {}
-        Found::Most => {
+        Found::Most if NOTICED.replace(statement) != statement => {
             let (words, letters) = (LENGTHS.words + WINDOW - 1, LENGTHS.spaceless + WINDOW - 1);
-            let notice = user_error(
-                PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-                format!("some texts with this clue of {tokens} may not be found"),
-            );
-            notice
+            let message = format!("some texts with this clue of {tokens} may not be found");
+            user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
                 .set_detail(format!(
                     "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."
                 ))
                 .report(PgLogLevel::NOTICE);
         }
+        Found::All | Found::Most => {}
         Found::Whole => {
-            return Err(user_error(
-                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!("clue of {tokens} is too short"),
-            )
-            .set_detail(format!(
-                "A clue has at least {} words, or {} letters of a script without spaces.",
-                LENGTHS.words, LENGTHS.spaceless
-            ))
-            .set_hint("Use LIKE or full text search for shorter clues."));
+            let message = format!("clue of {tokens} is too short");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_detail(format!(
+                    "A clue has at least {} words, or {} letters of a script without spaces.",
+                    LENGTHS.words, LENGTHS.spaceless
+                ))
+                .set_hint("Use LIKE or full text search for shorter clues."));
         }
     }
-    Ok(false)
+    Ok(())
 }
