@@ -56,9 +56,8 @@ impl TypeOrder {
                 None if is(comparators::ssup_datum_signed_cmp) || is(comparators::ssup_datum_int32_cmp) => Keys::Whole,
                 _ => Keys::None,
             };
-            let Some(comparator) = (*support).abbrev_full_comparator.or((*support).comparator) else {
-                return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a type's order has no comparator"));
-            };
+            let comparator = (*support).abbrev_full_comparator.or((*support).comparator);
+            let comparator = comparator.expect("a type's order has a comparator");
             Ok(Self { support, comparator, keys })
         }
     }

@@ -80,12 +80,6 @@ pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
     schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
 }
 
-/// The owner of an object; None if its catalog has no owners.
-fn owner(catalog: &Relation, row: pg_sys::HeapTuple) -> Option<Oid> {
-    // SAFETY: the row was found in this catalog, whose column for the owner has an OID.
-    unsafe { oid_in(catalog, row, pg_sys::get_object_attnum_owner(catalog.oid())) }
-}
-
 /// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is not positive.
 ///
 /// # Safety
@@ -124,16 +118,18 @@ fn is_trusted(role: Oid) -> bool {
 /// without a lock.
 fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>> {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
-    // that is locked, so that it is not removed meanwhile.
+    // SAFETY: the catalog has OIDs, also in its column for the owner if it has one, and is open until `opened` is
+    // dropped. The active snapshot sees the row version that is locked, so that it is not removed meanwhile. Entries of
+    // the caches that are in use are removed when they are released.
     unsafe {
         let opened = Relation::open_in_mode(catalog, pg_sys::RowShareLock as pg_sys::LOCKMODE);
+        let owner = pg_sys::get_object_attnum_owner(catalog);
         loop {
             pgrx::check_for_interrupts!();
             pg_sys::LockDatabaseObject(catalog, object, 0, lock);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
             let row = find(&opened, object);
-            let has_trusted_owner = row.and_then(|row| owner(&opened, row)).is_some_and(is_trusted);
+            let has_trusted_owner = row.and_then(|row| oid_in(&opened, row, owner)).is_some_and(is_trusted);
             let locked = match row {
                 Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
                 // There is no row, its owner is trusted, or the transaction is read-only.
@@ -145,7 +141,11 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             }
             match locked {
                 RowLock::Held => {
-                    forget_names();
+                    // The next look-up of a name must read the catalogs. A snapshot may see that a transaction has ended
+                    // before the session has received its cache invalidations, so the caches may still have earlier
+                    // names.
+                    pg_sys::InvalidateCatalogSnapshot();
+                    pg_sys::ResetCatalogCaches();
                     return Ok(row);
                 }
                 // Another transaction has replaced the row: read it again.
@@ -163,16 +163,6 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
                 pg_sys::heap_freetuple(row);
             }
         }
-    }
-}
-
-/// Makes the next look-up of a name read the catalogs. A snapshot may see that a transaction has ended before the
-/// session has received its cache invalidations, so the caches may still have earlier names.
-fn forget_names() {
-    // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
-    unsafe {
-        pg_sys::InvalidateCatalogSnapshot();
-        pg_sys::ResetCatalogCaches();
     }
 }
 

@@ -2,10 +2,10 @@
 //! row-level security.
 
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_qualified_identifier};
+use pgrx::spi::quote_identifier;
 use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
-use postgres::catalog::names::schema_name;
+use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{Relation, is_foreign, no_such_relation, relation_name};
 use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
@@ -58,7 +58,7 @@ impl SampledTable {
             column: column.attnum,
             scope: attnums,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
-            quoted_table: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
+            quoted_table: relation_sql(oid)?.ok_or_else(|| no_such_relation(oid))?,
             fingerprint_sql: fingerprint.to_sql(&table, Some(c"t"))?,
             fingerprint,
         })
