@@ -162,7 +162,7 @@ impl<'a> Decoded<'a> {
 /// as UTF-8.
 #[inline]
 pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
-    if is_utf8_server() || text.is_ascii() {
+    if matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii() {
         return check(text).map(Decoded);
     }
     // SAFETY: `text` is as many readable bytes, and a value of PostgreSQL is shorter than 1 GB. The result is either
@@ -174,11 +174,6 @@ pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
         if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
     };
     check(converted).map(Decoded)
-}
-
-/// Whether the server's texts are in UTF-8, or are read as UTF-8.
-fn is_utf8_server() -> bool {
-    matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII)
 }
 
 /// For a shorter text, which is probably ASCII, simdutf8 takes longer than `is_ascii`.
@@ -206,15 +201,6 @@ fn check_slowly(text: &[u8]) -> Result<&str> {
             .set_detail(format!("Invalid byte sequence at byte {}: {}.", error.valid_up_to() + 1, wrong.join(" ")))
             .set_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
     })
-}
-
-/// Decodes a text to UTF-8 and copies it. The text may be large, so running out of memory is an error.
-fn decode_copy(text: RawText<'_>) -> Result<String> {
-    let decoded = decode(text)?.as_str();
-    let mut copy = String::new();
-    copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;
-    copy.push_str(decoded);
-    Ok(copy)
 }
 
 /// The text as a `text` value in the server's encoding; never None. PostgreSQL raises an error if the encoding lacks a
@@ -247,7 +233,15 @@ pub fn from_unchecked(text: &[u8]) -> Result<String> {
 
 /// As [`from_server`], for bytes that are not NUL-terminated.
 pub fn from_bytes(text: RawText<'_>) -> Result<String> {
-    if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(from_raw(text)) }
+    if encoding() != pg_sys::pg_enc::PG_UTF8 {
+        return Ok(from_raw(text));
+    }
+    let decoded = decode(text)?.as_str();
+    // The text may be large, so running out of memory is an error.
+    let mut copy = String::new();
+    copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;
+    copy.push_str(decoded);
+    Ok(copy)
 }
 
 /// A text in the server's encoding: private-use characters become the server's bytes again, and all other characters
