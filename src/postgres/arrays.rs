@@ -77,14 +77,12 @@ pub fn null_element(what: &str, position: usize) -> ErrorReport {
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
-type Deconstructed<'a> = (Oid, &'a [pg_sys::Datum], &'a [bool]);
-
 /// The type of an array's elements, and the elements with their null flags, in the current memory context. An array of
 /// several dimensions is refused.
 ///
 /// # Safety
 /// The current memory context lives as long as `'a`.
-pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>> {
+pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<(Oid, &'a [pg_sys::Datum], &'a [bool])> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
     // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements.

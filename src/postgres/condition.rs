@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use pgrx::pg_guard;
 use pgrx::pg_sys::{self, Oid, ParseExprKind};
 use pgrx::prelude::*;
 

@@ -6,7 +6,6 @@
 
 use std::ffi::CString;
 
-use pgrx::pg_guard;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 

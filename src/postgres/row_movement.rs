@@ -9,7 +9,6 @@ use std::ffi::CStr;
 use std::ptr::NonNull;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use super::catalog::partition::{ancestors, with_inheritors};

@@ -2,7 +2,7 @@
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::{Column, generation_of};
+use postgres::catalog::column::{Column, generation_of, type_name};
 use postgres::catalog::generation::definition;
 use postgres::catalog::relation::{Relation, server_name};
 use postgres::catalog::target::Target;
@@ -109,9 +109,8 @@ impl<'a> Columns<'a> {
     fn check(&self, table: &Target, name: &str, meaning: Meaning) -> Result<()> {
         let relation = table.open();
         let Some(found) = Column::find(&relation, name)? else { return Ok(()) };
-        let (data_type, _) = meaning.data_type();
         if found.is_stored
-            && found.data_type == data_type
+            && found.data_type == meaning.data_type()
             && let Some(expression) = generation_of(&relation, found.attnum)
             && self.means(&relation, expression, meaning)?
         {
@@ -138,7 +137,7 @@ impl<'a> Columns<'a> {
     }
 
     fn definition(&self, meaning: Meaning) -> Result<String> {
-        let (_, type_name) = meaning.data_type();
+        let type_name = type_name(meaning.data_type())?;
         Ok(format!("{type_name} GENERATED ALWAYS AS ({}) STORED", self.expression(meaning)?))
     }
 
@@ -179,10 +178,10 @@ fn check_triggers(family: &[Target]) -> Result<()> {
 }
 
 impl Meaning {
-    fn data_type(self) -> (pg_sys::Oid, &'static str) {
+    fn data_type(self) -> pg_sys::Oid {
         match self {
-            Self::Fingerprint => (pg_sys::INT8OID, "bigint"),
-            Self::Size | Self::Block(_) => (pg_sys::INT4OID, "integer"),
+            Self::Fingerprint => pg_sys::INT8OID,
+            Self::Size | Self::Block(_) => pg_sys::INT4OID,
         }
     }
 }

@@ -77,7 +77,12 @@ impl IndexCommands<'_> {
             // From the leaves to the root, so that the parts of an index exist before it is attached to another.
             for member in family.iter().rev().filter(|member| member.is_partitioned()) {
                 let index = self.build(member, block, "CREATE INDEX", "ONLY ")?;
-                self.attach_parts(member, &index, &built);
+                for part in built.iter().filter(|part| parent_of(part.table) == Some(member.oid)) {
+                    let parent = part.oid.and_then(parent_of);
+                    if parent.is_none() || parent != index.oid {
+                        self.commands.push(format!("ALTER INDEX {} ATTACH PARTITION {}", index.name, part.name));
+                    }
+                }
                 built.push(index);
             }
         }
@@ -104,15 +109,6 @@ impl IndexCommands<'_> {
         let (name, commands) = self.wanted.create(&mut self.names, create, table, only, block)?;
         self.commands.extend(commands);
         Ok(Built { table: table.oid, name: table.index_sql(&name)?, oid: None })
-    }
-
-    fn attach_parts(&mut self, table: &Target, index: &Built, parts: &[Built]) {
-        for part in parts {
-            let is_attached = part.oid.and_then(parent_of).is_some_and(|parent| Some(parent) == index.oid);
-            if !is_attached && parent_of(part.table) == Some(table.oid) {
-                self.commands.push(format!("ALTER INDEX {} ATTACH PARTITION {}", index.name, part.name));
-            }
-        }
     }
 }
 

@@ -149,10 +149,7 @@ impl ScopedBlock {
 fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
     let computation = fingerprint.computation(table);
     let bits = computation.map(Bits::of_bigint);
-    let attnum = match fingerprint {
-        RowValue::Column(attnum) => Some(attnum),
-        RowValue::Expression(expression) => expression.as_own_column(),
-    };
+    let attnum = fingerprint.column().or_else(|| computation?.as_own_column());
     move |found| {
         let column = found.as_own_column();
         let is_same = |found| {
