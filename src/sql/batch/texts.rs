@@ -84,7 +84,7 @@ fn with_text<T: 'static>(
 ) -> Result<Option<T>> {
     let read = |text: &[u8]| {
         let text = decode(text)?.as_str();
-        with_fingerprinter(|fingerprinter| f(fingerprinter, text)).map_err(algorithm_error)
+        with_fingerprinter(|fingerprinter| f(fingerprinter, text))
     };
     // SAFETY: the result is not in the context, in which nothing is used any more.
     unsafe {

@@ -132,8 +132,8 @@ fn cached<T: Copy>(
 }
 
 /// Runs `f` with the backend's fingerprinter, to reuse its scratch memory.
-pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-    CACHE.with_borrow_mut(|cache| f(FreedOnUnwind(&mut cache.fingerprinter).0))
+pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
+    CACHE.with_borrow_mut(|cache| f(FreedOnUnwind(&mut cache.fingerprinter).0)).map_err(algorithm_error)
 }
 
 /// Frees the fingerprinter's memory if its use unwinds, because the query was cancelled.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use pgrx::prelude::*;
-use postgres::error::{Result, algorithm_error, out_of_memory, tick, user_error};
+use postgres::error::{Result, out_of_memory, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
@@ -35,7 +35,6 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
     let content = decode(content)?.as_str();
     with_fingerprinter(|fingerprinter| passages(fingerprinter, content, &options, &tick))
         .map(|hashes| hashes.into_iter().map(to_bigint).collect())
-        .map_err(algorithm_error)
 }
 
 #[pg_extern(sql = false)]
@@ -48,7 +47,7 @@ fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<
 fn simhash_coverage(clue: RawText<'_>, content: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let (clue, content) = (decode(clue)?.as_str(), decode(content)?.as_str());
-    with_fingerprinter(|fingerprinter| coverage(fingerprinter, clue, content, &options, &tick)).map_err(algorithm_error)
+    with_fingerprinter(|fingerprinter| coverage(fingerprinter, clue, content, &options, &tick))
 }
 
 /// `simhash_clue` for a search; an error unless the share of the clue that a text must have is 0 to 1.
@@ -72,7 +71,7 @@ impl LastClue {
             None => {
                 let text = decode(content.detoast())?.as_str();
                 let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, &options, &tick));
-                (options, clue.map_err(algorithm_error)?)
+                (options, clue?)
             }
         };
         check(&clue)?;

@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
-use postgres::error::{Result, algorithm_error, tick};
+use postgres::error::{Result, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::criterion::Criterion;
@@ -130,12 +130,10 @@ impl KnownText {
                 PREPARED.set(PREPARED.get() + 1);
                 let text = decode(text.detoast())?.as_str();
                 let options = &self.options;
-                let read = with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, options, &tick));
-                unknown.insert(read.map_err(algorithm_error)?)
+                unknown.insert(with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, options, &tick))?)
             }
         };
         let other = decode(other.detoast())?.as_str();
         with_fingerprinter(|fingerprinter| features.resemblance_from(least, fingerprinter, other, &tick))
-            .map_err(algorithm_error)
     }
 }

@@ -17,7 +17,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::{algorithm_error, tick};
+use postgres::error::tick;
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
@@ -200,7 +200,6 @@ impl<'a> NewText<'a> {
             with_fingerprinter(|fingerprinter| {
                 features.resemblance_from(self.least_resemblance.get(), fingerprinter, text, &tick)
             })
-            .map_err(algorithm_error)
         })?;
         Ok(resemblance.flatten())
     }
@@ -214,7 +213,6 @@ impl<'a> NewText<'a> {
             Some(source) => self.reader.with_new_text(self.own, self.row, |text| {
                 let text = decode(text.detoast())?.as_str();
                 with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
-                    .map_err(algorithm_error)
             })?,
             None => None,
         };
