@@ -4,8 +4,8 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
-use postgres::planner::custom_scan::NodeInstrumentation;
 
+use super::custom_scan::NodeInstrumentation;
 use super::finder::FinderCounts;
 use super::plan::{Role, Settings};
 

@@ -11,7 +11,6 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
-use postgres::planner::custom_scan::{Methods, path_lists};
 use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::size::expected_share;
@@ -20,12 +19,12 @@ use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
 use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
+use super::custom_scan::{self, path_lists};
 use super::distance::fingerprints_of_distance;
 use super::join;
 use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_options;
 use super::plan::{Role, ScopeKey, Settings};
-use super::scan::NearScan;
 use crate::sql::indexed::layouts::{
     IndexedBlock, Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, layouts_of, share_read,
 };
@@ -46,7 +45,7 @@ pub fn initialise() {
         GucContext::Userset,
         GucFlags::EXPLAIN,
     );
-    Methods::<NearScan>::register();
+    custom_scan::register();
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
         pg_sys::MarkGUCPrefixReserved(c"pg_simhash".as_ptr());
@@ -293,7 +292,7 @@ impl IndexedTable<'_> {
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
         let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
         // SAFETY: the node's methods make a plan of these lists.
-        unsafe { relation.offer(outer, order.map(|order| order.order), cost, lists, Methods::<NearScan>::PATH) };
+        unsafe { relation.offer(outer, order.map(|order| order.order), cost, lists, custom_scan::PATH_METHODS) };
     }
 
     /// The nearness for cost estimates. Radii that are not known are taken to be those of the layout with the number of

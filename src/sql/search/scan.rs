@@ -1,20 +1,17 @@
 //! The scan of block indexes: the node that runs in a query.
 
-use std::ffi::CStr;
-
-use pgrx::pg_sys::TupleTableSlot;
-use pgrx::pg_sys::{self, CustomScanState, Datum};
+use pgrx::pg_sys::{self, CustomScanState, Datum, TupleTableSlot};
 use pgrx::{AnyArray, FromDatum, PgMemoryContexts, PgSqlErrorCode};
 use postgres::error::{raise, user_error};
 use postgres::expression::{Expression, expressions, integer_value};
 use postgres::heap::computed::evaluate;
-use postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::flips::Flippable;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
 use super::condition::largest_distance;
+use super::custom_scan::NodeInstrumentation;
 use super::explain::{ScanWork, explain};
 use super::finder::{Finder, FinderOutcome};
 use super::nearest::NearestSearch;
@@ -82,11 +79,13 @@ struct Goal {
     is_for_all: bool,
 }
 
-impl CustomScan for NearScan {
-    const NAME: &'static CStr = c"SimhashScan";
-
-    unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
-        // SAFETY: the node is being initialised; its plan was made by `plan`.
+impl NearScan {
+    /// Begins a scan, without reading any rows yet.
+    ///
+    /// # Safety
+    /// The node is being initialised, and has the plan of a path that was offered.
+    pub unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
+        // SAFETY: the caller passes a node that is being initialised, with a plan of this scan.
         unsafe {
             let plan = &*node.ss.ps.plan.cast::<pg_sys::CustomScan>();
             let settings = Settings::from_list(plan.custom_private).unwrap_or_else(|| raise_unreadable_plan());
@@ -120,7 +119,11 @@ impl CustomScan for NearScan {
         }
     }
 
-    unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
+    /// The next row, in the node's scan slot; at the end, an empty slot or null.
+    ///
+    /// # Safety
+    /// The node is running.
+    pub unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
         let Some(running) = &mut self.running else { return std::ptr::null_mut() };
         if matches!(running.state, SearchState::New) {
             // SAFETY: the node is running. The query, a bigint, is passed by value.
@@ -144,21 +147,32 @@ impl CustomScan for NearScan {
         slot
     }
 
-    fn rescan(&mut self) {
+    /// Restarts the scan. Parameters may have changed.
+    pub fn rescan(&mut self) {
         if let Some(running) = &mut self.running {
             running.rows.reset();
             running.state = SearchState::New;
         }
     }
 
-    unsafe fn end(&mut self) {
+    /// Releases the resources of the scan.
+    pub fn end(&mut self) {
         if let Some(Running { finder, rows, .. }) = self.running.take() {
             finder.end();
             rows.end();
         }
     }
 
-    unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState) {
+    /// Adds properties to the output of EXPLAIN.
+    ///
+    /// # Safety
+    /// The arguments are those of `ExplainCustomScan`, of a node of this scan.
+    pub unsafe fn explain(
+        &self,
+        node: &CustomScanState,
+        ancestors: *mut pg_sys::List,
+        output: *mut pg_sys::ExplainState,
+    ) {
         // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
         unsafe { explain(&self.settings, self.running.as_ref().map(Running::work), node, ancestors, output) };
     }
