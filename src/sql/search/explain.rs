@@ -6,23 +6,17 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
 
 use super::custom_scan::NodeInstrumentation;
-use super::finder::FinderCounts;
+use super::finder::Finder;
 use super::plan::{Role, Settings};
 
-pub struct ScanWork {
-    /// The radius within which the last search has looked up each block; None if it has completed no step.
-    pub radii: Option<Vec<Option<u32>>>,
-    pub counts: FinderCounts,
-    pub searches: u64,
-}
-
-/// Adds the properties of a scan to the output of EXPLAIN.
+/// Adds the properties of a scan to the output of EXPLAIN. `work` is its finder and the number of its searches, if it is
+/// executed.
 ///
 /// # Safety
 /// The arguments are those of `ExplainCustomScan`, of a node of this scan.
 pub unsafe fn explain(
     settings: &Settings,
-    work: Option<ScanWork>,
+    work: Option<(&Finder, u64)>,
     node: &CustomScanState,
     ancestors: *mut pg_sys::List,
     output: *mut ExplainState,
@@ -57,10 +51,10 @@ pub unsafe fn explain(
         }
         let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
         output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
-        if let Some(work) = work
+        if let Some((finder, searches)) = work
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
-            show_counts(&work, instrument, &output);
+            show_counts(finder, searches, instrument, &output);
         }
     }
 }
@@ -74,18 +68,19 @@ fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
     }
 }
 
-fn show_counts(work: &ScanWork, instrument: &NodeInstrumentation, output: &Output) {
-    if let Some(radii) = &work.radii {
+fn show_counts(finder: &Finder, searches: u64, instrument: &NodeInstrumentation, output: &Output) {
+    if let Some(radii) = finder.radii() {
         output.number(c"Blocks", radii.len() as f64);
         let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
         output.list(c"Radii", radii.map(String::into_bytes));
     }
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
-    if work.searches as f64 >= instrument.nloops {
-        output.number(c"Index Descents", work.counts.descents as f64);
-        if work.counts.full_scans > 0 {
-            output.number(c"Index Passes", work.counts.full_scans as f64);
+    if searches as f64 >= instrument.nloops {
+        let counts = finder.counts();
+        output.number(c"Index Descents", counts.descents as f64);
+        if counts.full_scans > 0 {
+            output.number(c"Index Passes", counts.full_scans as f64);
         }
     }
     output.number(c"Index Entries", instrument.nfiltered2);

@@ -23,12 +23,12 @@ pub struct Finder {
     table: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
     layouts: Vec<Vec<SearchedIndex>>,
-    growth: Growth,
+    pub growth: Growth,
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
     /// Which fingerprints are near the query.
-    near: Nearness,
+    pub near: Nearness,
     /// The sizes of the texts that the search is for; None without sizes in the plan.
     sizes: Option<SimilarSizes>,
     task: Option<Task>,
@@ -36,8 +36,8 @@ pub struct Finder {
     seen: HashSet<u64>,
     /// The values that are being looked up.
     values: Vec<i32>,
-    /// The keys before the block.
-    scope: Vec<pg_sys::ScanKeyData>,
+    /// The conditions on the keys before the block that limit the searches.
+    pub scope: Vec<pg_sys::ScanKeyData>,
     counts: FinderCounts,
     /// Whether index scans stay open for further steps. An open scan takes 45 kB, so beginning another one is cheaper
     /// unless the scan is soon used again.
@@ -149,11 +149,6 @@ impl Finder {
         }
     }
 
-    /// Limits the searches to rows that fulfil these conditions on the keys before the block.
-    pub fn set_scope(&mut self, scope: Vec<pg_sys::ScanKeyData>) {
-        self.scope = scope;
-    }
-
     /// Begins a search for fingerprints near `query`, of texts of these sizes. `is_again` says whether the scan has
     /// made a search before.
     pub fn begin(
@@ -172,15 +167,6 @@ impl Finder {
         self.near = near;
         self.task = None;
         self.seen.clear();
-    }
-
-    /// Which fingerprints are near the query.
-    pub fn near(&self) -> Nearness {
-        self.near
-    }
-
-    pub fn growth(&self) -> &Growth {
-        &self.growth
     }
 
     /// The expected cost of a full scan of an index, in microseconds.

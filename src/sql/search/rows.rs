@@ -7,7 +7,8 @@ pub struct FetchedRows {
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
     slot: *mut pg_sys::TupleTableSlot,
-    fetches: u64,
+    /// Number of fetches, whether the snapshot sees the rows or not.
+    pub fetches: u64,
 }
 
 impl FetchedRows {
@@ -21,10 +22,6 @@ impl FetchedRows {
         #[cfg(feature = "pg19")]
         let fetch = unsafe { pg_sys::table_index_fetch_begin(table, 0) };
         Self { snapshot, fetch, slot, fetches: 0 }
-    }
-
-    pub fn fetches(&self) -> u64 {
-        self.fetches
     }
 
     /// Fetches the row version at a tid that the snapshot sees; None if there is none.
