@@ -111,6 +111,9 @@ pub enum FinderOutcome {
 /// The nearness before a search begins: no fingerprint is near.
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
+/// The index that full scans read. Every layout has an index.
+const FIRST_INDEX: (usize, usize) = (0, 0);
+
 /// A step that has found this many tids (a quarter of a megabyte) is not given up. Once the steps that were given up
 /// have found this many tids together, no further step is given up. The set of these tids takes at most two megabytes.
 const MAX_SEEN_TIDS: usize = 1 << 15;
@@ -212,7 +215,6 @@ impl Finder {
     fn begin_step(&mut self, step: Step) {
         let index = (step.layout, step.block);
         let values = self.growth.values(step, self.query);
-        self.open(index);
         let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
         if self.seen.len() >= MAX_SEEN_TIDS {
             task.stop_remembering();
@@ -223,37 +225,27 @@ impl Finder {
     /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, skips_found: bool) {
         self.counts.full_scans += 1;
-        self.begin_on_first_index(TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
+        self.read_first_index(KeyCondition::NotNull);
+        let kind = TaskKind::FullScan { skips_found };
+        self.task = Some(Task { is_scanning: true, ..Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty())) });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_null`].
     pub fn begin_nulls(&mut self) {
-        self.begin_on_first_index(TaskKind::FullScan { skips_found: false }, KeyCondition::Null);
+        self.read_first_index(KeyCondition::Null);
     }
 
-    fn begin_on_first_index(&mut self, kind: TaskKind, condition: KeyCondition<'_>) {
-        // Every layout has an index.
-        let index = (0, 0);
-        self.open(index);
-        self.look_up(index, condition);
+    fn read_first_index(&mut self, condition: KeyCondition<'_>) {
+        self.look_up(FIRST_INDEX, condition);
         self.counts.descents += 1;
-        self.task = Some(Task { is_scanning: true, ..Task::new(kind, index, Box::new(std::iter::empty())) });
     }
 
     /// The tid of the next row without a fingerprint; None at the end.
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
-        let index = self.task.as_ref()?.index;
-        loop {
-            pgrx::check_for_interrupts!();
-            let scan = self.index(index).scan.as_mut()?;
-            match scan.next(|_| true) {
-                EntryRead::Entry(_) => return Some(scan.tid()),
-                EntryRead::Pause => {}
-                EntryRead::End => break,
-            }
-        }
-        self.task = None;
-        None
+        pgrx::check_for_interrupts!();
+        let scan = self.index(FIRST_INDEX).scan.as_mut()?;
+        // No entry is refused, so the scan does not pause.
+        matches!(scan.next(|_| true), EntryRead::Entry(_)).then(|| scan.tid())
     }
 
     /// The next near entry of a task. None at the end of the task, or if its step is to be given up.
@@ -316,26 +308,19 @@ impl Finder {
         true
     }
 
-    /// Begins a scan of an index, unless it has begun.
-    fn open(&mut self, (layout, index): (usize, usize)) {
+    /// Begins to look up entries by a condition on the block, within the scope. Begins a scan of the index, unless it
+    /// has begun.
+    fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
         let Self { table, snapshot, layouts, scope, sizes, .. } = self;
         let SearchedIndex { indexed, relation, scan } = &mut layouts[layout][index];
-        let keys = key_count(scope.len(), sizes.is_some() && indexed.has_size);
-        let included = Some(indexed.fingerprint);
+        let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
+        let (keys, included) = (key_count(scope.len(), range.is_some()), Some(indexed.fingerprint));
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
-        // bigint.
-        scan.get_or_insert_with(|| unsafe { EntryScan::begin(*table, *relation, *snapshot, keys, included) });
-    }
-
-    /// Begins to look up entries by a condition on the block, within the scope.
-    fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
-        let Self { layouts, scope, sizes, .. } = self;
-        let SearchedIndex { indexed, scan, .. } = &mut layouts[layout][index];
-        if let Some(scan) = scan {
-            let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
-            // SAFETY: the index has the scope's columns, then the block, an integer, and the size, another one. The
-            // scan has the keys for them, because each search of a plan with sizes has sizes.
-            unsafe { scan.look_up(scope, condition, range) };
+        // bigint. The index has the scope's columns, then the block, an integer, and the size, another one. The scan
+        // has the keys for them, because each search of a plan with sizes has sizes.
+        unsafe {
+            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, included));
+            scan.look_up(scope, condition, range);
         }
     }
 
