@@ -1,30 +1,9 @@
 //! Memory contexts.
 
-use std::ffi::CStr;
-
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_sys};
 
 use super::error::{Result, user_error};
-
-/// A new memory context for little memory.
-///
-/// # Safety
-/// The parent is a valid memory context.
-pub unsafe fn small_context(parent: pg_sys::MemoryContext, name: &'static CStr) -> pg_sys::MemoryContext {
-    let [minimum, initial, maximum] =
-        [pg_sys::ALLOCSET_SMALL_MINSIZE, pg_sys::ALLOCSET_SMALL_INITSIZE, pg_sys::ALLOCSET_SMALL_MAXSIZE];
-    // SAFETY: the caller passes a valid parent; the name lives as long as the process.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            parent,
-            name.as_ptr(),
-            minimum as usize,
-            initial as usize,
-            maximum as usize,
-        )
-    }
-}
 
 /// The memory in which an aggregate stores its state; an error outside an aggregate.
 ///

@@ -114,7 +114,7 @@ impl NearScan {
                 unsafe { (self.expressions.value(Role::Query, node), self.expressions.goal(&self.settings, node)) };
             if let Some(scope) = &mut self.scope {
                 // SAFETY: the node is running.
-                match unsafe { scope.keys(node) } {
+                match unsafe { scope.keys() } {
                     Some(keys) => running.finder.scope = keys,
                     // Nothing equals NULL.
                     None => goal = None,
