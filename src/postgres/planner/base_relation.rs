@@ -34,12 +34,6 @@ pub struct Order {
     pub expression: Expression,
 }
 
-#[derive(Clone, Copy)]
-pub struct UsableIndex {
-    pub oid: Oid,
-    pub pages: f64,
-}
-
 /// A condition that a column of the table equals a value that does not depend on the table.
 #[derive(Clone, Copy)]
 pub struct Equality {
@@ -48,12 +42,6 @@ pub struct Equality {
     pub outer: Outer,
     /// The share of rows that fulfil the condition, as the planner estimates it.
     pub share: f64,
-}
-
-#[derive(Clone, Copy)]
-pub struct PathCost {
-    pub startup: f64,
-    pub total: f64,
 }
 
 impl BaseRelation {
@@ -132,12 +120,9 @@ impl BaseRelation {
     /// How many times a scan with parameters from `outer` runs. Like PostgreSQL, assumes once for each row of the
     /// smallest relation.
     fn loops(&self, outer: Outer) -> f64 {
-        // SAFETY: the planner has an array of all relations; the elements of joins are null.
-        let rows = |relation: i32| unsafe {
-            (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
-        };
         // SAFETY: the set is valid, or null.
-        unsafe { members(outer.0) }.filter_map(rows).reduce(f64::min).unwrap_or(1.0)
+        let relations = unsafe { members(outer.0) }.filter_map(|relid| self.planner().relation(relid));
+        relations.map(|relation| relation.rows).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
@@ -198,10 +183,15 @@ impl BaseRelation {
     }
 
     /// The indexes of the table that the query can use: they have all rows that fulfil its conditions.
-    pub fn indexes(&self) -> Vec<UsableIndex> {
+    pub fn indexes(&self) -> Vec<Oid> {
         let indexes = self.index_infos();
         let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
-        usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
+        usable.map(|index| index.indexoid).collect()
+    }
+
+    /// The number of pages of an index; None if it is not one of the table.
+    pub fn index_pages(&self, index: Oid) -> Option<f64> {
+        self.index_infos().find(|found| found.indexoid == index).map(|found| f64::from(found.pages))
     }
 
     /// The conditions that a column of the table equals a value: conditions on the table alone, join conditions, and
@@ -311,7 +301,7 @@ impl BaseRelation {
         (cost.startup, cost.per_tuple)
     }
 
-    /// Offers a custom path to the planner. Its parameters come from `outer`.
+    /// Offers a custom path to the planner. Its parameters come from `outer`. `startup` and `total` are its costs.
     ///
     /// # Safety
     /// `private` is the list from which `methods` makes a plan.
@@ -319,7 +309,7 @@ impl BaseRelation {
         &self,
         outer: Outer,
         order: Option<Order>,
-        cost: PathCost,
+        [startup, total]: [f64; 2],
         private: *mut pg_sys::List,
         methods: &'static pg_sys::CustomPathMethods,
     ) {
@@ -334,8 +324,8 @@ impl BaseRelation {
             (*path).path.parallel_safe = self.rel().consider_parallel;
             (*path).path.rows =
                 (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);
-            (*path).path.startup_cost = cost.startup;
-            (*path).path.total_cost = cost.total;
+            (*path).path.startup_cost = startup;
+            (*path).path.total_cost = total;
             if let Some(order) = order {
                 (*path).path.pathkeys = pg_sys::lappend(std::ptr::null_mut(), order.key.cast());
             }

@@ -141,7 +141,7 @@ impl NearTexts {
 
 /// The indexes that the query can use, with their expressions as the planner has them.
 fn planned_indexes(relation: BaseRelation) -> impl Iterator<Item = Index> {
-    let indexes = relation.indexes().into_iter().map(|index| Relation::open_locked(index.oid));
+    let indexes = relation.indexes().into_iter().map(Relation::open_locked);
     indexes.filter_map(|index| Index::read_usable(&index, KeyExpressions::Planned))
 }
 

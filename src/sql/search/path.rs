@@ -10,7 +10,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
-use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
+use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer};
 use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::size::expected_share;
@@ -87,8 +87,7 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     }
     let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
     warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
-    let usable = relation.indexes();
-    let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
+    let mut indexes = Indexes { relation, known: Vec::new() };
     for condition in conditions {
         let tables = indexes.tables(condition.fingerprint, condition.outer);
         for table in &tables {
@@ -153,17 +152,15 @@ impl ByDistance {
 }
 
 /// The indexed blocks of each fingerprint in the query.
-struct Indexes<'a> {
+struct Indexes {
     relation: BaseRelation,
-    usable: &'a [UsableIndex],
     /// The fingerprints whose blocks have been read.
     known: Vec<(Expression, Vec<ScopedBlock>)>,
 }
 
 /// A table with indexed layouts that a search can use together, within one scope.
-struct IndexedTable<'a> {
+struct IndexedTable {
     relation: BaseRelation,
-    usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
     scope: Vec<Equality>,
     /// The other relations that the search and its scope refer to.
@@ -171,13 +168,12 @@ struct IndexedTable<'a> {
     rows: f64,
 }
 
-impl<'a> Indexes<'a> {
+impl Indexes {
     /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
     /// once for each scope that the query has values for.
-    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable<'a>> {
-        let Self { relation, usable, .. } = *self;
-        let column = fingerprint.as_own_column().filter(|&column| column > 0);
-        let indexed = self.blocks(fingerprint, column);
+    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
+        let relation = self.relation;
+        let indexed = self.blocks(fingerprint);
         let mut scopes: Vec<&Vec<i16>> = indexed.iter().map(|scoped| &scoped.scope).collect();
         scopes.sort();
         scopes.dedup();
@@ -200,20 +196,20 @@ impl<'a> Indexes<'a> {
             let blocks: Vec<_> = blocks().filter(looks_up).collect();
             let outer = scope.iter().fold(outer, |outer, equality| outer.with(equality.outer));
             let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-            tables.push(IndexedTable { relation, usable, layouts: layouts_of(blocks.iter()), scope, outer, rows });
+            tables.push(IndexedTable { relation, layouts: layouts_of(blocks.iter()), scope, outer, rows });
         }
         tables
     }
 
-    /// The indexed blocks of a fingerprint. `column` is its attnum if it is a column.
-    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[ScopedBlock] {
+    /// The indexed blocks of a fingerprint.
+    fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
-            let of = match column {
+            let of = match fingerprint.as_own_column().filter(|&column| column > 0) {
                 Some(column) => TableFingerprint::Column(column),
                 None => TableFingerprint::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
-            let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
+            let indexes = self.relation.indexes().into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
             self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
             self.known.len() - 1
@@ -222,7 +218,7 @@ impl<'a> Indexes<'a> {
     }
 }
 
-impl IndexedTable<'_> {
+impl IndexedTable {
     /// Offers the path that finds near rows; None if the layouts do not serve the distance.
     fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
         let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
@@ -287,12 +283,12 @@ impl IndexedTable<'_> {
             layouts: self.layouts.clone(),
         };
         let (startup, _) = relation.condition_costs();
-        let cost = PathCost { startup: startup + before_first_row, total: startup + total };
+        let costs = [before_first_row, total].map(|cost| startup + cost);
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
         let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
         // SAFETY: the node's methods make a plan of these lists.
-        unsafe { relation.offer(outer, order.map(|order| order.order), cost, lists, custom_scan::PATH_METHODS) };
+        unsafe { relation.offer(outer, order.map(|order| order.order), costs, lists, custom_scan::PATH_METHODS) };
     }
 
     /// The nearness for cost estimates. Radii that are not known are taken to be those of the layout with the number of
@@ -344,8 +340,7 @@ impl IndexedTable<'_> {
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {
-        let indexes = self.layouts.iter().flatten();
-        indexes.filter_map(|found| self.usable.iter().find(|index| index.oid == found.index)).map(|index| index.pages)
+        self.layouts.iter().flatten().filter_map(|found| self.relation.index_pages(found.index))
     }
 }
 
