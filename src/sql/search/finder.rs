@@ -34,8 +34,6 @@ pub struct Finder {
     task: Option<Task>,
     /// The tids that were found by steps that were given up.
     seen: HashSet<u64>,
-    /// The values that are being looked up.
-    values: Vec<i32>,
     /// The conditions on the keys before the block that limit the searches.
     pub scope: Vec<pg_sys::ScanKeyData>,
     counts: FinderCounts,
@@ -78,7 +76,7 @@ struct Task {
     entries: u64,
     /// Number of entries that were read and are near.
     near: u64,
-    /// The tids that the step has found; None if it may no longer be given up.
+    /// The tids that the step has found; None if it may no longer be given up, and for a full scan.
     found: Option<Vec<u64>>,
 }
 
@@ -145,7 +143,6 @@ impl Finder {
             sizes: None,
             task: None,
             seen: HashSet::new(),
-            values: Vec::new(),
             scope: Vec::new(),
             counts: FinderCounts::default(),
             reuses_scans: false,
@@ -199,12 +196,10 @@ impl Finder {
                     self.seen.try_reserve(found.len()).unwrap_or_else(|_| out_of_memory());
                     self.seen.extend(found);
                 }
-                (None, TaskKind::Step(step)) => {
-                    self.growth.complete(step);
-                    self.release(task.index);
-                    return FinderOutcome::Complete;
-                }
-                (None, TaskKind::FullScan { .. }) => {
+                (None, kind) => {
+                    if let TaskKind::Step(step) = kind {
+                        self.growth.complete(step);
+                    }
                     self.release(task.index);
                     return FinderOutcome::Complete;
                 }
@@ -215,11 +210,8 @@ impl Finder {
     fn begin_step(&mut self, step: Step) {
         let index = (step.layout, step.block);
         let values = self.growth.values(step, self.query);
-        let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
-        if self.seen.len() >= MAX_SEEN_TIDS {
-            task.stop_remembering();
-        }
-        self.task = Some(task);
+        let found = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
+        self.task = Some(Task::new(TaskKind::Step(step), index, Box::new(values), found));
     }
 
     /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
@@ -227,7 +219,8 @@ impl Finder {
         self.counts.full_scans += 1;
         self.read_first_index(KeyCondition::NotNull);
         let kind = TaskKind::FullScan { skips_found };
-        self.task = Some(Task { is_scanning: true, ..Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty())) });
+        let task = Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty()), None);
+        self.task = Some(Task { is_scanning: true, ..task });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_null`].
@@ -294,16 +287,13 @@ impl Finder {
         if task.is_scanning {
             return true;
         }
-        self.values.clear();
-        self.values.extend(task.values.by_ref().take(MAX_VALUES_AT_ONCE));
-        if self.values.is_empty() {
+        let values: Vec<_> = task.values.by_ref().take(MAX_VALUES_AT_ONCE).collect();
+        if values.is_empty() {
             task.is_read = true;
             return false;
         }
-        self.counts.descents += self.values.len() as u64;
-        let values = std::mem::take(&mut self.values);
+        self.counts.descents += values.len() as u64;
         self.look_up(task.index, KeyCondition::AnyOf(&values));
-        self.values = values;
         task.is_scanning = true;
         true
     }
@@ -368,8 +358,12 @@ impl Finder {
 }
 
 impl Task {
-    fn new(kind: TaskKind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
-        let found = matches!(kind, TaskKind::Step(_)).then(Vec::new);
+    fn new(
+        kind: TaskKind,
+        index: (usize, usize),
+        values: Box<dyn Iterator<Item = i32>>,
+        found: Option<Vec<u64>>,
+    ) -> Self {
         Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, found }
     }
 
@@ -378,14 +372,9 @@ impl Task {
         if let Some(tids) = &mut self.found {
             push(tids, tid_to_number(tid));
             if tids.len() >= MAX_SEEN_TIDS {
-                self.stop_remembering();
+                self.found = None;
             }
         }
-    }
-
-    /// Forgets the tids that the step has found. It can no longer be given up.
-    fn stop_remembering(&mut self) {
-        self.found = None;
     }
 
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.

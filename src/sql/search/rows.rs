@@ -16,12 +16,13 @@ impl FetchedRows {
     /// The table, the snapshot and the slot for its rows live as long as the result.
     pub unsafe fn new(table: pg_sys::Relation, snapshot: pg_sys::Snapshot, slot: *mut pg_sys::TupleTableSlot) -> Self {
         // SAFETY: the caller passes an open table.
-        #[cfg(not(feature = "pg19"))]
-        let fetch = unsafe { pg_sys::table_index_fetch_begin(table) };
-        // SAFETY: the caller passes an open table.
-        #[cfg(feature = "pg19")]
-        let fetch = unsafe { pg_sys::table_index_fetch_begin(table, 0) };
-        Self { snapshot, fetch, slot, fetches: 0 }
+        unsafe {
+            #[cfg(not(feature = "pg19"))]
+            let fetch = pg_sys::table_index_fetch_begin(table);
+            #[cfg(feature = "pg19")]
+            let fetch = pg_sys::table_index_fetch_begin(table, 0);
+            Self { snapshot, fetch, slot, fetches: 0 }
+        }
     }
 
     /// Fetches the row version at a tid that the snapshot sees; None if there is none.
