@@ -287,14 +287,6 @@ impl BaseRelation {
         }
     }
 
-    fn parameters(&self, outer: Outer) -> *mut pg_sys::ParamPathInfo {
-        // SAFETY: the planner is at work on this relation; an empty set must be null.
-        unsafe {
-            let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
-            pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer)
-        }
-    }
-
     /// The cost of the conditions: before the first row, and for each row.
     pub fn condition_costs(&self) -> (f64, f64) {
         let cost = self.rel().baserestrictcost;
@@ -320,7 +312,9 @@ impl BaseRelation {
             (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
             (*path).path.parent = self.relation;
             (*path).path.pathtarget = self.rel().reltarget;
-            (*path).path.param_info = self.parameters(outer);
+            // An empty set must be null.
+            let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
+            (*path).path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
             (*path).path.parallel_safe = self.rel().consider_parallel;
             (*path).path.rows =
                 (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);

@@ -68,8 +68,7 @@ impl Planner {
             }
             Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr()))?
         };
-        let (of_type, value) = value.without_relabelling().constant()?;
-        (of_type == pg_sys::INT8OID).then_some(value.value() as i64)
+        value.without_relabelling().value()
     }
 
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only

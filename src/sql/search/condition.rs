@@ -141,9 +141,7 @@ impl SearchCondition {
         let sides = near.flat_map(|(condition, near)| {
             let NearCondition { fingerprints, limit, is_estimated } = near;
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
-                let limits = limit.expressions().map(|(_, expression)| expression);
-                let outer = relation.outer([query].into_iter().chain(limits))?;
-                Some(Self { is_estimated, ..Self::new(relation, condition, [fingerprint, query], limit, outer) })
+                Self::new(relation, condition, [fingerprint, query], limit, is_estimated)
             })
         });
         sides.chain(Self::of_texts(relation)).collect()
@@ -154,10 +152,12 @@ impl SearchCondition {
         condition: Condition,
         [fingerprint, query]: [Expression; 2],
         limit: Limit,
-        outer: Outer,
-    ) -> Self {
+        is_estimated: bool,
+    ) -> Option<Self> {
+        let limits = limit.expressions().map(|(_, expression)| expression);
+        let outer = relation.outer([query].into_iter().chain(limits))?;
         let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-        Self { condition, fingerprint, query, limit, outer, estimate, is_estimated: false }
+        Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
     }
 
     /// The conditions on fingerprints that follow from conditions on texts.
@@ -170,7 +170,7 @@ impl SearchCondition {
         let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
         texts.flat_map(move |(condition, near)| {
             near.of_fingerprints(relation).into_iter().filter_map(move |(fingerprint, query, limit)| {
-                Some(Self::new(relation, condition, [fingerprint, query], limit, relation.outer([query])?))
+                Self::new(relation, condition, [fingerprint, query], limit, false)
             })
         })
     }

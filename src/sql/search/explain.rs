@@ -59,12 +59,12 @@ pub unsafe fn explain(
     }
 }
 
+/// The name of a column before the block, quoted. Every layout has an index, whose columns exist.
 fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
-    let index = settings.layouts.iter().flatten().map(|found| found.index).next().unwrap_or(pg_sys::InvalidOid);
-    // SAFETY: both functions return a string in the current memory context, or null for an unknown column.
+    // SAFETY: both functions return a string in the current memory context.
     unsafe {
-        let name = pg_sys::get_attname(index, position as i16 + 1, true);
-        if name.is_null() { Vec::new() } else { CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec() }
+        let name = pg_sys::get_attname(settings.layouts[0][0].index, position as i16 + 1, false);
+        CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec()
     }
 }
 

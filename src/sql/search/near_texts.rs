@@ -130,10 +130,7 @@ impl NearTexts {
             }
             None => None,
         };
-        let radii = match near.blocks() {
-            Some(_) => Some(Expression::of_value(near.radii().collect::<Vec<_>>())?),
-            None => None,
-        };
+        let radii = near.blocks().and_then(|_| Expression::of_value(near.radii().collect::<Vec<_>>()));
         let expression = Expression::of_value(near.max_distance())?;
         Some(Limit { flips, ..Limit::new(expression, radii) })
     }

@@ -89,15 +89,13 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
     let mut indexes = Indexes { relation, known: Vec::new() };
     for condition in conditions {
-        let tables = indexes.tables(condition.fingerprint, condition.outer);
-        for table in &tables {
+        for table in indexes.tables(condition.fingerprint, condition.outer) {
             table.offer_near(condition);
         }
     }
     if let Some(order) = &order {
-        let tables = indexes.tables(order.fingerprint, Outer::NONE);
-        let alone = tables.iter().filter(|table| table.outer.is_empty());
-        for table in alone {
+        let tables = indexes.tables(order.fingerprint, Outer::NONE).into_iter();
+        for table in tables.filter(|table| table.outer.is_empty()) {
             table.offer_nearest(order);
         }
     }
