@@ -53,14 +53,9 @@ const EXEC_METHODS: &CustomExecMethods = &CustomExecMethods {
     ExecCustomScan: Some(execute),
     EndCustomScan: Some(end),
     ReScanCustomScan: Some(rescan),
-    MarkPosCustomScan: None,
-    RestrPosCustomScan: None,
-    EstimateDSMCustomScan: None,
-    InitializeDSMCustomScan: None,
-    ReInitializeDSMCustomScan: None,
-    InitializeWorkerCustomScan: None,
-    ShutdownCustomScan: None,
     ExplainCustomScan: Some(explain),
+    // SAFETY: the other functions are null, which means that the scan does not have them.
+    ..unsafe { std::mem::zeroed() }
 };
 
 /// Registers the methods, so that a parallel worker can read plans with this node.
