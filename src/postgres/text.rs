@@ -5,9 +5,6 @@ use std::slice;
 use std::str;
 
 use pgrx::callconv::{Arg, ArgAbi};
-use pgrx::pgrx_sql_entity_graph::metadata::{
-    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
-};
 use pgrx::prelude::*;
 use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byte_slice, varsize_any, vartag_1b_e};
 use pgrx::{AnyElement, FromDatum};
@@ -72,13 +69,7 @@ unsafe impl<'a> ArgAbi<'a> for TextArgument<'a> {
     }
 }
 
-// SAFETY: the type is a `text`.
-unsafe impl SqlTranslatable for TextArgument<'_> {
-    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(TextArgument);
-    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
-    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text"));
-    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("text")));
-}
+impl_sql_translatable!(TextArgument<'_>, "text");
 
 impl FromDatum for TextArgument<'_> {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
