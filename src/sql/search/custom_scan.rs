@@ -11,6 +11,7 @@ use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods
 use pgrx::prelude::*;
 use postgres::ffi::executor::ExecScan;
 
+use super::explain::explain;
 use super::scan::NearScan;
 
 /// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
@@ -53,7 +54,7 @@ const EXEC_METHODS: &CustomExecMethods = &CustomExecMethods {
     ExecCustomScan: Some(execute),
     EndCustomScan: Some(end),
     ReScanCustomScan: Some(rescan),
-    ExplainCustomScan: Some(explain),
+    ExplainCustomScan: Some(explain_scan),
     // SAFETY: the other functions are null, which means that the scan does not have them.
     ..unsafe { std::mem::zeroed() }
 };
@@ -172,11 +173,11 @@ unsafe extern "C-unwind" fn end(node: *mut CustomScanState) {
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn explain(
+unsafe extern "C-unwind" fn explain_scan(
     node: *mut CustomScanState,
     ancestors: *mut pg_sys::List,
     output: *mut pg_sys::ExplainState,
 ) {
     // SAFETY: `begin` made the scan.
-    unsafe { (*(*node.cast::<Node>()).scan).explain(&*node, ancestors, output) }
+    unsafe { explain(&*(*node.cast::<Node>()).scan, &*node, ancestors, output) }
 }

@@ -6,21 +6,20 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
 
 use super::custom_scan::NodeInstrumentation;
-use super::finder::Finder;
 use super::plan::{Role, Settings};
+use super::scan::{NearScan, Running};
 
-/// Adds the properties of a scan to the output of EXPLAIN. `work` is its finder and the number of its searches, if it is
-/// executed.
+/// Adds the properties of a scan to the output of EXPLAIN.
 ///
 /// # Safety
 /// The arguments are those of `ExplainCustomScan`, of a node of this scan.
 pub unsafe fn explain(
-    settings: &Settings,
-    work: Option<(&Finder, u64)>,
+    scan: &NearScan,
     node: &CustomScanState,
     ancestors: *mut pg_sys::List,
     output: *mut ExplainState,
 ) {
+    let settings = &scan.settings;
     // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of the settings.
     unsafe {
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
@@ -51,10 +50,10 @@ pub unsafe fn explain(
         }
         let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
         output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
-        if let Some((finder, searches)) = work
+        if let Some(running) = &scan.running
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
-            show_counts(finder, searches, instrument, &output);
+            show_counts(running, instrument, &output);
         }
     }
 }
@@ -68,7 +67,7 @@ fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
     }
 }
 
-fn show_counts(finder: &Finder, searches: u64, instrument: &NodeInstrumentation, output: &Output) {
+fn show_counts(Running { finder, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
     if let Some(radii) = finder.radii() {
         output.number(c"Blocks", radii.len() as f64);
         let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
@@ -76,7 +75,7 @@ fn show_counts(finder: &Finder, searches: u64, instrument: &NodeInstrumentation,
     }
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
-    if searches as f64 >= instrument.nloops {
+    if *searches as f64 >= instrument.nloops {
         let counts = finder.counts();
         output.number(c"Index Descents", counts.descents as f64);
         if counts.full_scans > 0 {

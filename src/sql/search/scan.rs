@@ -12,7 +12,6 @@ use simhash::search::nearness::Nearness;
 
 use super::condition::largest_distance;
 use super::custom_scan::NodeInstrumentation;
-use super::explain::explain;
 use super::finder::{Finder, FinderOutcome};
 use super::nearest::NearestSearch;
 use super::plan::{Role, Settings};
@@ -22,20 +21,20 @@ use crate::sql::radii::check_radii;
 
 /// A scan that finds near rows, or returns rows nearest first.
 pub struct NearScan {
-    settings: Settings,
+    pub settings: Settings,
     expressions: Expressions,
     /// None if the indexes have no scope.
     scope: Option<ScopeConditions>,
     /// None in EXPLAIN without ANALYZE, and after the end.
-    running: Option<Running>,
+    pub running: Option<Running>,
 }
 
 /// The state of a scan that is executed.
-struct Running {
-    finder: Finder,
+pub struct Running {
+    pub finder: Finder,
     rows: FetchedRows,
     state: SearchState,
-    searches: u64,
+    pub searches: u64,
     /// The entries and the fetches that PostgreSQL's counters already include.
     reported: (u64, u64),
 }
@@ -144,21 +143,6 @@ impl NearScan {
             finder.end();
             rows.end();
         }
-    }
-
-    /// Adds properties to the output of EXPLAIN.
-    ///
-    /// # Safety
-    /// The arguments are those of `ExplainCustomScan`, of a node of this scan.
-    pub unsafe fn explain(
-        &self,
-        node: &CustomScanState,
-        ancestors: *mut pg_sys::List,
-        output: *mut pg_sys::ExplainState,
-    ) {
-        let work = self.running.as_ref().map(|running| (&running.finder, running.searches));
-        // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
-        unsafe { explain(&self.settings, work, node, ancestors, output) };
     }
 }
 
