@@ -11,6 +11,7 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer};
+use postgres::planner::semi_join::on_semi_joins;
 use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::size::expected_share;
@@ -18,10 +19,9 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
+use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides, is_near_condition};
 use super::custom_scan::{self, path_lists};
 use super::distance::fingerprints_of_distance;
-use super::join;
 use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_options;
 use super::plan::{Role, ScopeKey, Settings};
@@ -52,7 +52,13 @@ pub fn initialise() {
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }
-    join::initialise();
+    // In a semi-join or anti-join, as of EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once,
+    // so that it would prefer one that compares all rows of a tenant with each other to a search for each row.
+    on_semi_joins(|join| {
+        if join.conditions().into_iter().any(|condition| is_near_condition(condition.expression)) {
+            join.charge_hash_joins();
+        }
+    });
 }
 
 #[pg_guard]
