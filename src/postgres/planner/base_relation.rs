@@ -26,18 +26,10 @@ pub struct Condition {
     pub expression: Expression,
 }
 
-/// The first sort key of the query.
-#[derive(Clone, Copy)]
-pub struct Order {
-    key: *mut pg_sys::PathKey,
-    /// An expression of the table's columns that has this order.
-    pub expression: Expression,
-}
-
 /// A condition that a column of the table equals a value that does not depend on the table.
 #[derive(Clone, Copy)]
 pub struct Equality {
-    comparison: Comparison,
+    pub comparison: Comparison,
     /// The other relations that the value refers to.
     pub outer: Outer,
     /// The share of rows that fulfil the condition, as the planner estimates it.
@@ -149,9 +141,9 @@ impl BaseRelation {
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The first sort key of the query, once for each expression of the table's columns that has this order; empty
-    /// unless the order is ascending, of integers, with NULLs last.
-    pub fn orders(&self) -> Vec<Order> {
+    /// The expressions of the table's columns that have the order of the query's first sort key; empty unless the order
+    /// is ascending, of integers, with NULLs last.
+    pub fn orders(&self) -> Vec<Expression> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
             let keys = nodes::<pg_sys::PathKey>((*self.root).query_pathkeys);
@@ -165,10 +157,19 @@ impl BaseRelation {
             if !is_ascending || !is_of_integers || (*key).pk_nulls_first || (*class).ec_has_volatile {
                 return Vec::new();
             }
-            let is_own =
-                |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, self.rel().relids);
-            let members = members_of(class, self.rel().relids).into_iter().filter(is_own);
-            members.filter_map(|member| Some(Order { key, expression: Expression::new((*member).em_expr)? })).collect()
+            let relids = self.rel().relids;
+            // The members include the child members, which refer to members of a family.
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+            let members = nodes((*class).ec_members).into_iter();
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
+            let members = {
+                let mut iterator = pg_sys::EquivalenceMemberIterator::default();
+                pg_sys::setup_eclass_member_iterator(&mut iterator, class, relids);
+                let next = move || pg_sys::eclass_member_iterator_next(&mut iterator);
+                std::iter::repeat_with(next).take_while(|member| !member.is_null())
+            };
+            let is_own = |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, relids);
+            members.filter(is_own).filter_map(|member| Expression::new((*member).em_expr)).collect()
         }
     }
 
@@ -293,14 +294,15 @@ impl BaseRelation {
         (cost.startup, cost.per_tuple)
     }
 
-    /// Offers a custom path to the planner. Its parameters come from `outer`. `startup` and `total` are its costs.
+    /// Offers a custom path to the planner. Its parameters come from `outer`. `is_ordered` says whether it has the order
+    /// of the query's first sort key. `startup` and `total` are its costs.
     ///
     /// # Safety
     /// `private` is the list from which `methods` makes a plan.
     pub unsafe fn offer(
         &self,
         outer: Outer,
-        order: Option<Order>,
+        is_ordered: bool,
         [startup, total]: [f64; 2],
         private: *mut pg_sys::List,
         methods: &'static pg_sys::CustomPathMethods,
@@ -320,8 +322,8 @@ impl BaseRelation {
                 (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);
             (*path).path.startup_cost = startup;
             (*path).path.total_cost = total;
-            if let Some(order) = order {
-                (*path).path.pathkeys = pg_sys::lappend(std::ptr::null_mut(), order.key.cast());
+            if is_ordered {
+                (*path).path.pathkeys = pg_sys::list_copy_head((*self.root).query_pathkeys, 1);
             }
             (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
             (*path).custom_private = private;
@@ -332,10 +334,6 @@ impl BaseRelation {
 }
 
 impl Equality {
-    pub fn value(&self) -> Expression {
-        self.comparison.value
-    }
-
     /// The function of the operator, the type of its right operand, and the collation.
     pub fn key(&self) -> (Oid, Oid, Oid) {
         let Comparison { operator, collation, .. } = self.comparison;
@@ -396,32 +394,5 @@ pub(super) unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
     unsafe {
         let infos = nodes::<pg_sys::RestrictInfo>(infos).into_iter();
         infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()
-    }
-}
-
-/// The members of an equivalence class, including the child members, which refer to members of a family.
-///
-/// # Safety
-/// The class and the set are valid.
-unsafe fn members_of(
-    class: *mut pg_sys::EquivalenceClass,
-    relids: pg_sys::Relids,
-) -> Vec<*mut pg_sys::EquivalenceMember> {
-    // SAFETY: the caller passes a valid class and a valid set.
-    #[cfg(not(any(feature = "pg18", feature = "pg19")))]
-    unsafe {
-        let _ = relids;
-        nodes((*class).ec_members)
-    }
-    #[cfg(any(feature = "pg18", feature = "pg19"))]
-    // SAFETY: the caller passes a valid class and a valid set.
-    unsafe {
-        let mut iterator = pg_sys::EquivalenceMemberIterator::default();
-        pg_sys::setup_eclass_member_iterator(&mut iterator, class, relids);
-        std::iter::from_fn(|| {
-            let member = pg_sys::eclass_member_iterator_next(&mut iterator);
-            (!member.is_null()).then_some(member)
-        })
-        .collect()
     }
 }

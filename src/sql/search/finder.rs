@@ -106,9 +106,6 @@ pub enum FinderOutcome {
     Exhausted,
 }
 
-/// The nearness before a search begins: no fingerprint is near.
-const NONE_NEAR: Nearness = Nearness::within(-1);
-
 /// The index that full scans read. Every layout has an index.
 const FIRST_INDEX: (usize, usize) = (0, 0);
 
@@ -132,14 +129,16 @@ impl Finder {
             let relation = unsafe { pg_sys::index_open(indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
             SearchedIndex { indexed: *indexed, relation, scan: None }
         };
+        // No fingerprint is near before a search begins.
+        let near = Nearness::within(-1);
         Self {
             table,
             snapshot,
             layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
-            growth: Growth::new(row_count, block_indexes(&settings.layouts), NONE_NEAR),
+            growth: Growth::new(row_count, block_indexes(&settings.layouts), near),
             row_count,
             query: 0,
-            near: NONE_NEAR,
+            near,
             sizes: None,
             task: None,
             seen: HashSet::new(),

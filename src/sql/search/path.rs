@@ -10,7 +10,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
-use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer};
+use postgres::planner::base_relation::{BaseRelation, Equality, Outer};
 use postgres::planner::semi_join::on_semi_joins;
 use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
@@ -132,7 +132,6 @@ fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
 }
 
 struct ByDistance {
-    order: Order,
     fingerprint: Expression,
     query: Expression,
     limit: Option<SearchCondition>,
@@ -140,18 +139,18 @@ struct ByDistance {
 
 impl ByDistance {
     /// Reads an order; None unless it is by the distance from a query that refers to no relation.
-    fn read(relation: BaseRelation, order: Order, conditions: &[SearchCondition]) -> Option<Self> {
-        if !relation.may_see_hidden_rows(order.expression) {
+    fn read(relation: BaseRelation, order: Expression, conditions: &[SearchCondition]) -> Option<Self> {
+        if !relation.may_see_hidden_rows(order) {
             return None;
         }
-        let fingerprints = fingerprints_of_distance(order.expression)?;
+        let fingerprints = fingerprints_of_distance(order)?;
         let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
             .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
         let same = |condition: &&SearchCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
         let limit = SearchCondition::cheapest(conditions.iter().filter(same).copied());
-        Some(Self { order, fingerprint, query, limit })
+        Some(Self { fingerprint, query, limit })
     }
 }
 
@@ -228,7 +227,7 @@ impl IndexedTable {
         let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
         let found = self.rows * estimate.share(self.rows);
         let cost = self.search_cost(self.expected(limit), self.share_read(limit))?;
-        self.offer(0.0, cost + self.fetch_cost(found), [fingerprint, query], Some(limit), None);
+        self.offer(0.0, cost + self.fetch_cost(found), [fingerprint, query], Some(limit), false);
         Some(())
     }
 
@@ -252,7 +251,7 @@ impl IndexedTable {
             }
         };
         let limit = order.limit.map(|condition| condition.limit);
-        self.offer(growth, growth + rest, [order.fingerprint, order.query], limit, Some(order));
+        self.offer(growth, growth + rest, [order.fingerprint, order.query], limit, true);
         Some(())
     }
 
@@ -263,7 +262,7 @@ impl IndexedTable {
         total: f64,
         [fingerprint, query]: [Expression; 2],
         limit: Option<Limit>,
-        order: Option<&ByDistance>,
+        is_ordered: bool,
     ) {
         let Self { relation, outer, rows, .. } = *self;
         let key = |equality: &Equality| {
@@ -273,12 +272,12 @@ impl IndexedTable {
         let has_sizes = self.layouts.iter().flatten().any(|found| found.has_size);
         let limit = limit.map(|limit| Limit { sizes: limit.sizes.filter(|_| has_sizes), ..limit });
         let limits = limit.into_iter().flat_map(Limit::expressions);
-        let scope = self.scope.iter().map(|equality| (Role::Scope, equality.value()));
+        let scope = self.scope.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let expressions =
             [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter().chain(limits).chain(scope);
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.unzip();
         let settings = Settings {
-            is_ordered: order.is_some(),
+            is_ordered,
             roles,
             has_exact_sizes: limit.and_then(|limit| limit.sizes).is_some_and(|sizes| sizes.is_exact),
             rows,
@@ -292,7 +291,7 @@ impl IndexedTable {
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
         let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
         // SAFETY: the node's methods make a plan of these lists.
-        unsafe { relation.offer(outer, order.map(|order| order.order), costs, lists, custom_scan::PATH_METHODS) };
+        unsafe { relation.offer(outer, is_ordered, costs, lists, custom_scan::PATH_METHODS) };
     }
 
     /// The nearness for cost estimates. Radii that are not known are taken to be those of the layout with the number of
