@@ -121,8 +121,11 @@ fn check_function(table: &Relation, function: Oid, is_cast: bool, name: &str) ->
     // SAFETY: a look-up in a system cache, whose rows are of this form.
     let found = unsafe {
         let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
-        let read = |found: &pg_sys::FormData_pg_proc| (found.proowner, takes_type_by_name(found), asks_session(found));
-        read_cached(row, read)
+        read_cached(row, |found: &pg_sys::FormData_pg_proc| {
+            // PostgreSQL stores a NUL-terminated name.
+            let name = CStr::from_ptr(found.proname.data.as_ptr());
+            (found.proowner, takes_type_by_name(found, name), asks_session(found, name.to_bytes()))
+        })
     };
     let (owner, takes_type, asks_session) = found.unwrap_or_default();
     if takes_type && !is_cast {
@@ -204,12 +207,10 @@ fn parts_of(of_type: Oid) -> Vec<Oid> {
 
 /// Whether a function of PostgreSQL answers by the session or the role that calls it. PostgreSQL declares most of those
 /// that depend on the session's state as not parallel safe.
-fn asks_session(function: &pg_sys::FormData_pg_proc) -> bool {
+fn asks_session(function: &pg_sys::FormData_pg_proc, name: &[u8]) -> bool {
     if function.pronamespace != pg_sys::PG_CATALOG_NAMESPACE.into() {
         return false;
     }
-    // SAFETY: PostgreSQL stores a NUL-terminated name.
-    let name = unsafe { CStr::from_ptr(function.proname.data.as_ptr()) }.to_bytes();
     const NAMES: [&[u8]; 8] = [
         b"current_user",
         b"session_user",
@@ -229,13 +230,12 @@ fn asks_session(function: &pg_sys::FormData_pg_proc) -> bool {
 /// Whether a function converts a text to a type that is one of its arguments, such as
 /// `domain_in(cstring, oid, integer)` and `pg_input_is_valid(text, text)`. It then runs the code of a type that is not
 /// in the expression tree.
-fn takes_type_by_name(function: &pg_sys::FormData_pg_proc) -> bool {
+fn takes_type_by_name(function: &pg_sys::FormData_pg_proc, name: &CStr) -> bool {
     let count = usize::try_from(function.pronargs).unwrap_or(0);
-    // SAFETY: PostgreSQL stores the types of `pronargs` arguments, and a NUL-terminated name.
-    let (arguments, function_name) =
-        unsafe { (function.proargtypes.values.as_slice(count), CStr::from_ptr(function.proname.data.as_ptr())) };
+    // SAFETY: PostgreSQL stores the types of `pronargs` arguments.
+    let arguments = unsafe { function.proargtypes.values.as_slice(count) };
     arguments.iter().any(|argument| [pg_sys::CSTRINGOID, pg_sys::INTERNALOID].contains(argument))
-        || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&function_name)
+        || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&name)
 }
 
 /// The nodes of an expression tree, each before those within it.

@@ -163,11 +163,6 @@ impl SearchCondition {
             })
         })
     }
-
-    /// The condition with the smallest expected distance, which is the cheapest to search for.
-    pub fn cheapest(conditions: impl IntoIterator<Item = Self>) -> Option<Self> {
-        conditions.into_iter().min_by_key(|condition| condition.limit.expected(DEFAULT_BLOCKS).max_distance())
-    }
 }
 
 /// For each of two fingerprints that refers to the relation's columns only: this fingerprint, and the other one as the

@@ -149,7 +149,9 @@ impl ByDistance {
         let same = |condition: &&SearchCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
-        let limit = SearchCondition::cheapest(conditions.iter().filter(same).copied());
+        // The condition with the smallest expected distance is the cheapest to search for.
+        let expected = |condition: &&SearchCondition| condition.limit.expected(DEFAULT_BLOCKS).max_distance();
+        let limit = conditions.iter().filter(same).min_by_key(expected).copied();
         Some(Self { fingerprint, query, limit })
     }
 }
