@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::slice;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
@@ -85,20 +86,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A tid as numbers that can be compared: the block number and the offset number.
-pub fn tid_numbers(tid: pg_sys::ItemPointerData) -> (u32, u16) {
-    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = tid;
-    (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
-}
-
 pub fn has_tid(tids: &[pg_sys::ItemPointerData], tid: pg_sys::ItemPointerData) -> bool {
-    tids.iter().any(|other| tid_numbers(*other) == tid_numbers(tid))
-}
-
-/// A tid as one number, in the order of tids.
-pub fn tid_to_number(tid: pg_sys::ItemPointerData) -> u64 {
-    let (block, offset) = tid_numbers(tid);
-    u64::from(block) << 16 | u64::from(offset)
+    tids.iter().any(|other| item_pointer_to_u64(*other) == item_pointer_to_u64(tid))
 }
 
 /// A slot for the rows of a table.

@@ -1,8 +1,9 @@
 //! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
+use pgrx::itemptr::item_pointer_get_both;
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
-use super::row::{Row, TableSlot, tid_numbers};
+use super::row::{Row, TableSlot};
 use crate::catalog::relation::Relation;
 use crate::catalog::row_lock::{is_in_progress_elsewhere, multixact_members};
 use crate::ffi::read_page;
@@ -41,7 +42,7 @@ impl<'a> RowVersion<'a> {
         slot: &'a TableSlot,
         snapshot: pg_sys::Snapshot,
     ) -> Option<Self> {
-        if tid_numbers(tid).0 >= table.page_count() {
+        if item_pointer_get_both(tid).0 >= table.page_count() {
             return None;
         }
         // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists, and the snapshot

@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::{out_of_memory, push};
 use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
-use postgres::heap::row::tid_to_number;
 use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
@@ -277,7 +277,8 @@ impl Finder {
     /// Whether no earlier step has found an entry. Always true in a full scan that skips none.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { skips_found: false }
-            || self.growth.is_new(difference) && (self.seen.is_empty() || !self.seen.contains(&tid_to_number(tid)))
+            || self.growth.is_new(difference)
+                && (self.seen.is_empty() || !self.seen.contains(&item_pointer_to_u64(tid)))
     }
 
     /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
@@ -369,7 +370,7 @@ impl Task {
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found {
-            push(tids, tid_to_number(tid));
+            push(tids, item_pointer_to_u64(tid));
             if tids.len() >= MAX_SEEN_TIDS {
                 self.found = None;
             }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::{distinct_values, generation_of};
@@ -13,7 +14,7 @@ use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
 use postgres::heap::computed::Computed;
 use postgres::heap::primary_key::PrimaryKey;
-use postgres::heap::row::{Row, tid_numbers};
+use postgres::heap::row::Row;
 use simhash::fingerprint::options::Options;
 use simhash::search::growth::{ExpectedWork, Growth};
 
@@ -175,7 +176,7 @@ impl RecentRows {
 
     pub fn add(&self, fingerprint: i64, tid: ItemPointerData) {
         let mut rows = self.0.borrow_mut();
-        if rows.iter().any(|(_, other)| tid_numbers(*other) == tid_numbers(tid)) {
+        if rows.iter().any(|(_, other)| item_pointer_to_u64(*other) == item_pointer_to_u64(tid)) {
             return;
         }
         if rows.len() == Self::LIMIT {

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
+use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::{Result, algorithm_error};
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Moment;
-use postgres::heap::row::{Row, tid_numbers};
+use postgres::heap::row::Row;
 
 use super::Preview;
 use crate::sql::guard::definition::searched_table::SearchedTable;
@@ -53,7 +54,7 @@ impl Preview {
             excluded: Dismissed::default(),
         };
         let key = own.primary_key.of_row(row);
-        let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), tid_numbers(row.tid()));
+        let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), item_pointer_to_u64(row.tid()));
         // Without keys that have an order, the tids decide.
         let is_earlier = |searched: &SearchedTable, found: Row<'_>| {
             let order = searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &key);
@@ -119,7 +120,7 @@ impl Preview {
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
-        let (block, offset) = tid_numbers(row.tid());
+        let (block, offset) = item_pointer_get_both(row.tid());
         let key = searched.primary_key.describe(&searched.primary_key.of_row(row))?;
         let key = key.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"));
         if !self.has_text {

@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
@@ -16,7 +17,7 @@ use postgres::error::algorithm_error;
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
 use postgres::heap::entry_scan::{MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
-use postgres::heap::row::{Row, TableSlot, has_tid, tid_numbers};
+use postgres::heap::row::{Row, TableSlot, has_tid};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
@@ -57,18 +58,18 @@ pub struct NearQuery<'a> {
 /// Only rows that are present may be added. No other row gets such a row's tid during the search, because VACUUM does
 /// not remove what this transaction may see.
 #[derive(Default)]
-pub struct Dismissed(RefCell<HashSet<(u32, (u32, u16))>>);
+pub struct Dismissed(RefCell<HashSet<(u32, u64)>>);
 
 impl Dismissed {
     pub fn contains(&self, table: Oid, row: Row<'_>) -> bool {
-        self.0.borrow().contains(&(table.to_u32(), tid_numbers(row.tid())))
+        self.0.borrow().contains(&(table.to_u32(), item_pointer_to_u64(row.tid())))
     }
 
     /// Adds a row. An error if out of memory.
     pub fn add(&self, table: Oid, row: Row<'_>) -> Result<(), ErrorReport> {
         let mut rows = self.0.borrow_mut();
         rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
-        rows.insert((table.to_u32(), tid_numbers(row.tid())));
+        rows.insert((table.to_u32(), item_pointer_to_u64(row.tid())));
         Ok(())
     }
 }
