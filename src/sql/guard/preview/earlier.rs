@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
-use postgres::error::{Result, algorithm_error};
+use postgres::error::Result;
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
@@ -61,36 +61,28 @@ impl Preview {
             order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
         };
         let mut best: Option<EarlierRow> = None;
-        for searched in &self.searched {
-            let flow = query
-                .each_near(searched, |candidate| {
-                    if candidate.state != VersionState::Present || !is_earlier(searched, candidate.version.row()) {
-                        return ControlFlow::Continue(());
-                    }
-                    match self.judge(&text, &query.excluded, searched, candidate, best.is_some()) {
-                        Ok(None) => return ControlFlow::Continue(()),
-                        Ok(better) => best = better,
-                        Err(error) => return ControlFlow::Break(Err(error)),
-                    }
-                    match &best {
-                        Some(EarlierRow { is_confirmed: true, distance: 0, .. }) => return ControlFlow::Break(Ok(())),
-                        Some(EarlierRow { is_confirmed: true, distance, .. }) => {
-                            query.max_distance.set(distance.cast_signed() - 1);
-                            text.least_resemblance.set(self.criterion.resemblance.unwrap_or(0.0));
-                        }
-                        Some(EarlierRow { resemblance: Some(resemblance), .. }) => {
-                            text.least_resemblance.set(resemblance.next_up());
-                        }
-                        _ => {}
-                    }
-                    ControlFlow::Continue(())
-                })
-                .map_err(algorithm_error)?;
-            if let ControlFlow::Break(stopped) = flow {
-                stopped?;
-                break;
+        query.each_near(&self.searched, |searched, candidate| {
+            if candidate.state != VersionState::Present || !is_earlier(searched, candidate.version.row()) {
+                return Ok(ControlFlow::Continue(()));
             }
-        }
+            let better = self.judge(&text, &query.excluded, searched, candidate, best.is_some())?;
+            if better.is_none() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            best = better;
+            match &best {
+                Some(EarlierRow { is_confirmed: true, distance: 0, .. }) => return Ok(ControlFlow::Break(())),
+                Some(EarlierRow { is_confirmed: true, distance, .. }) => {
+                    query.max_distance.set(distance.cast_signed() - 1);
+                    text.least_resemblance.set(self.criterion.resemblance.unwrap_or(0.0));
+                }
+                Some(EarlierRow { resemblance: Some(resemblance), .. }) => {
+                    text.least_resemblance.set(resemblance.next_up());
+                }
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
         Ok(best)
     }
 

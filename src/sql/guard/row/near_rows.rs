@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::{algorithm_error, user_error};
+use postgres::error::user_error;
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
@@ -77,30 +77,18 @@ pub fn find_near<'a>(
 ) -> Result<Outcome<'a>, ErrorReport> {
     let any_suffices = statement.guard.action != Action::Reject;
     let mut found = NearRows::default();
-    for searched in &statement.guard.searched {
-        let flow = query
-            .each_near(searched, |candidate| {
-                match may_count(statement, query, searched, candidate) {
-                    Ok(true) => {}
-                    Ok(false) => return ControlFlow::Continue(()),
-                    Err(error) => return ControlFlow::Break(Err(error)),
-                }
-                if let Err(error) = found.add(searched, candidate, new_text) {
-                    return ControlFlow::Break(Err(error));
-                }
-                let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
+    query.each_near(&statement.guard.searched, |searched, candidate| {
+        if may_count(statement, query, searched, candidate)? {
+            found.add(searched, candidate, new_text)?;
+            if let Some(nearest) = &found.nearest {
                 if any_suffices || nearest.distance == 0 {
-                    return ControlFlow::Break(Ok(()));
+                    return Ok(ControlFlow::Break(()));
                 }
                 query.max_distance.set(nearest.distance.cast_signed() - 1);
-                ControlFlow::Continue(())
-            })
-            .map_err(algorithm_error)?;
-        if let ControlFlow::Break(stopped) = flow {
-            stopped?;
-            break;
+            }
         }
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(match found {
         // A row that is already present decides, whatever other transactions do.
         NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),

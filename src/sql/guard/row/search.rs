@@ -92,18 +92,31 @@ impl NearQuery<'_> {
         (distance.cast_signed() <= self.max_distance.get() && self.near.contains(difference)).then_some(distance)
     }
 
-    /// Calls `show` with each version of a near row of a table, until `show` breaks. `show` may get a version more than
-    /// once, and may reduce `max_distance`. An error if out of memory.
+    /// Calls `show` with each version of a near row of these tables, until `show` breaks or fails. `show` may get a
+    /// version more than once, and may reduce `max_distance`. An error if out of memory.
     ///
     /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
     /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
     /// `VersionState::Gone { during_search: true }`; then the search must be repeated. If `show` gets none, the search
     /// has found every row that was near when it began: a version that was gone by then had a successor in the indexes.
-    pub fn each_near<B>(
+    pub fn each_near<'t>(
+        &self,
+        tables: &'t [SearchedTable],
+        mut show: impl FnMut(&'t SearchedTable, &Candidate) -> Result<ControlFlow<()>, ErrorReport>,
+    ) -> Result<(), ErrorReport> {
+        for searched in tables {
+            if self.each_near_of(searched, |candidate| show(searched, candidate))?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn each_near_of(
         &self,
         searched: &SearchedTable,
-        mut show: impl FnMut(&Candidate) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, Error> {
+        mut show: impl FnMut(&Candidate) -> Result<ControlFlow<()>, ErrorReport>,
+    ) -> Result<ControlFlow<()>, ErrorReport> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();
@@ -114,11 +127,9 @@ impl NearQuery<'_> {
                     &table,
                     Found { version, state: VersionState::Present, entry: tid, value: None },
                 )
+                && show(&candidate)?.is_break()
             {
-                let flow = show(&candidate);
-                if flow.is_break() {
-                    return Ok(flow);
-                }
+                return Ok(ControlFlow::Break(()));
             }
         }
         // Do not skip entries that an earlier step should have found: a concurrent INSERT may have put a row into some
@@ -157,7 +168,7 @@ impl NearQuery<'_> {
             let mut at_once = Vec::new();
             loop {
                 at_once.clear();
-                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE)?;
+                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).map_err(Error::from).map_err(algorithm_error)?;
                 at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
                 if at_once.is_empty() || !scan.has_read_all() {
                     break;
@@ -170,9 +181,8 @@ impl NearQuery<'_> {
                         scan.refuse();
                         continue;
                     };
-                    let flow = show(&candidate);
-                    if flow.is_break() {
-                        return Ok(flow);
+                    if show(&candidate)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
                 }
             }
