@@ -49,14 +49,7 @@ impl Condition {
 
     /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.
     pub fn includes_present(&self, table: Oid, row: Row<'_>, excluded: &Dismissed) -> Result<bool, ErrorReport> {
-        if excluded.contains(table, row) {
-            return Ok(false);
-        }
-        let holds = self.holds(table, row)?;
-        if !holds {
-            excluded.add(table, row)?;
-        }
-        Ok(holds)
+        Ok(excluded.unless_dismissed(table, row, || Ok(self.holds(table, row)?.then_some(())))?.is_some())
     }
 
     /// Whether two rows of a table have the same values in the condition's columns.

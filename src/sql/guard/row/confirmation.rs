@@ -182,14 +182,7 @@ impl<'a> NewText<'a> {
     /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is
     /// compared once.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
-        if self.refuted.contains(searched.oid, row) {
-            return Ok(None);
-        }
-        let resemblance = self.confirm(searched, row)?;
-        if resemblance.is_none() {
-            self.refuted.add(searched.oid, row)?;
-        }
-        Ok(resemblance)
+        self.refuted.unless_dismissed(searched.oid, row, || self.confirm(searched, row))
     }
 
     /// The resemblance of a row's text to the new text; None if it is less than `least_resemblance`, or if one of the

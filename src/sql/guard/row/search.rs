@@ -61,16 +61,25 @@ pub struct NearQuery<'a> {
 pub struct Dismissed(RefCell<HashSet<(u32, u64)>>);
 
 impl Dismissed {
-    pub fn contains(&self, table: Oid, row: Row<'_>) -> bool {
-        self.0.borrow().contains(&(table.to_u32(), item_pointer_to_u64(row.tid())))
-    }
-
-    /// Adds a row. An error if out of memory.
-    pub fn add(&self, table: Oid, row: Row<'_>) -> Result<(), ErrorReport> {
-        let mut rows = self.0.borrow_mut();
-        rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
-        rows.insert((table.to_u32(), item_pointer_to_u64(row.tid())));
-        Ok(())
+    /// What `judge` returns about a row. If that is None, the row is dismissed, and not judged again. An error if out of
+    /// memory.
+    pub fn unless_dismissed<T>(
+        &self,
+        table: Oid,
+        row: Row<'_>,
+        judge: impl FnOnce() -> Result<Option<T>, ErrorReport>,
+    ) -> Result<Option<T>, ErrorReport> {
+        let row = (table.to_u32(), item_pointer_to_u64(row.tid()));
+        if self.0.borrow().contains(&row) {
+            return Ok(None);
+        }
+        let judged = judge()?;
+        if judged.is_none() {
+            let mut rows = self.0.borrow_mut();
+            rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+            rows.insert(row);
+        }
+        Ok(judged)
     }
 }
 
