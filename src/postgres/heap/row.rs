@@ -112,23 +112,21 @@ impl TableSlot {
         }
     }
 
-    /// Fetches the row version at a tid of the table, if the active snapshot sees it.
-    pub fn fetch(&self, table: &Relation, mut tid: pg_sys::ItemPointerData) -> Option<Row<'_>> {
-        // SAFETY: the table is open and the slot is for its stored rows; a running function has an active snapshot.
+    /// Fetches the row version at a tid of the table, whose page exists; None if the snapshot does not see it.
+    ///
+    /// # Safety
+    /// The snapshot is valid.
+    pub unsafe fn fetch(
+        &self,
+        table: &Relation,
+        mut tid: pg_sys::ItemPointerData,
+        snapshot: pg_sys::Snapshot,
+    ) -> Option<Row<'_>> {
+        // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
-            let snapshot = pg_sys::GetActiveSnapshot();
             let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
             found.then(|| Row::new(self.0))
         }
-    }
-
-    /// The row in the slot.
-    ///
-    /// # Safety
-    /// The slot holds a row.
-    pub unsafe fn row(&self) -> Row<'_> {
-        // SAFETY: the caller says that it holds a row.
-        unsafe { Row::new(self.0) }
     }
 
     pub fn as_ptr(&self) -> *mut pg_sys::TupleTableSlot {

@@ -31,19 +31,15 @@ impl<'a> RowVersion<'a> {
     /// The snapshot is valid.
     pub unsafe fn fetch_visible(
         table: &Relation,
-        mut tid: pg_sys::ItemPointerData,
+        tid: pg_sys::ItemPointerData,
         slot: &'a TableSlot,
         snapshot: pg_sys::Snapshot,
     ) -> Option<Self> {
         if item_pointer_get_both(tid).0 >= table.page_count() {
             return None;
         }
-        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists, and the snapshot
-        // is valid.
-        unsafe {
-            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
-            found.then(|| Self::new(slot.row())).flatten()
-        }
+        // SAFETY: the page of the tid exists, and the caller passes a valid snapshot.
+        unsafe { slot.fetch(table, tid, snapshot) }.and_then(Self::new)
     }
 
     pub fn row(self) -> Row<'a> {

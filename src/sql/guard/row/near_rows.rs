@@ -10,7 +10,7 @@ use postgres::error::user_error;
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
-use postgres::heap::row::TableSlot;
+use postgres::heap::row::{Row, TableSlot};
 
 use super::condition::Condition;
 use super::confirmation::NewText;
@@ -159,7 +159,7 @@ fn counts(
     // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
     let slot = unsafe { TableSlot::holding(&table, pending.tuple) };
     // SAFETY: the slot holds that row.
-    let row = unsafe { slot.row() };
+    let row = unsafe { Row::new(slot.as_ptr()) };
     let includes = |among: &Condition| among.holds(searched.oid, row);
     Ok(searched.scope.has_values(row, query.scope)
         && statement.among.as_ref().map_or(Ok(true), includes)?
