@@ -13,7 +13,7 @@ use postgres::catalog::relation::Relation;
 use postgres::condition::parse;
 use postgres::error::{Result, user_error};
 use postgres::expression::Expression;
-use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
+use postgres::settings::{set_locally, with_fixed_settings, with_settings};
 use postgres::text::{RawText, from_bytes};
 
 /// An argument of a guard that is a condition on a row of the table.
@@ -27,33 +27,6 @@ pub struct ConditionArgument {
 pub const AMONG: ConditionArgument = ConditionArgument { name: c"among", context: c"argument \"among\" of the guard" };
 pub const UNLESS: ConditionArgument =
     ConditionArgument { name: c"unless", context: c"argument \"unless\" of the guard" };
-
-/// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session
-/// has set: what decides how PostgreSQL prints and reads names, literals, operators and values.
-const SETTINGS: [(&CStr, &CStr); 15] = [
-    (c"search_path", SAFE_SEARCH_PATH),
-    (c"standard_conforming_strings", c"on"),
-    (c"backslash_quote", c"safe_encoding"),
-    (c"quote_all_identifiers", c"off"),
-    (c"transform_null_equals", c"off"),
-    (c"array_nulls", c"on"),
-    (c"DateStyle", c"ISO, MDY"),
-    (c"IntervalStyle", c"postgres"),
-    (c"TimeZone", c"UTC"),
-    (c"bytea_output", c"hex"),
-    (c"extra_float_digits", c"1"),
-    (c"lc_monetary", c"C"),
-    (c"lc_numeric", c"C"),
-    (c"lc_time", c"C"),
-    (c"xmloption", c"content"),
-];
-
-pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
-    with_settings(|| {
-        SETTINGS.into_iter().for_each(|(name, value)| set_locally(name, value));
-        f()
-    })
-}
 
 pub struct AskedCondition {
     argument: ConditionArgument,

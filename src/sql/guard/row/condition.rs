@@ -9,10 +9,11 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
+use postgres::settings::with_fixed_settings;
 
 use super::search::Dismissed;
 use super::stored_rows::on_stored_row;
-use crate::sql::guard::definition::condition::{GuardCondition, with_fixed_settings};
+use crate::sql::guard::definition::condition::GuardCondition;
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
 pub struct Condition {
