@@ -30,6 +30,7 @@ use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
 use super::preview::common_words::weighed;
 use super::row::confirmation::TextReader;
+use super::row::stored_rows::RunningGuard;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
@@ -114,10 +115,10 @@ impl AskedGuard {
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
-        let texts = unsafe { TextReader::new(self.function, TRIGGER_NAME.into(), memory) };
+        let guard = unsafe { RunningGuard::new(self.function, TRIGGER_NAME, memory) };
         let arguments = Arguments {
             action: self.action,
-            criterion: weighed(criterion, &searched, &texts, (table, &family), &self.fingerprint)?,
+            criterion: weighed(criterion, &searched, &TextReader::new(guard), (table, &family), &self.fingerprint)?,
             fingerprint: self.fingerprint.clone(),
             mark_column: self.mark_column.clone(),
             scope: self.scope.clone(),

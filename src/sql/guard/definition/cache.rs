@@ -1,4 +1,4 @@
-//! A cache of guards between statements.
+//! A cache of guards between statements, and caches of what a guard needs of each table.
 //!
 //! For a statement that inserts one row, making the guard took as long as the search and the insertion. A guard is
 //! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
@@ -15,6 +15,19 @@ use super::guard::{Guard, Identity};
 
 /// The limit on the triggers in the cache: enough for the partitions of several tables.
 const MAX_CACHED_TRIGGERS: usize = 4096;
+
+/// What has been made for each table.
+pub type PerTable<T> = RefCell<HashMap<Oid, Rc<T>>>;
+
+/// What has been made for a table before or, the first time, what `make` makes.
+pub fn of_table<T>(known: &PerTable<T>, table: Oid, make: impl FnOnce() -> Result<T>) -> Result<Rc<T>> {
+    if let Some(known) = known.borrow().get(&table) {
+        return Ok(known.clone());
+    }
+    let made = Rc::new(make()?);
+    known.borrow_mut().insert(table, made.clone());
+    Ok(made)
+}
 
 #[derive(Default)]
 struct Cache {

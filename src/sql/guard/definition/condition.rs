@@ -1,8 +1,6 @@
 //! The conditions of a guard. Only existing rows for which `among` holds count as near-duplicates. A new row for which
 //! `unless` holds is stored unchecked.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
@@ -15,6 +13,8 @@ use postgres::error::{Result, user_error};
 use postgres::expression::Expression;
 use postgres::settings::{set_locally, with_fixed_settings, with_settings};
 use postgres::text::{RawText, from_bytes};
+
+use super::cache::{PerTable, of_table};
 
 /// An argument of a guard that is a condition on a row of the table.
 #[derive(Clone, Copy)]
@@ -66,12 +66,12 @@ pub struct GuardCondition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,
     /// The columns that the condition reads, by table. A table is added on first use.
-    columns: RefCell<HashMap<Oid, Rc<[i16]>>>,
+    columns: PerTable<Vec<i16>>,
 }
 
 impl GuardCondition {
     pub fn new(argument: ConditionArgument, sql: String) -> Self {
-        Self { argument, sql, columns: RefCell::default() }
+        Self { argument, sql, columns: PerTable::default() }
     }
 
     /// The condition for the rows of a table, in the current memory context.
@@ -84,12 +84,7 @@ impl GuardCondition {
 
     /// The columns of a table that the condition reads. They change only with the definition of the table, so they are
     /// cached: an UPDATE of other columns does not parse the condition.
-    pub fn columns(&self, table: Oid) -> Result<Rc<[i16]>> {
-        if let Some(known) = self.columns.borrow().get(&table) {
-            return Ok(known.clone());
-        }
-        let columns: Rc<[i16]> = self.parse(table)?.own_columns().into();
-        self.columns.borrow_mut().insert(table, columns.clone());
-        Ok(columns)
+    pub fn columns(&self, table: Oid) -> Result<Rc<Vec<i16>>> {
+        of_table(&self.columns, table, || Ok(self.parse(table)?.own_columns()))
     }
 }

@@ -7,7 +7,7 @@
 //! checks tables that Citus distributes. A guard's lock keys are hashed with a [`secret`].
 
 pub mod arguments;
-mod cache;
+pub mod cache;
 pub mod condition;
 pub mod criterion;
 pub mod distribution;

@@ -35,6 +35,7 @@ use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
 use super::row::condition::Condition;
 use super::row::confirmation::TextReader;
+use super::row::stored_rows::RunningGuard;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
@@ -169,9 +170,9 @@ impl Preview {
         let criteria = asked.of_rows(source.as_ref())?;
         let (criterion, searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        let name = Rc::<str>::from(TRIGGER_NAME);
         // SAFETY: the memory context of the running call.
-        let texts = unsafe { TextReader::new(call.function(), name.clone(), memory) };
+        let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
+        let texts = TextReader::new(guard.clone());
         let criterion = weighed(criterion, &searched, &texts, (table, family), fingerprint)?;
         // Show resemblances even if the criterion has none.
         let resemblance = criterion.resemblance.or(source.is_some().then_some(0.0));
@@ -179,8 +180,7 @@ impl Preview {
         let condition = |argument, asked: Option<&AskedCondition>| {
             let check = |asked: &AskedCondition| {
                 let condition = Rc::new(GuardCondition::new(argument, asked.check(&relation, None)?));
-                // SAFETY: the memory context of the running call.
-                Ok::<_, ErrorReport>(unsafe { Condition::new(condition, name.clone(), memory) })
+                Ok::<_, ErrorReport>(Condition::new(condition, guard.clone()))
             };
             asked.map(check).transpose()
         };

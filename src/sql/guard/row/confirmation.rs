@@ -8,14 +8,10 @@
 //! Reading texts is what costs: the features of the new text are computed once, when the first row is near, and a row
 //! that was refuted is not read again ([`super::search::Dismissed`]).
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::{algorithm_error, tick};
 use postgres::heap::computed::Computed;
@@ -26,22 +22,18 @@ use simhash::fingerprint::size::{SimilarSizes, is_exact};
 use simhash::search::nearness::Nearness;
 
 use super::search::Dismissed;
-use super::stored_rows::{for_stored_rows, on_stored_row};
+use super::stored_rows::{RunningGuard, for_stored_rows};
 use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::guard::definition::cache::{PerTable, of_table};
 use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
 use crate::sql::indexed::text_source::TextSource;
 
 /// Reads the texts of a guarded table and its partitions, in one statement.
 pub struct TextReader {
-    /// The guard's trigger function.
-    function: Oid,
-    /// The guard's name.
-    guard: Rc<str>,
-    /// Memory that lives as long as the statement.
-    memory: pg_sys::MemoryContext,
+    guard: RunningGuard,
     /// The text of each table that was read.
-    texts: RefCell<HashMap<Oid, Rc<TableText>>>,
+    texts: PerTable<TableText>,
 }
 
 /// The text of a table's rows, as expressions of the table's columns.
@@ -59,10 +51,8 @@ struct StoredText {
 }
 
 impl TextReader {
-    /// # Safety
-    /// The memory context lives as long as the result.
-    pub unsafe fn new(function: Oid, guard: Rc<str>, memory: pg_sys::MemoryContext) -> Self {
-        Self { function, guard, memory, texts: RefCell::default() }
+    pub fn new(guard: RunningGuard) -> Self {
+        Self { guard, texts: PerTable::default() }
     }
 
     /// Forgets the expressions of the texts: the definition of a table may have changed.
@@ -85,12 +75,11 @@ impl TextReader {
                 let is_stored = stored.as_own_column().is_some();
                 StoredText { computed: for_stored_rows(|| Computed::new(stored)), is_stored }
             };
-            // SAFETY: the memory context lives as long as this, and so as long as the expression.
-            unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }
+            self.guard.in_memory(make)
         });
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
         let read = || unsafe { with_text(computed, row, decoded) };
-        on_stored_row(&self.guard, searched.oid, !is_stored, read)
+        self.guard.on_stored_row(searched.oid, !is_stored, read)
     }
 
     /// Calls `f` with the text of a new row, whose generated columns are not computed yet; None if the text is NULL.
@@ -105,24 +94,18 @@ impl TextReader {
     }
 
     fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>, ErrorReport> {
-        if let Some(known) = self.texts.borrow().get(&searched.oid) {
-            return Ok(known.clone());
-        }
-        let table = Relation::open(searched.oid);
         let make = || {
-            let schema = ExtensionSchema::from_function(self.function);
+            let table = Relation::open(searched.oid);
+            let schema = ExtensionSchema::from_function(self.guard.function);
             match schema.and_then(|schema| TextSource::of(searched.computation(&table), schema)) {
                 Some(source) => {
                     let of_new_row = Computed::new(source.expression);
-                    Ok(Rc::new(TableText { source, of_new_row, of_stored_row: OnceCell::new() }))
+                    Ok(TableText { source, of_new_row, of_stored_row: OnceCell::new() })
                 }
                 None => Err(not_from_text(&table)?),
             }
         };
-        // SAFETY: the memory context lives as long as this, and so as long as the expression.
-        let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
-        self.texts.borrow_mut().insert(searched.oid, made.clone());
-        Ok(made)
+        of_table(&self.texts, searched.oid, || self.guard.in_memory(make))
     }
 }
 

@@ -19,6 +19,7 @@ use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
 use super::running::{CurrentRow, PendingRow, clear_after_call, current_row, rows_of_other_statements};
 use super::same_key::{SameKey, UniqueIndexes};
+use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
@@ -27,10 +28,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
-    /// The trigger function.
-    function: Oid,
-    /// The guard's name.
-    name: Rc<str>,
+    running: RunningGuard,
     pub guard: Rc<Guard>,
     /// The position, among the tables that the guard searches, of the statement's table.
     position: usize,
@@ -43,8 +41,6 @@ pub struct Statement {
     pub among: Option<Condition>,
     /// The condition under which the new row is stored unchecked.
     unless: Option<Condition>,
-    /// Memory that lives as long as the statement, and identifies it.
-    pub memory: pg_sys::MemoryContext,
     /// The row that the statement is storing, also in other partitions.
     pub current: Rc<RefCell<CurrentRow>>,
 }
@@ -74,17 +70,14 @@ impl Statement {
         let guard = Guard::of_trigger(function, event, None)?;
         let table = event.table();
         let position = guard.position_of(&table)?;
-        let computation = || guard.searched[position].computation(&table).map(Computed::new);
-        // SAFETY: the statement's memory context outlives the expression that is made in it.
-        let computation = unsafe { PgMemoryContexts::For(memory).switch_to(|_| computation()) };
-        let name: Rc<str> = user_names_of(&table, event.trigger_name()?)?.1.into();
+        // SAFETY: the statement is dropped with its memory context.
+        let running = unsafe { RunningGuard::new(function, &user_names_of(&table, event.trigger_name()?)?.1, memory) };
+        let computation = running.in_memory(|| guard.searched[position].computation(&table).map(Computed::new));
         let current = current_row(memory, guard.identity.without_detached());
-        // SAFETY: the statement's memory context outlives the statement.
-        let texts = unsafe { TextReader::new(function, name.clone(), memory) };
-        // SAFETY: as above.
-        let (among, unless) = unsafe { conditions(&guard, &name, memory) };
+        let texts = TextReader::new(running.clone());
+        let (among, unless) = conditions(&guard, &running);
         let unique_indexes = OnceCell::new();
-        Ok(Self { function, name, guard, position, computation, unique_indexes, texts, among, unless, memory, current })
+        Ok(Self { running, guard, position, computation, unique_indexes, texts, among, unless, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -92,15 +85,19 @@ impl Statement {
     pub fn refresh(&mut self, event: &RowEvent) -> Result<(), ErrorReport> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
-        let guard = Guard::of_trigger(self.function, event, Some(&self.guard))?;
+        let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
         if !Rc::ptr_eq(&guard, &self.guard) {
             self.position = guard.position_of(&event.table())?;
             self.texts.forget();
-            // SAFETY: the statement's memory context outlives the statement.
-            (self.among, self.unless) = unsafe { conditions(&guard, &self.name, self.memory) };
+            (self.among, self.unless) = conditions(&guard, &self.running);
             self.guard = guard;
         }
         Ok(())
+    }
+
+    /// Memory that lives as long as the statement, and identifies it.
+    pub fn memory(&self) -> pg_sys::MemoryContext {
+        self.running.memory
     }
 
     /// The statement's table, as it is searched.
@@ -164,11 +161,9 @@ impl Statement {
 
     fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
         self.unique_indexes.get_or_init(|| {
-            // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
-            unsafe {
-                let indexes = |_: &mut _| UniqueIndexes::new(&event.table(), may_lock_on_conflict(self.memory));
-                PgMemoryContexts::For(self.memory).switch_to(indexes)
-            }
+            // SAFETY: the statement's memory context exists.
+            let waits_for_locks = unsafe { may_lock_on_conflict(self.memory()) };
+            self.running.in_memory(|| UniqueIndexes::new(&event.table(), waits_for_locks))
         })
     }
 
@@ -196,20 +191,12 @@ impl Statement {
 
     /// The rows that other statements of this session are storing under the same guard.
     pub fn other_rows(&self) -> Vec<Rc<RefCell<CurrentRow>>> {
-        rows_of_other_statements(self.memory, &self.guard.identity.without_detached())
+        rows_of_other_statements(self.memory(), &self.guard.identity.without_detached())
     }
 }
 
 /// The conditions `among` and `unless` of a guard, if it has them.
-///
-/// # Safety
-/// The memory context lives as long as the result.
-unsafe fn conditions(
-    guard: &Guard,
-    name: &Rc<str>,
-    memory: pg_sys::MemoryContext,
-) -> (Option<Condition>, Option<Condition>) {
-    // SAFETY: the caller passes a memory context that lives long enough.
-    let condition = |condition: &Rc<GuardCondition>| unsafe { Condition::new(condition.clone(), name.clone(), memory) };
+fn conditions(guard: &Guard, running: &RunningGuard) -> (Option<Condition>, Option<Condition>) {
+    let condition = |condition: &Rc<GuardCondition>| Condition::new(condition.clone(), running.clone());
     (guard.among.as_ref().map(condition), guard.unless.as_ref().map(condition))
 }
