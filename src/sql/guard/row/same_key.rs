@@ -19,6 +19,7 @@ use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState};
+use postgres::heap::entry_scan::equality_key;
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
 
@@ -188,7 +189,7 @@ impl UniqueIndexes {
     ) -> Option<Vec<pg_sys::ScanKeyData>> {
         let (mut values, mut nulls) = ([Datum::null(); MAX_KEY_COLUMNS], [false; MAX_KEY_COLUMNS]);
         // SAFETY: the caller passes a row of the index's table. No index has more key columns than the arrays have
-        // elements. A unique index has a collation and an operator for each of its keys.
+        // elements. A unique index has a collation and an equality for each of its keys.
         unsafe {
             (*self.context).ecxt_scantuple = new.slot();
             if info.ii_PredicateState.is_null() {
@@ -202,21 +203,12 @@ impl UniqueIndexes {
             if !info.ii_NullsNotDistinct && nulls[..count].contains(&true) {
                 return None;
             }
-            let mut keys = vec![pg_sys::ScanKeyData::default(); count];
-            for (position, key) in keys.iter_mut().enumerate() {
-                let is_null = if nulls[position] { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
-                pg_sys::ScanKeyEntryInitialize(
-                    key,
-                    is_null as i32,
-                    position as pg_sys::AttrNumber + 1,
-                    *info.ii_UniqueStrats.add(position),
-                    Oid::INVALID,
-                    *index.rd_indcollation.add(position),
-                    *info.ii_UniqueProcs.add(position),
-                    values[position],
-                );
-            }
-            Some(keys)
+            let key = |position: usize| {
+                let value = (!nulls[position]).then_some(values[position]);
+                let (equality, collation) = (*info.ii_UniqueProcs.add(position), *index.rd_indcollation.add(position));
+                equality_key(position as i16 + 1, equality, collation, value)
+            };
+            Some((0..count).map(key).collect())
         }
     }
 }
