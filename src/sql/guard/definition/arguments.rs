@@ -30,16 +30,12 @@ pub enum Action {
 
 impl Action {
     pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "reject" => Ok(Self::Reject),
-            "skip" => Ok(Self::Skip),
-            "mark" => Ok(Self::Mark),
-            _ => {
-                let message = format!("unknown action \"{}\"", shorten(name));
-                Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-                    .set_hint("The actions are reject, skip and mark."))
-            }
-        }
+        let found = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
+        found.ok_or_else(|| {
+            let message = format!("unknown action \"{}\"", shorten(name));
+            user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_hint("The actions are reject, skip and mark.")
+        })
     }
 
     pub fn name(self) -> &'static str {

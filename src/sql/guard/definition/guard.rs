@@ -150,18 +150,19 @@ impl Identity {
 }
 
 /// An error that names the guard if its table lacks a column.
-fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a String>) -> Result<()> {
+fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) -> Result<()> {
     let table = event.table();
-    let missing = names.find_map(|name| match Column::find(&table, name) {
-        Ok(found) => found.is_none().then_some(Ok(name)),
-        Err(error) => Some(Err(error)),
-    });
-    let Some(missing) = missing.transpose()? else { return Ok(()) };
-    let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
-    let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{missing}\", which does not exist");
-    Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
-        "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
-    ))
+    for name in names {
+        if Column::find(&table, name)?.is_some() {
+            continue;
+        }
+        let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
+        let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{name}\", which does not exist");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
+            "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
+        ));
+    }
+    Ok(())
 }
 
 /// The root of the guard: the table of the trigger or, if that was cloned to a partition, of the original trigger.
