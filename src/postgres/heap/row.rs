@@ -100,18 +100,6 @@ impl TableSlot {
         Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
     }
 
-    /// Creates a slot that holds a row that is not stored yet.
-    ///
-    /// # Safety
-    /// The row is of the table. The table stays open, and the row valid, as long as the slot is used.
-    pub unsafe fn holding(table: &Relation, row: pg_sys::HeapTuple) -> Self {
-        // SAFETY: the table is open, and the caller passes a row of it.
-        unsafe {
-            let slot = pg_sys::MakeSingleTupleTableSlot(table.rd_att, &raw const pg_sys::TTSOpsHeapTuple);
-            Self(pg_sys::ExecStoreHeapTuple(row, slot, false))
-        }
-    }
-
     /// Fetches the row version at a tid of the table, whose page exists; None if the snapshot does not see it.
     ///
     /// # Safety

@@ -1,6 +1,5 @@
 //! The guard of a table: the arguments of its trigger, and the tables that it searches, ready to decide about rows.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
@@ -47,9 +46,8 @@ pub struct Guard {
     pub among: Option<Rc<GuardCondition>>,
     /// The condition under which a new row is stored unchecked.
     pub unless: Option<Rc<GuardCondition>>,
-    /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
+    /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
-    positions: HashMap<Oid, usize>,
     /// All tables that the guard depends on, including partitioned ones.
     pub members: Vec<Oid>,
 }
@@ -59,13 +57,11 @@ impl Guard {
     /// that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that this
     /// statement has obtained before, whose tables are locked already.
     pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
-        // SAFETY: the trigger manager passes the trigger with each call.
-        let trigger = unsafe { (*event.data.tg_trigger).tgoid };
         let get = || {
             let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
             let identify = || Identity::from_event(event);
             let make = |identity: &_| Self::new(function, identity, event);
-            cached(trigger, is_its, identify, make)
+            cached(event.trigger().tgoid, is_its, identify, make)
         };
         let mut guard = get()?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
@@ -101,20 +97,17 @@ impl Guard {
         if let Some(mark) = mark_column {
             MarkColumn::set(&mut searched, &mark)?;
         }
-        let Members { all, with_rows } = members;
         let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
-        let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
         Ok(Self {
             identity: identity.clone(),
-            secret: secret(identity.root, &identity.arguments)?,
+            secret: secret(identity.root, &identity.arguments),
             key_blocks: KeyBlocks::of(criterion.near),
             action,
             criterion,
             among: condition(AMONG, among),
             unless: condition(UNLESS, unless),
             searched,
-            positions,
-            members: all,
+            members: members.all,
         })
     }
 
@@ -122,12 +115,7 @@ impl Guard {
     pub fn position_of(&self, table: &Relation) -> Result<usize> {
         // Another kind of table may have row triggers, but no rows of its own.
         let none = || no_index(table, self.criterion.near.max_distance());
-        self.positions.get(&table.oid()).copied().ok_or_else(none)
-    }
-
-    /// A table as it is searched; None if the guard does not search it.
-    pub fn searched(&self, table: Oid) -> Option<&SearchedTable> {
-        self.positions.get(&table).map(|&position| &self.searched[position])
+        self.searched.iter().position(|searched| searched.oid == table.oid()).ok_or_else(none)
     }
 }
 
@@ -170,8 +158,7 @@ fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) 
 /// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
 /// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
 fn root(event: &RowEvent) -> Result<Oid> {
-    // SAFETY: the trigger manager passes the trigger with each call.
-    let trigger = unsafe { &*event.data.tg_trigger };
+    let trigger = event.trigger();
     let original = if trigger.tgisclone { table_of_original(trigger.tgoid)? } else { None };
     Ok(original.unwrap_or_else(|| event.table().oid()))
 }

@@ -4,16 +4,14 @@ use std::ffi::CString;
 use std::slice;
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
-use postgres::error::{Result, user_error};
 use simhash::search::lock_keys::Secret;
 
 /// The secret of a guard: SHA-256 of its table, its arguments, and a random number of the database cluster. Only users
 /// with access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
 /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and two
 /// guards of one table do not wait for each other's rows.
-pub fn secret(table: Oid, arguments: &[CString]) -> Result<Secret> {
+pub fn secret(table: Oid, arguments: &[CString]) -> Secret {
     // SAFETY: the number has this length, and stays in shared memory as long as the server runs. MyDatabaseId is a
     // plain number, set when the session started.
     let (nonce, database) = unsafe {
@@ -27,8 +25,7 @@ pub fn secret(table: Oid, arguments: &[CString]) -> Result<Secret> {
         hashed.extend(arguments.iter().flat_map(|argument| argument.to_bytes_with_nul()));
         // SAFETY: sha256 takes a bytea and returns one, never NULL.
         let hash: Option<Vec<u8>> = unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
-        let hash = hash.ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "sha256 gives no result"))?;
-        part.copy_from_slice(&hash);
+        part.copy_from_slice(&hash.expect("sha256 is not NULL"));
     }
-    Ok(Secret(secret))
+    Secret(secret)
 }

@@ -154,12 +154,15 @@ fn counts(
     query: &NearQuery,
     new_text: Option<&NewText>,
 ) -> Result<bool, ErrorReport> {
-    let Some(searched) = statement.guard.searched(pending.table) else { return Ok(true) };
+    let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
+    let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
     let table = Relation::open(pending.table);
-    // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
-    let slot = unsafe { TableSlot::holding(&table, pending.tuple) };
-    // SAFETY: the slot holds that row.
-    let row = unsafe { Row::new(slot.as_ptr()) };
+    let slot = TableSlot::new(&table);
+    // SAFETY: the tuple is a copy of a row of this table, and lives as long as the pending row.
+    let row = unsafe {
+        pg_sys::ExecForceStoreHeapTuple(pending.tuple, slot.as_ptr(), false);
+        Row::new(slot.as_ptr())
+    };
     let includes = |among: &Condition| among.holds(searched.oid, row);
     Ok(searched.scope.has_values(row, query.scope)
         && statement.among.as_ref().map_or(Ok(true), includes)?
