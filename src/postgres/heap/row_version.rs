@@ -48,13 +48,8 @@ impl<'a> RowVersion<'a> {
 
     /// Whether the running transaction inserted the version.
     pub fn is_own(self) -> bool {
-        // SAFETY: the slot holds a heap row; any number may be passed as a transaction.
-        unsafe {
-            let mut is_null = false;
-            let inserter =
-                pg_sys::slot_getsysattr(self.0.slot(), pg_sys::MinTransactionIdAttributeNumber, &mut is_null);
-            pg_sys::TransactionIdIsCurrentTransactionId(TransactionId::from(inserter.value() as u32))
-        }
+        // SAFETY: the header is a stored row's; any number may be passed as a transaction.
+        unsafe { pg_sys::TransactionIdIsCurrentTransactionId(self.header().t_choice.t_heap.t_xmin) }
     }
 
     /// The command of the running transaction that inserted the version; None if another transaction did.

@@ -22,10 +22,15 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the tables, and `detached`, a partition of the root that is being detached. An error if one of them cannot
-    /// be searched, or belongs to another role.
+    /// Lists the table with its partitions at all levels, and `detached`, a partition of it that is being detached. An
+    /// error if one of them cannot be searched, or belongs to another role.
     pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
-        let all = all_of(root, detached);
+        let mut all = match relation_kind(root) {
+            pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE),
+            _ => vec![root],
+        };
+        // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
+        all.extend(detached.filter(|detached| !all.contains(detached)));
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
@@ -98,17 +103,6 @@ pub fn check_is_whole(table: &Target) -> Result<()> {
     let message = format!("other tables inherit from table \"{}\"", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
-}
-
-/// A table and, if it is partitioned, its partitions at all levels. All of them are locked.
-fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
-    if relation_kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
-        return vec![root];
-    }
-    let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-    // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
-    all.extend(detached.filter(|detached| !all.contains(detached)));
-    all
 }
 
 /// Refuses a table whose access method is not PostgreSQL's heap: the search depends on the heap's row versions and row

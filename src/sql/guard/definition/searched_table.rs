@@ -136,12 +136,12 @@ impl SearchedTable {
         }
     }
 
-    /// The fingerprint of a stored row of this table; None for NULL.
+    /// The fingerprint of a stored row of this table; None for NULL. Allocates in the current memory context.
     pub fn fingerprint_of(&self, row: Row<'_>) -> Option<i64> {
         let value = match self.fingerprint {
             Some(column) => row.value(column),
             // SAFETY: the row is of this table, and a fingerprint is passed by value.
-            None => unsafe { Computed::value_once(self.computation(&Relation::open(self.oid))?, row) },
+            None => unsafe { Computed::new(self.computation(&Relation::open(self.oid))?).value(row) },
         };
         value.map(|value| value.value() as i64)
     }

@@ -61,8 +61,8 @@ pub struct NearQuery<'a> {
 pub struct Dismissed(RefCell<HashSet<(u32, u64)>>);
 
 impl Dismissed {
-    /// What `judge` returns about a row. If that is None, the row is dismissed, and not judged again. An error if out of
-    /// memory.
+    /// What `judge` returns about a row. If that is None, the row is dismissed, and not judged again. An error if out
+    /// of memory.
     pub fn unless_dismissed<T>(
         &self,
         table: Oid,

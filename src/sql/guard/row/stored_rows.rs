@@ -64,8 +64,8 @@ impl RunningGuard {
     }
 }
 
-/// Runs what prepares an expression for [`RunningGuard::on_stored_row`], or evaluates it. PostgreSQL puts the bodies of functions in
-/// SQL in place of their calls when it prepares an expression, and looks up the names in them then.
+/// Runs what prepares an expression for [`RunningGuard::on_stored_row`], or evaluates it. PostgreSQL puts the bodies of
+/// functions in SQL in place of their calls when it prepares an expression, and looks up the names in them then.
 pub fn for_stored_rows<T>(f: impl FnOnce() -> T) -> T {
     with_settings(|| {
         set_locally(c"search_path", SAFE_SEARCH_PATH);
