@@ -44,19 +44,15 @@ fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRepo
     // SAFETY: `fcinfo` belongs to the running call.
     let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
     // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
-    let row = unsafe { decide(Statement::from_call(fcinfo, &event)?, &event)? };
-    Ok(Internal::from(Some(Datum::from(row))))
+    let statement = unsafe { Statement::from_call(fcinfo, &event)? };
+    Ok(Internal::from(Some(Datum::from(decide(statement, &event)?))))
 }
 
 /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An error if
 /// it is rejected.
-///
-/// # Safety
-/// The event belongs to the statement.
-unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
+fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
     statement.begin_row();
-    // SAFETY: the caller passes an event of this statement.
-    let Some(fingerprint) = (unsafe { statement.fingerprint(event) }) else {
+    let Some(fingerprint) = statement.fingerprint(event) else {
         statement.current.borrow_mut().registration.release();
         return with_mark(statement, event, None);
     };
@@ -84,8 +80,7 @@ unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTupl
         pgrx::check_for_interrupts!();
         statement.register(row.fingerprint, near, &row.scope);
         statement.refresh(event)?;
-        // SAFETY: `row` was made from an event of this statement.
-        if let Some(tuple) = unsafe { search_once(statement, &row, near, &mut waits)? } {
+        if let Some(tuple) = search_once(statement, &row, near, &mut waits)? {
             return Ok(tuple);
         }
     }
@@ -94,10 +89,7 @@ unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTupl
 /// Searches once for near rows and for a row with the same key. Returns the tuple for the trigger to return; None if the
 /// outcome depended on a transaction that has ended by now, so that the search must be repeated. `waits` counts the
 /// transactions that have written or locked a row with the same key.
-///
-/// # Safety
-/// The row's event belongs to the statement.
-unsafe fn search_once(
+fn search_once(
     statement: &Statement,
     row: &NewRow,
     near: Nearness,
@@ -111,8 +103,7 @@ unsafe fn search_once(
     };
     let since = Moment::now();
     let same_key = || match event.old_row() {
-        // SAFETY: the caller passes an event of this statement.
-        None => unsafe { statement.same_key(event, &since) },
+        None => statement.same_key(event, &since),
         Some(_) => SameKey::default(),
     };
     let known = OnceCell::new();

@@ -14,7 +14,7 @@ use postgres::heap::row::{Row, TableSlot};
 
 use super::condition::Condition;
 use super::confirmation::NewText;
-use super::running::PendingRow;
+use super::running::{PendingRow, rows_of_other_statements};
 use super::search::{Candidate, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
@@ -130,7 +130,8 @@ fn may_count(
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
 fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
-    for other in statement.other_rows() {
+    let others = rows_of_other_statements(statement.memory(), &statement.guard.identity.without_detached());
+    for other in others {
         if let Some(pending) = &other.borrow().pending
             && query.distance(pending.fingerprint).is_some()
             && !pending.is_stored()

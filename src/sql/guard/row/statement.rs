@@ -17,7 +17,7 @@ use simhash::search::nearness::Nearness;
 
 use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
-use super::running::{CurrentRow, PendingRow, clear_after_call, current_row, rows_of_other_statements};
+use super::running::{CurrentRow, PendingRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
 use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::condition::GuardCondition;
@@ -117,14 +117,17 @@ impl Statement {
         Some(NewText::new(&self.texts, event.new_row(), self.own_table(), least))
     }
 
+    /// The new row of an event, which must be one of this statement's table.
+    fn new_row<'a>(&self, event: &'a RowEvent) -> Row<'a> {
+        assert_eq!(event.table().oid(), self.own_table().oid, "the row is of another table");
+        event.new_row()
+    }
+
     /// The fingerprint of the new row; None if it has none.
-    ///
-    /// # Safety
-    /// The event belongs to this statement.
-    pub unsafe fn fingerprint(&self, event: &RowEvent) -> Option<i64> {
-        let new = event.new_row();
+    pub fn fingerprint(&self, event: &RowEvent) -> Option<i64> {
+        let new = self.new_row(event);
         let value = match &self.computation {
-            // SAFETY: the event belongs to this statement, and `computation` was made for its table.
+            // SAFETY: `computation` was made for the statement's table, and the row is one of it.
             Some(computation) => unsafe { computation.value(new) },
             None => self.own_table().fingerprint.and_then(|column| new.value(column)),
         };
@@ -145,12 +148,9 @@ impl Statement {
     }
 
     /// Looks for the rows that ON CONFLICT would find.
-    ///
-    /// # Safety
-    /// The event belongs to this statement.
-    pub unsafe fn same_key(&self, event: &RowEvent, since: &Moment) -> SameKey {
-        // SAFETY: the unique indexes belong to the event's table, and so does the new row.
-        unsafe { self.unique_indexes(event).find(&event.table(), event.new_row(), since) }
+    pub fn same_key(&self, event: &RowEvent, since: &Moment) -> SameKey {
+        // SAFETY: the unique indexes belong to the statement's table, and so does the new row.
+        unsafe { self.unique_indexes(event).find(&event.table(), self.new_row(event), since) }
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
@@ -187,11 +187,6 @@ impl Statement {
     pub unsafe fn set_pending(&self, event: &RowEvent, fingerprint: i64, tuple: HeapTuple) {
         // SAFETY: the caller passes a row. The pending row is forgotten with the memory of the call.
         self.current.borrow_mut().pending = Some(unsafe { PendingRow::new(event, fingerprint, tuple) });
-    }
-
-    /// The rows that other statements of this session are storing under the same guard.
-    pub fn other_rows(&self) -> Vec<Rc<RefCell<CurrentRow>>> {
-        rows_of_other_statements(self.memory(), &self.guard.identity.without_detached())
     }
 }
 
