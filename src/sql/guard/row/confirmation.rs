@@ -82,17 +82,6 @@ impl TextReader {
         self.guard.on_stored_row(searched.oid, !is_stored, read)
     }
 
-    /// Calls `f` with the text of a new row, whose generated columns are not computed yet; None if the text is NULL.
-    fn with_new_text<T>(
-        &self,
-        searched: &SearchedTable,
-        row: Row<'_>,
-        f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
-    ) -> Result<Option<T>, ErrorReport> {
-        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        unsafe { with_text(&self.text(searched)?.of_new_row, row, f) }
-    }
-
     fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>, ErrorReport> {
         let make = || {
             let table = Relation::open(searched.oid);
@@ -142,13 +131,21 @@ impl<'a> NewText<'a> {
         Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: Dismissed::default() }
     }
 
+    /// Calls `f` with the new text, also if a generated column that is not computed yet has it; None if it is NULL.
+    fn with_text<T>(
+        &self,
+        f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
+    ) -> Result<Option<T>, ErrorReport> {
+        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
+        unsafe { with_text(&self.reader.text(self.own)?.of_new_row, self.row, f) }
+    }
+
     /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text
     /// is not known, or the tables do not have sizes.
     pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>, ErrorReport> {
         let Some(source) = self.own.source.as_ref().filter(|_| self.own.has_sizes) else { return Ok(None) };
         // The generated columns ask for the same size when the row is stored.
-        let size =
-            self.reader.with_new_text(self.own, self.row, |text| fingerprint_cache::size(text, &source.options))?;
+        let size = self.with_text(|text| fingerprint_cache::size(text, &source.options))?;
         let similar = |size| SimilarSizes::new(size, self.least_resemblance.get(), is_exact(&source.options));
         Ok(size.flatten().map(similar))
     }
@@ -156,9 +153,7 @@ impl<'a> NewText<'a> {
     /// Which fingerprints are near the new row: by the votes of its text, if the guard flips bits.
     pub fn near(&self, near: Nearness) -> Result<Nearness, ErrorReport> {
         let Some(source) = self.own.source.as_ref().filter(|_| near.flips().next().is_some()) else { return Ok(near) };
-        let order = self.reader.with_new_text(self.own, self.row, |text| {
-            fingerprint_cache::closest_votes(text, &source.fingerprint_options)
-        })?;
+        let order = self.with_text(|text| fingerprint_cache::closest_votes(text, &source.fingerprint_options))?;
         Ok(order.flatten().map_or(near.by_radii_alone(), |order| near.by_votes(&order)))
     }
 
@@ -187,7 +182,7 @@ impl<'a> NewText<'a> {
             return Ok(known.as_ref());
         }
         let prepared = match &self.own.source {
-            Some(source) => self.reader.with_new_text(self.own, self.row, |text| {
+            Some(source) => self.with_text(|text| {
                 let text = decode(text.detoast())?.as_str();
                 with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
                     .map_err(algorithm_error)
