@@ -8,7 +8,7 @@ use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, user_error};
 
-use super::criterion::{Criteria, GuardCriterion};
+use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
 use super::searched_table::{SearchedTable, no_index};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
@@ -79,19 +79,20 @@ impl Members {
         &self,
         fingerprint: &str,
         scope: &[String],
-        criteria: Criteria,
+        criteria: Vec<GuardCriterion>,
         schema: ExtensionSchema,
     ) -> Result<(GuardCriterion, Vec<SearchedTable>)> {
-        let search = |criterion: GuardCriterion| {
-            let searched = self.searched(fingerprint, scope, &criterion, Some(schema))?;
-            Ok((criterion, searched))
-        };
-        let is_served = |(_, searched): &(_, Vec<SearchedTable>)| searched.iter().all(|table| table.serves_radii);
-        let first = search(criteria.first);
-        if first.as_ref().is_ok_and(is_served) {
-            return first;
+        let mut first = None;
+        for criterion in criteria {
+            let searched = self.searched(fingerprint, scope, &criterion, Some(schema));
+            let is_served = searched.as_ref().is_ok_and(|tables| tables.iter().all(|table| table.serves_radii));
+            let found = searched.map(|searched| (criterion, searched));
+            if is_served {
+                return found;
+            }
+            first.get_or_insert(found);
         }
-        criteria.others.into_iter().filter_map(|other| search(other).ok()).find(is_served).map_or(first, Ok)
+        first.expect("there is a criterion")
     }
 }
 
