@@ -75,7 +75,10 @@ impl PrimaryKey {
     /// Compares a key of this table with a key of `other`, which may be the same table. Keys with different columns, or
     /// with columns in a different order, are equal, as are values of types without an order.
     pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
-        if !std::ptr::eq(self, other) && !self.has_columns_of(other) {
+        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
+            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
+        };
+        if self.0.len() != other.0.len() || !self.0.iter().zip(&other.0).all(same) {
             return Ordering::Equal;
         }
         let compare = |((key, &a), &b): ((&KeyColumn, &Datum), &Datum)| {
@@ -87,13 +90,6 @@ impl PrimaryKey {
             (order.value() as i32).cmp(&0)
         };
         self.0.iter().zip(&a.0).zip(&b.0).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    }
-
-    fn has_columns_of(&self, other: &Self) -> bool {
-        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
-            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
-        };
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.

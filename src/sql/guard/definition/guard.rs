@@ -58,7 +58,7 @@ impl Guard {
     /// statement has obtained before, whose tables are locked already.
     pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
         let get = || {
-            let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
+            let is_its = |guard: &Self| guard.identity.arguments.iter().map(CString::as_c_str).eq(event.arguments());
             let identify = || Identity::from_event(event);
             let make = |identity: &_| Self::new(function, identity, event);
             cached(event.trigger().tgoid, is_its, identify, make)
@@ -130,10 +130,6 @@ impl Identity {
     /// The identity that a partition being detached shares with the other partitions.
     pub fn without_detached(&self) -> Self {
         Self { detached: None, ..self.clone() }
-    }
-
-    fn has_arguments_of(&self, event: &RowEvent) -> bool {
-        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
     }
 }
 
