@@ -85,7 +85,7 @@ impl Members {
         let mut first = None;
         for criterion in criteria {
             let searched = self.searched(fingerprint, scope, &criterion, Some(schema));
-            let is_served = searched.as_ref().is_ok_and(|tables| tables.iter().all(|table| table.serves_radii));
+            let is_served = searched.as_ref().is_ok_and(|tables| tables.iter().all(|table| table.indexes.serves_radii));
             let found = searched.map(|searched| (criterion, searched));
             if is_served {
                 return found;

@@ -44,8 +44,6 @@ pub struct SearchedTable {
     pub mark: Option<MarkColumn>,
     /// Whether indexes have the sizes of the texts, by the options with which texts are compared.
     pub has_sizes: bool,
-    /// Whether the layout of the criterion's radii is indexed; true without radii.
-    pub serves_radii: bool,
     pub indexes: SearchedIndexes,
 }
 
@@ -59,8 +57,8 @@ pub struct SearchedIndexes {
     /// An estimate of the number of rows that have the new row's values in these columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
-    /// Whether the layout of the criterion's radii is indexed; false without radii.
-    has_layout_of_radii: bool,
+    /// Whether the layout of the criterion's radii is indexed; true without radii.
+    pub serves_radii: bool,
     total: ExpectedWork,
 }
 
@@ -117,7 +115,6 @@ impl SearchedTable {
             originals: RecentRows::default(),
             mark: None,
             has_sizes,
-            serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
         })
     }
@@ -220,10 +217,11 @@ impl SearchedIndexes {
             }
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let (has_layout_of_radii, total) = (growth(rows).serves_radii(), growth(rows).total(near.max_distance())?);
+            let total = growth(rows).total(near.max_distance())?;
+            let serves_radii = near.blocks().is_none() || growth(rows).serves_radii();
             let position = |column: &i16| columns.iter().position(|own| own == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
-            Some(Ok(Self { before, rows, layouts, has_layout_of_radii, total }))
+            Some(Ok(Self { before, rows, layouts, serves_radii, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         let (served, others): (Vec<_>, Vec<_>) = before.into_iter().rev().filter_map(of_scope).partition(Result::is_ok);
