@@ -104,11 +104,8 @@ fn simhash_preview(
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let (row, earlier) = group.example.filter(|_| !is_hidden).unzip();
         let resemblance = earlier.as_ref().and_then(|earlier| earlier.resemblance);
-        let [(example, example_text), (earlier, earlier_text)] =
-            [row, earlier.map(|earlier| earlier.shown)].map(|shown| match shown {
-                Some(ShownRow { key, text }) => (Some(key), text),
-                None => (None, None),
-            });
+        let [(example, example_text), (earlier, earlier_text)] = [row, earlier.map(|earlier| earlier.shown)]
+            .map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
         (
             distance.map(u32::cast_signed),
             kind == GroupKind::Duplicates,

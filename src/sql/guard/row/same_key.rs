@@ -168,7 +168,6 @@ impl UniqueIndexes {
         let Some((result, slot)) = self.generated else { return new };
         // SAFETY: the caller passes a row of the table, and the slot has the columns of that table.
         unsafe {
-            pg_sys::slot_getallattrs(new.slot());
             pg_sys::ExecCopySlot(slot, new.slot());
             (*slot).tts_tableOid = (*new.slot()).tts_tableOid;
             pg_sys::ExecComputeStoredGenerated(result, self.executor, slot, pg_sys::CmdType::CMD_INSERT);
