@@ -2,9 +2,11 @@
 
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
+use std::slice;
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
@@ -21,7 +23,6 @@ use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
 use super::members::Members;
 use super::searched_table::{SearchedTable, no_index};
-use super::secret::secret;
 use crate::sql::functions::ExtensionSchema;
 
 /// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
@@ -100,7 +101,7 @@ impl Guard {
         let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
         Ok(Self {
             identity: identity.clone(),
-            secret: secret(identity.root, &identity.arguments),
+            secret: identity.secret(),
             key_blocks: KeyBlocks::of(criterion.near),
             action,
             criterion,
@@ -125,6 +126,30 @@ impl Identity {
         let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
+    }
+
+    /// The secret with which the guard's lock keys are hashed: pg_locks is public, and must not reveal fingerprints. It
+    /// is SHA-256 of the guard's table, its arguments, and a random number of the database cluster. Only users with
+    /// access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
+    /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and two
+    /// guards of one table do not wait for each other's rows.
+    fn secret(&self) -> Secret {
+        // SAFETY: the number has this length, and stays in shared memory as long as the server runs. MyDatabaseId is a
+        // plain number, set when the session started.
+        let (nonce, database) = unsafe {
+            let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
+            (slice::from_raw_parts(nonce, pg_sys::MOCK_AUTH_NONCE_LEN as usize), pg_sys::MyDatabaseId)
+        };
+        let mut secret = [0; _];
+        for (number, part) in (0u32..).zip(secret.chunks_mut(32)) {
+            let numbers = [database.to_u32(), self.root.to_u32(), number].map(u32::to_le_bytes);
+            let mut hashed = [nonce, numbers.as_flattened()].concat();
+            hashed.extend(self.arguments.iter().flat_map(|argument| argument.to_bytes_with_nul()));
+            // SAFETY: sha256 takes a bytea and returns one, never NULL.
+            let hash: Option<Vec<u8>> = unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
+            part.copy_from_slice(&hash.expect("sha256 is not NULL"));
+        }
+        Secret(secret)
     }
 
     /// The identity that a partition being detached shares with the other partitions.
