@@ -65,23 +65,18 @@ impl Preview {
             if candidate.state != VersionState::Present || !is_earlier(searched, candidate.version.row()) {
                 return Ok(ControlFlow::Continue(()));
             }
-            let better = self.judge(&text, &query.excluded, searched, candidate, best.is_some())?;
-            if better.is_none() {
+            let Some(better) = self.judge(&text, &query.excluded, searched, candidate, best.is_some())? else {
                 return Ok(ControlFlow::Continue(()));
+            };
+            let is_nearest = better.is_confirmed && better.distance == 0;
+            if better.is_confirmed {
+                query.max_distance.set(better.distance.cast_signed() - 1);
+                text.least_resemblance.set(self.criterion.resemblance.unwrap_or(0.0));
+            } else if let Some(resemblance) = better.resemblance {
+                text.least_resemblance.set(resemblance.next_up());
             }
-            best = better;
-            match &best {
-                Some(EarlierRow { is_confirmed: true, distance: 0, .. }) => return Ok(ControlFlow::Break(())),
-                Some(EarlierRow { is_confirmed: true, distance, .. }) => {
-                    query.max_distance.set(distance.cast_signed() - 1);
-                    text.least_resemblance.set(self.criterion.resemblance.unwrap_or(0.0));
-                }
-                Some(EarlierRow { resemblance: Some(resemblance), .. }) => {
-                    text.least_resemblance.set(resemblance.next_up());
-                }
-                _ => {}
-            }
-            Ok(ControlFlow::Continue(()))
+            best = Some(better);
+            Ok(if is_nearest { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(best)
     }
