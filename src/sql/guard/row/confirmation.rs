@@ -86,13 +86,9 @@ impl TextReader {
         let make = || {
             let table = Relation::open(searched.oid);
             let schema = ExtensionSchema::from_function(self.guard.function);
-            match schema.and_then(|schema| TextSource::of(searched.computation(&table), schema)) {
-                Some(source) => {
-                    let of_new_row = Computed::new(source.expression);
-                    Ok(TableText { source, of_new_row, of_stored_row: OnceCell::new() })
-                }
-                None => Err(not_from_text(&table)?),
-            }
+            let source = schema.and_then(|schema| TextSource::of(searched.computation(&table), schema));
+            let source = source.ok_or_else(|| not_from_text(&table))?;
+            Ok(TableText { of_new_row: Computed::new(source.expression), source, of_stored_row: OnceCell::new() })
         };
         of_table(&self.texts, searched.oid, || self.guard.in_memory(make))
     }
