@@ -98,11 +98,6 @@ impl Arguments {
         }
         Ok(texts)
     }
-
-    /// The columns of the guarded table that the arguments name, except those of conditions.
-    pub fn columns(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.fingerprint).chain(&self.mark_column).chain(&self.scope)
-    }
 }
 
 /// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`.

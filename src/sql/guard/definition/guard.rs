@@ -87,9 +87,9 @@ impl Guard {
     fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
-        let arguments = Arguments::parse(&arguments)?;
-        check_columns(event, arguments.columns())?;
-        let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } = arguments;
+        let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } =
+            Arguments::parse(&arguments)?;
+        check_columns(event, std::iter::once(&fingerprint).chain(&mark_column).chain(&scope))?;
         let members = Members::read(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;

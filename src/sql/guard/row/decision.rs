@@ -22,6 +22,7 @@ use simhash::search::nearness::Nearness;
 use super::confirmation::NewText;
 use super::near_rows::{Outcome, find_near};
 use super::returned_row::{act, with_mark, with_old_mark};
+use super::running::PendingRow;
 use super::same_key::SameKey;
 use super::search::{Dismissed, NearQuery};
 use super::statement::Statement;
@@ -154,8 +155,10 @@ fn search_once(
     // near it. A marked row does not count as a near-duplicate of later rows.
     // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
     if !is_near && !same_key.is_present() {
-        // SAFETY: the tuple is the event's new row, or a copy of it with another mark.
-        unsafe { statement.set_pending(event, row.fingerprint, tuple) };
+        // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten with
+        // the memory of the trigger's call, which is the current one.
+        let pending = unsafe { PendingRow::new(event, row.fingerprint, tuple) };
+        statement.current.borrow_mut().pending = Some(pending);
     }
     Ok(Some(tuple))
 }

@@ -4,8 +4,8 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::heap::computed::Computed;
 use postgres::heap::moment::Moment;
@@ -17,7 +17,7 @@ use simhash::search::nearness::Nearness;
 
 use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
-use super::running::{CurrentRow, PendingRow, clear_after_call, current_row};
+use super::running::{CurrentRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
 use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::condition::GuardCondition;
@@ -178,15 +178,6 @@ impl Statement {
         let Guard { identity, secret, key_blocks, .. } = &*self.guard;
         let keys = LockKeys { secret, scope: self.own_table().scope.hash(scope), key_blocks, near };
         self.current.borrow_mut().registration.register(identity.root, &keys, fingerprint);
-    }
-
-    /// Makes a row that was accepted the pending row, until it is stored.
-    ///
-    /// # Safety
-    /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call.
-    pub unsafe fn set_pending(&self, event: &RowEvent, fingerprint: i64, tuple: HeapTuple) {
-        // SAFETY: the caller passes a row. The pending row is forgotten with the memory of the call.
-        self.current.borrow_mut().pending = Some(unsafe { PendingRow::new(event, fingerprint, tuple) });
     }
 }
 
