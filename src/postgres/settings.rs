@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys;
 
 /// A search path in which nobody but a superuser can put objects in the way of PostgreSQL's own.
-pub const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
+const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
 /// The settings that decide how PostgreSQL prints and reads names, literals, operators and values.
 const FIXED: [(&CStr, &CStr); 15] = [
@@ -25,6 +25,14 @@ const FIXED: [(&CStr, &CStr); 15] = [
     (c"lc_time", c"C"),
     (c"xmloption", c"content"),
 ];
+
+/// Runs `f` under [`SAFE_SEARCH_PATH`].
+pub fn with_safe_search_path<T>(f: impl FnOnce() -> T) -> T {
+    with_settings(|| {
+        set_locally(c"search_path", SAFE_SEARCH_PATH);
+        f()
+    })
+}
 
 /// Runs `f` under settings by which SQL and values mean the same, and are printed the same, whatever a session has set.
 pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {

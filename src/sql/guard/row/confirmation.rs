@@ -16,13 +16,14 @@ use postgres::catalog::relation::Relation;
 use postgres::error::{algorithm_error, tick};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
+use postgres::settings::with_safe_search_path;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
 use simhash::fingerprint::size::{SimilarSizes, is_exact};
 use simhash::search::nearness::Nearness;
 
 use super::search::Dismissed;
-use super::stored_rows::{RunningGuard, for_stored_rows};
+use super::stored_rows::RunningGuard;
 use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::cache::{PerTable, of_table};
@@ -73,7 +74,7 @@ impl TextReader {
             let make = || {
                 let stored = text.source.of_stored_row(&Relation::open(searched.oid));
                 let is_stored = stored.as_own_column().is_some();
-                StoredText { computed: for_stored_rows(|| Computed::new(stored)), is_stored }
+                StoredText { computed: with_safe_search_path(|| Computed::new(stored)), is_stored }
             };
             self.guard.in_memory(make)
         });

@@ -3,7 +3,8 @@
 //!
 //! They are evaluated as the writer, like everything on a table that PostgreSQL runs when it stores a row. So that a
 //! writer does not get hidden values by them, names in functions are not looked up in the writer's search path, and
-//! messages do not reach a writer who may not read the rows.
+//! messages do not reach a writer who may not read the rows. PostgreSQL puts the bodies of functions in SQL in place of
+//! their calls when it prepares an expression, and looks up the names in them then.
 
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::raise;
 use postgres::raised::{raise_without_values, without_messages};
-use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
+use postgres::settings::with_safe_search_path;
 
 use super::disclosure::may_select_rows;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -52,7 +53,7 @@ impl RunningGuard {
         read: impl FnOnce() -> Result<T, ErrorReport>,
     ) -> Result<T, ErrorReport> {
         let is_readable = may_select_rows(table);
-        let read = || if is_expression { for_stored_rows(read) } else { read() };
+        let read = || if is_expression { with_safe_search_path(read) } else { read() };
         if is_readable {
             return read();
         }
@@ -62,13 +63,4 @@ impl RunningGuard {
             .catch_others(|error| raise_without_values(error, message()))
             .execute())
     }
-}
-
-/// Runs what prepares an expression for [`RunningGuard::on_stored_row`], or evaluates it. PostgreSQL puts the bodies of
-/// functions in SQL in place of their calls when it prepares an expression, and looks up the names in them then.
-pub fn for_stored_rows<T>(f: impl FnOnce() -> T) -> T {
-    with_settings(|| {
-        set_locally(c"search_path", SAFE_SEARCH_PATH);
-        f()
-    })
 }
