@@ -150,7 +150,7 @@ impl UniqueIndexes {
                 let index = Relation::open(index);
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
                 let mut scan = DirtyScan::begin(table, &index, &slot, since, keys.len(), None);
-                scan.rescan(&mut keys);
+                scan.entries().rescan(&mut keys);
                 while let Some(version) = scan.next(|_| true) {
                     found.add(&version, self.waits_for_locks);
                 }

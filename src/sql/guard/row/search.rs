@@ -15,7 +15,7 @@ use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::algorithm_error;
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
-use postgres::heap::entry_scan::{MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 use postgres::heap::row_version::RowVersion;
@@ -184,7 +184,7 @@ impl NearQuery<'_> {
                 }
                 // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
                 // the scan has the keys for them.
-                unsafe { scan.look_up(&before, &at_once, range) };
+                unsafe { scan.entries().look_up(&before, KeyCondition::AnyOf(&at_once), range) };
                 while let Some(found) = scan.next(|fingerprint| self.distance(fingerprint).is_some()) {
                     let Some(candidate) = self.candidate(searched, &table, found) else {
                         scan.refuse();
