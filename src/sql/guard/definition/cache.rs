@@ -60,9 +60,7 @@ pub fn cached(
     }
     drop_changed();
     let known = CACHE.with_borrow(|cache| cache.by_trigger.get(&trigger).cloned());
-    if let Some(known) = known
-        && is_its(&known)
-    {
+    if let Some(known) = known.filter(|known| is_its(known)) {
         return Ok(known);
     }
     let identity = identify()?;

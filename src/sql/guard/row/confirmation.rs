@@ -56,11 +56,6 @@ impl TextReader {
         Self { guard, texts: PerTable::default() }
     }
 
-    /// Forgets the expressions of the texts: the definition of a table may have changed.
-    pub fn forget(&mut self) {
-        self.texts.take();
-    }
-
     /// Calls `f` with the text of a stored row; None if the text is NULL. The text's memory is freed when `f` returns.
     pub fn with_stored_text<T>(
         &self,

@@ -88,7 +88,7 @@ impl Statement {
         let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
         if !Rc::ptr_eq(&guard, &self.guard) {
             self.position = guard.position_of(&event.table())?;
-            self.texts.forget();
+            self.texts = TextReader::new(self.running.clone());
             (self.among, self.unless) = conditions(&guard, &self.running);
             self.guard = guard;
         }
