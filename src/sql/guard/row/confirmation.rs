@@ -66,12 +66,11 @@ impl TextReader {
         let text = self.text(searched)?;
         let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
         let StoredText { computed, is_stored } = text.of_stored_row.get_or_init(|| {
-            let make = || {
+            self.guard.in_memory(|| {
                 let stored = text.source.of_stored_row(&Relation::open(searched.oid));
                 let is_stored = stored.as_own_column().is_some();
                 StoredText { computed: with_safe_search_path(|| Computed::new(stored)), is_stored }
-            };
-            self.guard.in_memory(make)
+            })
         });
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
         let read = || unsafe { with_text(computed, row, decoded) };

@@ -28,7 +28,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
-    running: RunningGuard,
+    pub running: RunningGuard,
     pub guard: Rc<Guard>,
     /// The position, among the tables that the guard searches, of the statement's table.
     position: usize,
@@ -95,11 +95,6 @@ impl Statement {
         Ok(())
     }
 
-    /// Memory that lives as long as the statement, and identifies it.
-    pub fn memory(&self) -> pg_sys::MemoryContext {
-        self.running.memory
-    }
-
     /// The statement's table, as it is searched.
     pub fn own_table(&self) -> &SearchedTable {
         &self.guard.searched[self.position]
@@ -162,7 +157,7 @@ impl Statement {
     fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
         self.unique_indexes.get_or_init(|| {
             // SAFETY: the statement's memory context exists.
-            let waits_for_locks = unsafe { may_lock_on_conflict(self.memory()) };
+            let waits_for_locks = unsafe { may_lock_on_conflict(self.running.memory) };
             self.running.in_memory(|| UniqueIndexes::new(&event.table(), waits_for_locks))
         })
     }
