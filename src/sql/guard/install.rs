@@ -36,8 +36,6 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
 use crate::sql::indexed::text_source::TextSource;
 
-const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
-
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard(
@@ -68,7 +66,8 @@ fn simhash_guard(
         among,
         unless,
     };
-    let table = Target::lock(target, GUARD_LOCK)?;
+    // CREATE TRIGGER takes the same lock.
+    let table = Target::lock(target, pg_sys::ShareRowExclusiveLock as Lock)?;
     as_owner(table.owner, || {
         guard.fingerprint = meant_column(&table.open(), &guard.fingerprint)?;
         guard.install(&table)

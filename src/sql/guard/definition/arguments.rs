@@ -68,11 +68,9 @@ impl Arguments {
         };
         let action = Action::named(action)?;
         let criterion = GuardCriterion::parse(criterion)?;
-        let (mark_column, following) = match columns {
-            [] => (None, &[][..]),
-            [mark, following @ ..] => (Some(mark.clone()).filter(|mark| !mark.is_empty()), following),
-        };
-        let (scope, among, unless) = split(following)?;
+        let (mark, following) = columns.split_first().unzip();
+        let mark_column = mark.filter(|mark| !mark.is_empty()).cloned();
+        let (scope, among, unless) = split(following.unwrap_or_default())?;
         if (action == Action::Mark) != mark_column.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));

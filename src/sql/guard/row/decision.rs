@@ -33,13 +33,6 @@ use crate::sql::guard::definition::scope::GuardScopeValues;
 /// row with the same key. After that it leaves the wait to ON CONFLICT, where waiters for a row queue in order.
 const MAX_WAITS_FOR_SAME_KEY: u32 = 8;
 
-/// A row that is about to be stored.
-struct NewRow<'a> {
-    event: &'a RowEvent<'a>,
-    fingerprint: i64,
-    scope: GuardScopeValues<'a>,
-}
-
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
@@ -57,9 +50,9 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, Erro
         statement.current.borrow_mut().registration.release();
         return with_mark(statement, event, None);
     };
-    let row = NewRow { event, fingerprint, scope: statement.own_table().scope.of_row(event.new_row()) };
+    let scope = statement.own_table().scope.of_row(event.new_row());
     if let Some(old) = event.old_row()
-        && statement.own_table().is_unchanged(old, event.new_row(), row.fingerprint)
+        && statement.own_table().is_unchanged(old, event.new_row(), fingerprint)
         && !statement.is_checked_anew(event, old)?
     {
         // The fingerprint and its source stay the same, so there is nothing to search for. If another session's search
@@ -70,7 +63,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, Erro
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
             let near = statement.guard.criterion.near.by_any_votes();
-            statement.register(row.fingerprint, near, &row.scope);
+            statement.register(fingerprint, near, &scope);
         }
         return Ok(with_old_mark(statement, event, old).unwrap_or_else(|| event.new_tuple()));
     }
@@ -79,9 +72,9 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, Erro
     let mut waits = 0;
     loop {
         pgrx::check_for_interrupts!();
-        statement.register(row.fingerprint, near, &row.scope);
+        statement.register(fingerprint, near, &scope);
         statement.refresh(event)?;
-        if let Some(tuple) = search_once(statement, &row, near, &mut waits)? {
+        if let Some(tuple) = search_once(statement, event, fingerprint, &scope, near, &mut waits)? {
             return Ok(tuple);
         }
     }
@@ -92,11 +85,12 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, Erro
 /// transactions that have written or locked a row with the same key.
 fn search_once(
     statement: &Statement,
-    row: &NewRow,
+    event: &RowEvent,
+    fingerprint: i64,
+    scope: &GuardScopeValues<'_>,
     near: Nearness,
     waits: &mut u32,
 ) -> Result<Option<HeapTuple>, ErrorReport> {
-    let event = row.event;
     // The transaction may have to wait for the registered row: release the registration first.
     let wait = |transaction: Transaction, table: &Relation, tid| {
         statement.current.borrow_mut().registration.release();
@@ -112,11 +106,11 @@ fn search_once(
         || -> &[_] { known.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
     let new_text = statement.new_text(event);
     let query = NearQuery {
-        fingerprint: row.fingerprint,
+        fingerprint,
         near,
         sizes: new_text.as_ref().map_or(Ok(None), NewText::similar_sizes)?,
         max_distance: Cell::new(near.max_distance()),
-        scope: &row.scope,
+        scope,
         table: event.table().oid(),
         replaced: &replaced,
         since: &since,
@@ -157,7 +151,7 @@ fn search_once(
     if !is_near && !same_key.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten with
         // the memory of the trigger's call, which is the current one.
-        let pending = unsafe { PendingRow::new(event, row.fingerprint, tuple) };
+        let pending = unsafe { PendingRow::new(event, fingerprint, tuple) };
         statement.current.borrow_mut().pending = Some(pending);
     }
     Ok(Some(tuple))
