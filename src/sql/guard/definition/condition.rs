@@ -29,7 +29,7 @@ pub const UNLESS: ConditionArgument =
     ConditionArgument { name: c"unless", context: c"argument \"unless\" of the guard" };
 
 pub struct AskedCondition {
-    argument: ConditionArgument,
+    pub argument: ConditionArgument,
     condition: String,
     /// The user's search path, in the server's encoding.
     search_path: CString,

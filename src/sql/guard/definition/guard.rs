@@ -58,13 +58,7 @@ impl Guard {
     /// that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that this
     /// statement has obtained before, whose tables are locked already.
     pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
-        let get = || {
-            let is_its = |guard: &Self| guard.identity.arguments.iter().map(CString::as_c_str).eq(event.arguments());
-            let identify = || Identity::from_event(event);
-            let make = |identity: &_| Self::new(function, identity, event);
-            cached(event.trigger().tgoid, is_its, identify, make)
-        };
-        let mut guard = get()?;
+        let mut guard = cached(function, event)?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
             return Ok(guard);
         }
@@ -76,7 +70,7 @@ impl Guard {
                     unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
                 }
             }
-            let now = get()?;
+            let now = cached(function, event)?;
             if Rc::ptr_eq(&guard, &now) {
                 return Ok(guard);
             }
@@ -84,7 +78,7 @@ impl Guard {
         }
     }
 
-    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
+    pub fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
         let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } =
@@ -121,11 +115,15 @@ impl Guard {
 }
 
 impl Identity {
-    fn from_event(event: &RowEvent) -> Result<Self> {
+    pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root(event)?, event.table().oid());
         let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
+    }
+
+    pub fn has_arguments_of(&self, event: &RowEvent) -> bool {
+        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
     }
 
     /// The secret with which the guard's lock keys are hashed: pg_locks is public, and must not reveal fingerprints. It

@@ -174,20 +174,17 @@ impl Preview {
         // Show resemblances even if the criterion has none.
         let resemblance = criterion.resemblance.or(source.is_some().then_some(0.0));
         let with_texts = GuardCriterion { resemblance, ..criterion.clone() };
-        let condition = |argument, asked: Option<&AskedCondition>| {
-            let check = |asked: &AskedCondition| {
-                let condition = Rc::new(GuardCondition::new(argument, asked.check(&relation, None)?));
-                Ok::<_, ErrorReport>(Condition::new(condition, guard.clone()))
-            };
-            asked.map(check).transpose()
+        let condition = |asked: &AskedCondition| {
+            let condition = Rc::new(GuardCondition::new(asked.argument, asked.check(&relation, None)?));
+            Ok::<_, ErrorReport>(Condition::new(condition, guard.clone()))
         };
         Ok(Self {
             searched: members.searched(fingerprint, scope, &with_texts, Some(schema))?,
             criterion,
             has_text: source.is_some(),
             texts,
-            among: condition(AMONG, among)?,
-            unless: condition(UNLESS, unless)?,
+            among: among.map(condition).transpose()?,
+            unless: unless.map(condition).transpose()?,
         })
     }
 
