@@ -9,8 +9,7 @@ use postgres::settings::read_setting;
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
 pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<()> {
     let Some(found) = distribution(table.oid())? else { return Ok(()) };
-    let name = table.name()?;
-    check_scope(&name, &found, scope)?;
+    check_scope(&table.name()?, &found, scope)?;
     check_allows_triggers(table)
 }
 

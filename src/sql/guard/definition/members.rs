@@ -18,7 +18,7 @@ use crate::sql::indexed::fingerprint_column::fingerprint_of;
 pub struct Members {
     pub all: Vec<Oid>,
     /// The tables in `all` that have rows of their own.
-    pub with_rows: Vec<Oid>,
+    with_rows: Vec<Oid>,
 }
 
 impl Members {
