@@ -44,7 +44,13 @@ impl Members {
         }
         let with_rows: Vec<_> =
             all.iter().copied().filter(|&member| relation_kind(member) == pg_sys::RELKIND_RELATION).collect();
-        with_rows.iter().try_for_each(|&member| check_is_heap(&Relation::open(member)))?;
+        // The search depends on the heap's row versions and row locks.
+        if let Some(other) = with_rows.iter().map(|&member| Relation::open(member)).find(|table| !table.is_heap()) {
+            let message = format!("table \"{}\" is not stored as a heap", other.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
+                .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."));
+        }
         Ok(Self { all, with_rows })
     }
 
@@ -104,16 +110,4 @@ pub fn check_is_whole(table: &Target) -> Result<()> {
     let message = format!("other tables inherit from table \"{}\"", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
-}
-
-/// Refuses a table whose access method is not PostgreSQL's heap: the search depends on the heap's row versions and row
-/// locks.
-fn check_is_heap(table: &Relation) -> Result<()> {
-    if table.is_heap() {
-        return Ok(());
-    }
-    let message = format!("table \"{}\" is not stored as a heap", table.name()?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-        .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
-        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."))
 }

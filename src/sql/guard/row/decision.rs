@@ -149,8 +149,8 @@ fn search_once(
     // near it. A marked row does not count as a near-duplicate of later rows.
     // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
     if !is_near && !same_key.is_present() {
-        // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten with
-        // the memory of the trigger's call, which is the current one.
+        // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
+        // with the memory of the trigger's call, which is the current one.
         let pending = unsafe { PendingRow::new(event, fingerprint, tuple) };
         statement.current.borrow_mut().pending = Some(pending);
     }

@@ -57,7 +57,7 @@ pub fn with_mark(
     if value.is_none() && event.new_row().value(own.column).is_none() {
         return Ok(event.new_tuple());
     }
-    // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::of` has checked.
+    // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::set` has checked.
     Ok(unsafe { event.with_value(own.column.into(), value) })
 }
 
