@@ -26,7 +26,7 @@ use crate::sql::guard::definition::distribution::user_name_of;
 pub struct RunningGuard {
     /// The trigger function.
     pub function: Oid,
-    pub name: Rc<str>,
+    name: Rc<str>,
     /// Memory that lives as long as the statement, and identifies it.
     pub memory: pg_sys::MemoryContext,
 }
