@@ -16,9 +16,9 @@ help:
 	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade and test-packages (as root)'
 	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
 	@echo 'make test-arm64     runs the tests of the algorithm for arm64, in an emulator (as root; takes long)'
-	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tools/soak)'
+	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tests/load/soak/run)'
 	@echo 'make fuzz     fuzzes what reads HTML and tsvectors: 10 minutes (options: see tools/fuzz)'
-	@echo 'make hostile  calls with hostile arguments: an hour (options: see tools/hostile)'
+	@echo 'make hostile  calls with hostile arguments: an hour (options: see tests/load/hostile/run)'
 	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'
 	@echo 'make deny     checks the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
@@ -31,57 +31,21 @@ help:
 	@echo
 	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
 
-demo:
-	@tools/demo
-
-check:
-	@tools/check
-
-unit:
-	@tools/unit
-
-test:
-	@tools/test
-
-test-matrix:
-	@tools/test-matrix
-
-soak:
-	@tools/soak
-
-fuzz:
-	@tools/fuzz
-
-deny:
-	@tools/deny
+demo check unit test test-matrix fuzz deny install package deb wheel js:
+	@tools/$@
 
 # PGXN's client calls this target.
 all:
 	@tools/build
 
-hostile:
-	@tools/hostile
+soak hostile:
+	@tests/load/$@/run
 
 leaks:
-	@tools/hostile leaks
-
-install:
-	@tools/install
-
-package:
-	@tools/package
-
-deb:
-	@tools/deb
-
-wheel:
-	@tools/wheel
-
-js:
-	@tools/js
+	@tests/load/hostile/run leaks
 
 test-packages:
-	@tools/test-packages
+	@tests/packages/run
 
 test-arm64:
 	@tools/test-matrix arm64

@@ -10,7 +10,7 @@ use crate::catalog::cache::read_cached;
 use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
-use crate::error::{ErrorReport, Result, push, raise, sendable, user_error};
+use crate::error::{ErrorReport, Result, push, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg, guarded};
 use crate::list::nodes;
 use crate::memory::OnDrop;
@@ -64,9 +64,9 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)
             .set_hint("now() is the same throughout a transaction; clock_timestamp() and random() are not."));
     }
-    let mut checked = Checked { table, name };
-    // SAFETY: the condition is valid, and the walker's argument is this.
-    unsafe { guarded(|| check_node(condition.as_ptr(), (&raw mut checked).cast())) };
+    for node in nodes_within(condition) {
+        check_node(table, node, name)?;
+    }
     for attnum in condition.own_columns() {
         let Some(column) = Column::at(table, attnum) else {
             let message = format!("{name} must not use system columns or whole rows");
@@ -83,56 +83,80 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A condition whose code is checked: its functions, the types of its values, and whether it asks for the role.
+/// An error if a node itself runs code that it must not, or asks for the role.
 ///
 /// A type's domains have constraints, which run, and its casts may run too.
-struct Checked<'a> {
-    table: &'a Relation,
-    name: &'a str,
+fn check_node(table: &Relation, node: *mut pg_sys::Node, name: &str) -> Result<()> {
+    use pg_sys::SQLValueFunctionOp::{
+        SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER,
+    };
+    const OF_ROLE: [u32; 5] =
+        [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA];
+    let mut functions: Vec<Oid> = Vec::new();
+    // SAFETY: the node is valid, and of the type that its tag says.
+    let (tag, asks_role) = unsafe {
+        pg_sys::check_functions_in_node(node, Some(add_function), (&raw mut functions).cast());
+        let tag = (*node).type_;
+        let is_of_role = || OF_ROLE.contains(&(*node.cast::<pg_sys::SQLValueFunction>()).op);
+        (tag, tag == pg_sys::NodeTag::T_SQLValueFunction && is_of_role())
+    };
+    for function in functions {
+        check_function(table, function, tag == pg_sys::NodeTag::T_CoerceViaIO, name)?;
+    }
+    if asks_role {
+        return Err(answers_by_session("current_user or current_schema", name));
+    }
+    if matches!(tag, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
+        return Ok(());
+    }
+    // SAFETY: the node is an expression. ERROR ON ERROR, in JSON_VALUE, has no value, and so no type.
+    let of_type = Some(unsafe { pg_sys::exprType(node) }).filter(|of_type| *of_type != Oid::INVALID);
+    of_type.into_iter().flat_map(types_within).try_for_each(|of_type| check_type(table, of_type, name))
 }
 
-impl Checked<'_> {
-    /// Checks a function. One that `converts` may be the input or output function of a type, in a cast.
-    fn check_function(&self, function: Oid, converts: bool) -> Result<()> {
-        // SAFETY: a look-up in a system cache, whose rows are of this form. format_procedure accepts any OID, and returns
-        // a NUL-terminated name.
-        let (what, found) = unsafe {
-            let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
-            let read = |found: &pg_sys::FormData_pg_proc| {
-                (found.proowner, !converts && takes_type_by_name(found), !converts && asks_session(found))
-            };
-            (format!("function {}", from_server(pg_sys::format_procedure(function))?), read_cached(row, read))
-        };
-        let (owner, takes_type, asks_session) = found.unwrap_or_default();
-        if takes_type {
-            let detail = "It could call the input function of a type that the condition does not show.";
-            return Err(cannot_use(&what, self.name).set_detail(detail));
-        }
-        if asks_session { Err(answers_by_session(&what, self.name)) } else { self.check_owner(owner, &what) }
-    }
-
-    fn check_type(&self, of_type: Oid) -> Result<()> {
-        types_within(of_type).into_iter().try_for_each(|of_type| {
-            // SAFETY: a look-up in a system cache, whose rows are of this form.
-            let owner = unsafe {
-                let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
-                read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner)
-            };
-            self.check_owner(owner.unwrap_or_default(), &format!("type {}", type_name(of_type)?))
+/// Checks a function. In a cast, it may be the input or output function of a type.
+fn check_function(table: &Relation, function: Oid, is_cast: bool, name: &str) -> Result<()> {
+    // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
+    let what = format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?);
+    // SAFETY: a look-up in a system cache, whose rows are of this form.
+    let found = unsafe {
+        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
+        read_cached(row, |found: &pg_sys::FormData_pg_proc| {
+            // PostgreSQL stores a NUL-terminated name.
+            let name = CStr::from_ptr(found.proname.data.as_ptr());
+            (found.proowner, takes_type_by_name(found, name), asks_session(found, name.to_bytes()))
         })
+    };
+    let (owner, takes_type, asks_session) = found.unwrap_or_default();
+    if takes_type && !is_cast {
+        let detail = "It could call the input function of a type that the condition does not show.";
+        return Err(cannot_use(&what, name).set_detail(detail));
     }
+    if asks_session && !is_cast {
+        return Err(answers_by_session(&what, name));
+    }
+    check_owner(table, owner, &what, name)
+}
 
-    fn check_owner(&self, owner: Oid, what: &str) -> Result<()> {
-        // SAFETY: superuser_arg accepts any OID.
-        if owner == self.table.owner() || unsafe { pg_sys::superuser_arg(owner) } {
-            return Ok(());
-        }
-        let message = format!("{what} in {} belongs to \"{}\"", self.name, role_name(owner)?);
-        Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
-            "It would see values of the rows of table \"{}\". Only code of the table's owner and of superusers may.",
-            self.table.name()?
-        ))))
+fn check_type(table: &Relation, of_type: Oid, name: &str) -> Result<()> {
+    // SAFETY: a look-up in a system cache, whose rows are of this form.
+    let owner = unsafe {
+        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
+        read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner)
+    };
+    check_owner(table, owner.unwrap_or_default(), &format!("type {}", type_name(of_type)?), name)
+}
+
+fn check_owner(table: &Relation, owner: Oid, what: &str, name: &str) -> Result<()> {
+    // SAFETY: superuser_arg accepts any OID.
+    if owner == table.owner() || unsafe { pg_sys::superuser_arg(owner) } {
+        return Ok(());
     }
+    let message = format!("{what} in {name} belongs to \"{}\"", role_name(owner)?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
+        "It would see values of the rows of table \"{}\". Only code of the table's owner and of superusers may.",
+        table.name()?
+    ))))
 }
 
 fn cannot_use(what: &str, name: &str) -> ErrorReport {
@@ -183,12 +207,10 @@ fn parts_of(of_type: Oid) -> Vec<Oid> {
 
 /// Whether a function of PostgreSQL answers by the session or the role that calls it. PostgreSQL declares most of those
 /// that depend on the session's state as not parallel safe.
-fn asks_session(function: &pg_sys::FormData_pg_proc) -> bool {
+fn asks_session(function: &pg_sys::FormData_pg_proc, name: &[u8]) -> bool {
     if function.pronamespace != pg_sys::PG_CATALOG_NAMESPACE.into() {
         return false;
     }
-    // SAFETY: PostgreSQL stores a NUL-terminated name.
-    let name = unsafe { CStr::from_ptr(function.proname.data.as_ptr()) }.to_bytes();
     const NAMES: [&[u8]; 8] = [
         b"current_user",
         b"session_user",
@@ -208,58 +230,38 @@ fn asks_session(function: &pg_sys::FormData_pg_proc) -> bool {
 /// Whether a function converts a text to a type that is one of its arguments, such as
 /// `domain_in(cstring, oid, integer)` and `pg_input_is_valid(text, text)`. It then runs the code of a type that is not
 /// in the expression tree.
-fn takes_type_by_name(function: &pg_sys::FormData_pg_proc) -> bool {
+fn takes_type_by_name(function: &pg_sys::FormData_pg_proc, name: &CStr) -> bool {
     let count = usize::try_from(function.pronargs).unwrap_or(0);
-    // SAFETY: PostgreSQL stores the types of `pronargs` arguments, and a NUL-terminated name.
-    let (arguments, function_name) =
-        unsafe { (function.proargtypes.values.as_slice(count), CStr::from_ptr(function.proname.data.as_ptr())) };
+    // SAFETY: PostgreSQL stores the types of `pronargs` arguments.
+    let arguments = unsafe { function.proargtypes.values.as_slice(count) };
     arguments.iter().any(|argument| [pg_sys::CSTRINGOID, pg_sys::INTERNALOID].contains(argument))
-        || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&function_name)
+        || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&name)
 }
 
-/// Raises an error if a node, or one within it, runs code that it must not.
+/// The nodes of an expression tree, each before those within it.
+fn nodes_within(expression: Expression) -> Vec<*mut pg_sys::Node> {
+    let mut found: Vec<*mut pg_sys::Node> = Vec::new();
+    // SAFETY: the expression is valid, and the walker's argument is this.
+    unsafe { guarded(|| add_nodes(expression.as_ptr(), (&raw mut found).cast())) };
+    found
+}
+
 #[pg_guard]
-unsafe extern "C-unwind" fn check_node(node: *mut pg_sys::Node, checked: *mut c_void) -> bool {
-    use pg_sys::SQLValueFunctionOp::{
-        SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER,
-    };
-    const OF_ROLE: [u32; 5] =
-        [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA];
+unsafe extern "C-unwind" fn add_nodes(node: *mut pg_sys::Node, nodes: *mut c_void) -> bool {
     if node.is_null() {
         return false;
     }
-    // SAFETY: PostgreSQL passes a valid node, of the type that its tag says, and the argument of `check`.
+    // SAFETY: PostgreSQL passes a valid node, and the argument of `nodes_within`.
     unsafe {
-        let (tag, condition) = ((*node).type_, &*checked.cast::<Checked>());
-        let function = if tag == pg_sys::NodeTag::T_CoerceViaIO { check_conversion } else { check_function };
-        pg_sys::check_functions_in_node(node, Some(function), checked);
-        if tag == pg_sys::NodeTag::T_SQLValueFunction
-            && OF_ROLE.contains(&(*node.cast::<pg_sys::SQLValueFunction>()).op)
-        {
-            raise(answers_by_session("current_user or current_schema", condition.name));
-        }
-        if !matches!(tag, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
-            let of_type = pg_sys::exprType(node);
-            // ERROR ON ERROR, in JSON_VALUE, has no value.
-            if of_type != Oid::INVALID {
-                condition.check_type(of_type).unwrap_or_else(|error| raise(error));
-            }
-        }
-        pg_sys::expression_tree_walker(node, Some(check_node), checked)
+        push(&mut *nodes.cast::<Vec<*mut pg_sys::Node>>(), node);
+        pg_sys::expression_tree_walker(node, Some(add_nodes), nodes)
     }
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn check_function(function: Oid, checked: *mut c_void) -> bool {
-    // SAFETY: the argument of `check`.
-    unsafe { &*checked.cast::<Checked>() }.check_function(function, false).unwrap_or_else(|error| raise(error));
-    false
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn check_conversion(function: Oid, checked: *mut c_void) -> bool {
-    // SAFETY: the argument of `check`.
-    unsafe { &*checked.cast::<Checked>() }.check_function(function, true).unwrap_or_else(|error| raise(error));
+unsafe extern "C-unwind" fn add_function(function: Oid, functions: *mut c_void) -> bool {
+    // SAFETY: the argument of `check_node`.
+    push(unsafe { &mut *functions.cast::<Vec<Oid>>() }, function);
     false
 }
 

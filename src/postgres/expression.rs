@@ -116,11 +116,10 @@ impl Expression {
         unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
     }
 
-    /// The collation that an operator or a function call uses, which is the invalid OID if it has none; None for any
-    /// other node.
-    pub fn input_collation(self) -> Option<Oid> {
-        let of_operator = self.node::<pg_sys::OpExpr>().map(|operation| operation.inputcollid);
-        of_operator.or_else(|| Some(self.node::<pg_sys::FuncExpr>()?.inputcollid))
+    /// The collation that an operator or a function call uses; the invalid OID if it has none.
+    pub fn input_collation(self) -> Oid {
+        // SAFETY: the node is valid.
+        unsafe { pg_sys::exprInputCollation(self.as_ptr()) }
     }
 
     pub fn value_type(self) -> Oid {
@@ -157,34 +156,31 @@ impl Expression {
         found.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
     }
 
-    /// The value of a constant of a type that is not NULL.
-    fn constant_of(self, wanted: Oid) -> Option<pg_sys::Datum> {
-        self.constant().filter(|(of_type, _)| *of_type == wanted).map(|(_, value)| value)
+    /// The value of a constant of this type that is not NULL. The methods below name a type that `T` reads.
+    fn value_of<T: FromDatum>(self, wanted: Oid) -> Option<T> {
+        let (of_type, value) = self.constant().filter(|(of_type, _)| *of_type == wanted)?;
+        // SAFETY: the constant is of a type that `T` reads, and lives as long as the expression.
+        unsafe { T::from_polymorphic_datum(value, false, of_type) }
     }
 
     /// The value of a constant of the type `T` that is not NULL.
     pub fn value<T: FromDatum + IntoDatum>(self) -> Option<T> {
-        // SAFETY: the constant is of this type.
-        unsafe { T::from_datum(self.constant_of(T::type_oid())?, false) }
+        self.value_of(T::type_oid())
     }
 
     /// The content of a constant of type `jsonb` that is not NULL.
     pub fn jsonb<'a>(self) -> Option<RawJsonb<'a>> {
-        // SAFETY: the constant is a jsonb, and lives as long as the expression.
-        unsafe { RawJsonb::from_datum(self.constant_of(pg_sys::JSONBOID)?, false) }
+        self.value_of(pg_sys::JSONBOID)
     }
 
     /// The bytes of a constant of type `text` that is not NULL.
     pub fn text<'a>(self) -> Option<RawText<'a>> {
-        // SAFETY: the constant is a text, and lives as long as the expression.
-        unsafe { RawText::from_datum(self.constant_of(pg_sys::TEXTOID)?, false) }
+        self.value_of(pg_sys::TEXTOID)
     }
 
     /// The value of a constant `integer[]` that is not NULL.
     pub fn array(self) -> Option<AnyArray> {
-        let of_type = pg_sys::INT4ARRAYOID;
-        // SAFETY: the constant is such an array.
-        unsafe { AnyArray::from_polymorphic_datum(self.constant_of(of_type)?, false, of_type) }
+        self.value_of(pg_sys::INT4ARRAYOID)
     }
 
     pub fn of_value<T: IntoDatum>(value: T) -> Option<Self> {
@@ -316,7 +312,7 @@ impl Expression {
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
-    pub fn copy(self) -> Self {
+    fn copy(self) -> Self {
         // SAFETY: the node is valid; its copy is valid too, and not null.
         unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
     }

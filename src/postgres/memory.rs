@@ -1,7 +1,5 @@
 //! Memory contexts, and what is done when a value is dropped, as when its memory is freed.
 
-use std::ffi::CStr;
-
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_sys};
@@ -14,25 +12,6 @@ pub struct OnDrop<F: FnMut()>(pub F);
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         self.0();
-    }
-}
-
-/// A new memory context for little memory.
-///
-/// # Safety
-/// The parent is a valid memory context.
-pub unsafe fn small_context(parent: pg_sys::MemoryContext, name: &'static CStr) -> pg_sys::MemoryContext {
-    let [minimum, initial, maximum] =
-        [pg_sys::ALLOCSET_SMALL_MINSIZE, pg_sys::ALLOCSET_SMALL_INITSIZE, pg_sys::ALLOCSET_SMALL_MAXSIZE];
-    // SAFETY: the caller passes a valid parent; the name lives as long as the process.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            parent,
-            name.as_ptr(),
-            minimum as usize,
-            initial as usize,
-            maximum as usize,
-        )
     }
 }
 

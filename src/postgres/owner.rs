@@ -6,7 +6,7 @@
 
 use pgrx::prelude::*;
 
-use super::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
+use super::settings::with_safe_search_path;
 
 /// Whether the current user owns the relation, is a member of the owner's role, or is a superuser.
 pub fn is_owner(relation: pg_sys::Oid) -> bool {
@@ -31,10 +31,7 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
-        let result = with_settings(|| {
-            set_locally(c"search_path", SAFE_SEARCH_PATH);
-            f()
-        });
+        let result = with_safe_search_path(f);
         pg_sys::SetUserIdAndSecContext(user, context);
         result
     }

@@ -5,7 +5,42 @@ use std::ffi::CStr;
 use pgrx::pg_sys;
 
 /// A search path in which nobody but a superuser can put objects in the way of PostgreSQL's own.
-pub const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
+const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
+
+/// The settings that decide how PostgreSQL prints and reads names, literals, operators and values.
+const FIXED: [(&CStr, &CStr); 15] = [
+    (c"search_path", SAFE_SEARCH_PATH),
+    (c"standard_conforming_strings", c"on"),
+    (c"backslash_quote", c"safe_encoding"),
+    (c"quote_all_identifiers", c"off"),
+    (c"transform_null_equals", c"off"),
+    (c"array_nulls", c"on"),
+    (c"DateStyle", c"ISO, MDY"),
+    (c"IntervalStyle", c"postgres"),
+    (c"TimeZone", c"UTC"),
+    (c"bytea_output", c"hex"),
+    (c"extra_float_digits", c"1"),
+    (c"lc_monetary", c"C"),
+    (c"lc_numeric", c"C"),
+    (c"lc_time", c"C"),
+    (c"xmloption", c"content"),
+];
+
+/// Runs `f` under [`SAFE_SEARCH_PATH`].
+pub fn with_safe_search_path<T>(f: impl FnOnce() -> T) -> T {
+    with_settings(|| {
+        set_locally(c"search_path", SAFE_SEARCH_PATH);
+        f()
+    })
+}
+
+/// Runs `f` under settings by which SQL and values mean the same, and are printed the same, whatever a session has set.
+pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
+    with_settings(|| {
+        FIXED.into_iter().for_each(|(name, value)| set_locally(name, value));
+        f()
+    })
+}
 
 /// Runs `f`, then restores the settings that it has changed with [`set_locally`].
 pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {

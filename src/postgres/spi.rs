@@ -6,7 +6,7 @@
 use pgrx::prelude::*;
 
 use super::error::{Result, user_error};
-use super::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
+use super::settings::with_safe_search_path;
 use super::text::{from_server, to_server};
 
 /// Runs a statement, and returns the number of rows it processed.
@@ -18,7 +18,6 @@ pub fn execute(statement: &str) -> Result<u64> {
 /// The query sees everything that is committed now, including commits while this statement waited for a lock.
 pub fn query_strings(query: &str) -> Result<Vec<String>> {
     let query = || {
-        set_locally(c"search_path", SAFE_SEARCH_PATH);
         // SAFETY: a transaction is running. After a successful query, its table has `numvals` rows, and lives until
         // SPI_finish.
         unsafe {
@@ -32,7 +31,7 @@ pub fn query_strings(query: &str) -> Result<Vec<String>> {
             (0..table.numvals).map(row).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
         }
     };
-    connected(|| with_settings(query))
+    connected(|| with_safe_search_path(query))
 }
 
 fn connected<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -18,7 +18,7 @@ use super::server_text::{encoding, from_raw, parts};
 /// pgrx reads `&[u8]` as a `bytea`, which is stored like `text`. Its `&str` would assume that the bytes are UTF-8.
 pub type RawText<'a> = &'a [u8];
 
-/// A `text` argument as PostgreSQL passes it: it may be compressed, or stored out of line.
+/// A `text` argument as PostgreSQL passes it: a varlena, which may be compressed, or a reference to out-of-line storage.
 #[derive(Clone, Copy)]
 pub struct TextArgument<'a>(&'a [u8]);
 
@@ -42,7 +42,7 @@ impl<'a> TextArgument<'a> {
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }
-            RawText::from_datum(pg_sys::Datum::from(varlena), false).unwrap_or_default()
+            RawText::from_datum(varlena.into(), false).unwrap_or_default()
         }
     }
 
@@ -51,9 +51,9 @@ impl<'a> TextArgument<'a> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is stored as a `text` is, a varlena; an external one has a tag.
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
-        let command = match tag {
+        let command = match tag.map(u32::from) {
             None => None,
-            Some(tag) if u32::from(tag) == pg_sys::vartag_external::VARTAG_ONDISK => Some(CommandIdentity::current()),
+            Some(pg_sys::vartag_external::VARTAG_ONDISK) => Some(current_command()),
             Some(_) => return None,
         };
         Some(TextIdentity { varlena: self.0, command })
@@ -82,18 +82,18 @@ impl FromDatum for TextArgument<'_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TextIdentity<'a> {
     /// The text, perhaps compressed, or a reference to its out-of-line storage.
-    pub varlena: &'a [u8],
+    varlena: &'a [u8],
     /// None unless `varlena` is a reference. A reference identifies a text only during one command, because the table
     /// may be changed and vacuumed later.
-    pub command: Option<CommandIdentity>,
+    command: Option<Command>,
 }
 
 /// A copy of the identity of a text, to recognise the text if it comes again.
 #[derive(Debug, Default)]
 pub struct CachedText {
+    /// Empty if no text is remembered: every varlena has a header.
     varlena: Vec<u8>,
-    command: Option<CommandIdentity>,
-    is_known: bool,
+    command: Option<Command>,
 }
 
 /// The limit on the bytes that stay allocated when a shorter text follows.
@@ -101,46 +101,36 @@ const RETAINED_BYTES: usize = 64 << 10;
 
 impl CachedText {
     pub fn is(&self, text: Option<TextIdentity<'_>>) -> bool {
-        let same = |text: TextIdentity<'_>| self.command == text.command && self.varlena == text.varlena;
-        self.is_known && text.is_some_and(same)
+        text.is_some_and(|text| self.command == text.command && self.varlena == text.varlena)
     }
 
     /// Replaces the remembered text. False if the text has no identity, if its identity has more than `most` bytes, or
     /// if out of memory.
     pub fn remember(&mut self, text: Option<TextIdentity<'_>>, most: usize) -> bool {
-        self.is_known = false;
+        self.varlena.clear();
         let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= most) else {
             return false;
         };
-        self.varlena.clear();
         self.varlena.shrink_to(RETAINED_BYTES.max(varlena.len()));
-        if self.varlena.try_reserve_exact(varlena.len()).is_ok() {
-            self.varlena.extend_from_slice(varlena);
-            (self.command, self.is_known) = (command, true);
+        if self.varlena.try_reserve_exact(varlena.len()).is_err() {
+            return false;
         }
-        self.is_known
+        self.varlena.extend_from_slice(varlena);
+        self.command = command;
+        true
     }
 }
 
-/// A command of a transaction of this backend. Two transactions in one query string may share all three fields; this
-/// matters only if one of them also deletes and vacuums a stored text, and another text gets its OID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CommandIdentity {
-    transaction_start: pg_sys::TimestampTz,
-    statement_start: pg_sys::TimestampTz,
-    id: pg_sys::CommandId,
-}
+/// A command of a transaction of this backend: when the transaction and the statement began, and its number. Two
+/// transactions in one query string may share all three; this matters only if one of them also deletes and vacuums a
+/// stored text, and another text gets its OID.
+type Command = (pg_sys::TimestampTz, pg_sys::TimestampTz, pg_sys::CommandId);
 
-impl CommandIdentity {
-    fn current() -> Self {
-        // SAFETY: a transaction is running, as in every function call, and the functions only read its state.
-        unsafe {
-            Self {
-                transaction_start: pg_sys::GetCurrentTransactionStartTimestamp(),
-                statement_start: pg_sys::GetCurrentStatementStartTimestamp(),
-                id: pg_sys::GetCurrentCommandId(false),
-            }
-        }
+fn current_command() -> Command {
+    // SAFETY: a transaction is running, as in every function call, and the functions only read its state.
+    unsafe {
+        let began = pg_sys::GetCurrentTransactionStartTimestamp();
+        (began, pg_sys::GetCurrentStatementStartTimestamp(), pg_sys::GetCurrentCommandId(false))
     }
 }
 

@@ -12,7 +12,7 @@ use super::spi::query_strings;
 use super::text::from_server;
 
 pub struct RowEvent<'a> {
-    pub data: &'a pg_sys::TriggerData,
+    data: &'a pg_sys::TriggerData,
 }
 
 impl<'a> RowEvent<'a> {
@@ -93,14 +93,19 @@ impl<'a> RowEvent<'a> {
         }
     }
 
+    pub fn trigger(&self) -> &pg_sys::Trigger {
+        // SAFETY: the data of a call points to its trigger.
+        unsafe { &*self.data.tg_trigger }
+    }
+
     pub fn trigger_name(&self) -> Result<String> {
-        // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
-        unsafe { from_server((*self.data.tg_trigger).tgname) }
+        // SAFETY: a trigger has a NUL-terminated name.
+        unsafe { from_server(self.trigger().tgname) }
     }
 
     pub fn arguments(&self) -> Vec<&CStr> {
-        // SAFETY: the data of a call points to its trigger.
-        unsafe { arguments(&*self.data.tg_trigger) }
+        // SAFETY: the trigger is PostgreSQL's.
+        unsafe { arguments(self.trigger()) }
     }
 }
 
@@ -121,10 +126,8 @@ pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
 pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     // SAFETY: an open table has `numtriggers` triggers, or no description of triggers. They live as long as it is open.
     unsafe {
-        match table.trigdesc.as_ref() {
-            Some(found) => std::slice::from_raw_parts(found.triggers, found.numtriggers as usize),
-            None => &[],
-        }
+        let found = table.trigdesc.as_ref();
+        found.map_or(&[], |found| std::slice::from_raw_parts(found.triggers, found.numtriggers as usize))
     }
 }
 

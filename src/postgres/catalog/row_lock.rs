@@ -52,7 +52,7 @@ impl Blocker {
 /// The table is open, in RowShareLock or a stronger mode. An active snapshot sees the row, so that it is not removed.
 pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
     // SAFETY: the caller passes a row of the table. heap_lock_tuple reads only its tid, and pins the row's page, which
-    // stays pinned until `blocker` has read the row's header.
+    // stays pinned until `holder` has read the row's header.
     unsafe {
         let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
         let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;
@@ -69,7 +69,12 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
         let lock = match result {
             pg_sys::TM_Result::TM_Ok => RowLock::Held,
             pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => RowLock::Gone,
-            pg_sys::TM_Result::TM_WouldBlock => RowLock::Blocked(blocker(buffer, current.t_data, current.t_self)),
+            pg_sys::TM_Result::TM_WouldBlock => {
+                // FOR SHARE conflicts with this lock and stronger ones.
+                let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate;
+                let holder = holder(buffer, current.t_data, conflicting);
+                RowLock::Blocked(holder.map_or(Blocker::Queue(current.t_self), Blocker::Transaction))
+            }
             _ => RowLock::Own,
         };
         pg_sys::ReleaseBuffer(buffer);
@@ -77,41 +82,52 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
     }
 }
 
-/// A transaction in progress whose lock on a row conflicts with FOR SHARE; if there is none, the transactions that wait
-/// for the row.
+/// Another transaction in progress that has locked a row in this mode or a stronger one, updated it or deleted it.
 ///
 /// # Safety
 /// The row is on this page, which is pinned and not locked.
-unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, tid: pg_sys::ItemPointerData) -> Blocker {
-    // SAFETY: the caller passes a row on a pinned page, with the flags and the multitransaction of its header.
-    unsafe {
-        let (flags, holder) = read_page(buffer, || (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax));
-
-        let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
-        let mut holders = Vec::new();
-        if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
-            let conflicts = |member: &pg_sys::MultiXactMember| {
-                member.status >= pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate
-            };
-            let members = multixact_members(holder, only_locks).into_iter();
-            holders.extend(members.filter(conflicts).map(|member| member.xid));
-        } else {
-            // FOR SHARE sets both flags.
-            let strength = flags & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK);
-            if flags & pg_sys::HEAP_XMAX_INVALID == 0 && (!only_locks || strength == pg_sys::HEAP_XMAX_EXCL_LOCK) {
-                holders.push(holder);
-            }
-        }
-        let in_progress = |holder: &TransactionId| is_in_progress_elsewhere(*holder);
-        holders.into_iter().find(in_progress).map_or(Blocker::Queue(tid), Blocker::Transaction)
+pub unsafe fn holder(
+    buffer: pg_sys::Buffer,
+    row: pg_sys::HeapTupleHeader,
+    weakest: pg_sys::MultiXactStatus::Type,
+) -> Option<TransactionId> {
+    use pg_sys::MultiXactStatus::{
+        MultiXactStatusForKeyShare, MultiXactStatusForNoKeyUpdate, MultiXactStatusForShare, MultiXactStatusNoKeyUpdate,
+    };
+    // SAFETY: the caller passes a row on a pinned page.
+    let (flags, xid) = unsafe { read_page(buffer, || (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax)) };
+    if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
+        return None;
     }
+    let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
+    let holders = if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
+        // SAFETY: the multitransaction is the row's.
+        unsafe { multixact_members(xid, only_locks) }
+    } else {
+        // FOR SHARE sets both flags.
+        let status = match flags & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK) {
+            _ if !only_locks => MultiXactStatusNoKeyUpdate,
+            pg_sys::HEAP_XMAX_EXCL_LOCK => MultiXactStatusForNoKeyUpdate,
+            pg_sys::HEAP_XMAX_KEYSHR_LOCK => MultiXactStatusForKeyShare,
+            _ => MultiXactStatusForShare,
+        };
+        vec![pg_sys::MultiXactMember { xid, status }]
+    };
+    let holds = |member: &pg_sys::MultiXactMember| {
+        // SAFETY: any number may be passed as a transaction.
+        let is_elsewhere = || unsafe {
+            !pg_sys::TransactionIdIsCurrentTransactionId(member.xid) && pg_sys::TransactionIdIsInProgress(member.xid)
+        };
+        member.status >= weakest && is_elsewhere()
+    };
+    holders.into_iter().find(holds).map(|member| member.xid)
 }
 
 /// The members of a multitransaction; empty if all of them have ended and it is no longer stored.
 ///
 /// # Safety
 /// The multitransaction is of a row on a pinned page. `only_locks` is the row's flag HEAP_XMAX_LOCK_ONLY.
-pub unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
+unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
     let mut members = std::ptr::null_mut();
     // SAFETY: the caller passes the multitransaction of a row. GetMultiXactIdMembers pallocs an array of as many
     // members as it returns, or none.
@@ -121,12 +137,5 @@ pub unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> V
         let copy = std::slice::from_raw_parts(members, count).to_vec();
         pg_sys::pfree(members.cast());
         copy
-    }
-}
-
-pub fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
-    // SAFETY: any number may be passed as a transaction.
-    unsafe {
-        !pg_sys::TransactionIdIsCurrentTransactionId(transaction) && pg_sys::TransactionIdIsInProgress(transaction)
     }
 }

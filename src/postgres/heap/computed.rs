@@ -25,15 +25,6 @@ impl Computed {
         }
     }
 
-    /// The value of an expression for one row; None for NULL. The type of the value must be passed by value.
-    ///
-    /// # Safety
-    /// The row is of the expression's table.
-    pub unsafe fn value_once(expression: Expression, row: Row<'_>) -> Option<Datum> {
-        // SAFETY: the caller passes a row of the expression's table. The value is not in the memory that is freed.
-        unsafe { PgMemoryContexts::new("expression").switch_to(|_| Self::new(expression).value(row)) }
-    }
-
     /// The expression's value for a row; None for NULL. The type of the value must be passed by value.
     ///
     /// # Safety

@@ -8,11 +8,10 @@
 //! isolation level of B; if A has rolled back, it is gone.
 
 use std::mem::ManuallyDrop;
-use std::ops::RangeInclusive;
 
 use pgrx::pg_sys;
 
-use super::entry_scan::{EntryRead, EntryScan, KeyCondition};
+use super::entry_scan::{EntryRead, EntryScan};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
@@ -81,30 +80,9 @@ impl<'a> DirtyScan<'a> {
         Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX, entry, value: None }
     }
 
-    /// Begins to look up keys.
-    ///
-    /// # Safety
-    /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
-    pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
-        // SAFETY: the caller passes valid keys.
-        unsafe { self.entries.rescan(keys) };
-        self.returns_gone = false;
-    }
-
-    /// Begins to look up values of the index's key that comes after the keys `before`. With a range, the value of the
-    /// next key must be in it.
-    ///
-    /// # Safety
-    /// As for [`EntryScan::look_up`].
-    pub unsafe fn look_up(
-        &mut self,
-        before: &[pg_sys::ScanKeyData],
-        values: &[i32],
-        range: Option<&RangeInclusive<i32>>,
-    ) {
-        // SAFETY: the caller passes what `EntryScan::look_up` needs.
-        unsafe { self.entries.look_up(before, KeyCondition::AnyOf(values), range) };
-        self.returns_gone = false;
+    /// The entries of the index, in which keys are looked up.
+    pub fn entries(&mut self) -> &mut EntryScan {
+        &mut self.entries
     }
 
     /// Limits how many entries may be refused from now on. The scan ends at this limit.

@@ -100,8 +100,6 @@ impl EntryScan {
         condition: KeyCondition<'_>,
         range: Option<&RangeInclusive<i32>>,
     ) {
-        const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
-        const IS_NOT_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL;
         let (flags, argument) = match condition {
             KeyCondition::AnyOf(&[value]) => (0, Datum::from(value)),
             KeyCondition::AnyOf(values) => {
@@ -110,15 +108,12 @@ impl EntryScan {
                 self.array.extend_from_slice(values);
                 (pg_sys::SK_SEARCHARRAY, Datum::from(self.array.as_ptr()))
             }
-            KeyCondition::NotNull => (IS_NOT_NULL, Datum::null()),
+            KeyCondition::NotNull => (pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL, Datum::null()),
             KeyCondition::Null => (IS_NULL, Datum::null()),
         };
-        // A test for NULL has no operator, and so no strategy, type or function.
-        let is_test = flags == IS_NULL || flags == IS_NOT_NULL;
-        let (strategy, function) = if is_test { (0, 0) } else { (pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ) };
         let mut keys = before.to_vec();
         let attnum = before.len() as i16 + 1;
-        keys.push(integer_key(attnum, flags, strategy, function, argument));
+        keys.push(integer_key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
         if let Some(range) = range {
             for (strategy, function, limit) in [
                 (pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, *range.start()),
@@ -253,23 +248,42 @@ pub fn key_count(before: usize, has_range: bool) -> usize {
     before + if has_range { 3 } else { 1 }
 }
 
-/// A scan key on a column of type `int4`. Without a strategy, it is a test for NULL.
+/// The flags of a scan key that is a test for NULL.
+const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
+
+/// A scan key that finds the entries with a value of a column's own type. NULL equals NULL.
+///
+/// # Safety
+/// The function is the equality of the column's type, as in the index.
+pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> pg_sys::ScanKeyData {
+    let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |value| (0, value));
+    // SAFETY: the caller passes an equality.
+    unsafe { scan_key(attnum, flags, pg_sys::BTEqualStrategyNumber, function, collation, argument) }
+}
+
+/// A scan key on a column of type `int4`.
 fn integer_key(attnum: i16, flags: u32, strategy: u32, function: u32, argument: Datum) -> pg_sys::ScanKeyData {
-    let subtype = if strategy == 0 { Oid::INVALID } else { pg_sys::INT4OID };
-    let (strategy, no_collation) = (strategy as pg_sys::StrategyNumber, Oid::INVALID);
+    // SAFETY: the function compares integers with integers.
+    unsafe { scan_key(attnum, flags, strategy, function.into(), Oid::INVALID, argument) }
+}
+
+/// # Safety
+/// The function compares a value of the index's own type for this strategy.
+unsafe fn scan_key(
+    attnum: i16,
+    flags: u32,
+    strategy: u32,
+    function: Oid,
+    collation: Oid,
+    argument: Datum,
+) -> pg_sys::ScanKeyData {
+    // A test for NULL has no operator.
+    let (strategy, function) = if flags & pg_sys::SK_ISNULL != 0 { (0, Oid::INVALID) } else { (strategy, function) };
+    let (flags, strategy, own_type) = (flags as i32, strategy as pg_sys::StrategyNumber, Oid::INVALID);
     let mut key = pg_sys::ScanKeyData::default();
-    // SAFETY: the key is written here. The function compares integers with integers, or does not exist.
+    // SAFETY: the key is written here, with the caller's function.
     unsafe {
-        pg_sys::ScanKeyEntryInitialize(
-            &mut key,
-            flags as i32,
-            attnum,
-            strategy,
-            subtype,
-            no_collation,
-            function.into(),
-            argument,
-        );
+        pg_sys::ScanKeyEntryInitialize(&mut key, flags, attnum, strategy, own_type, collation, function, argument);
     }
     key
 }

@@ -1,7 +1,6 @@
 //! The primary key of a table, which identifies its rows.
 
 use std::cmp::Ordering;
-use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -10,7 +9,7 @@ use super::row::Row;
 use crate::catalog::column::Column;
 use crate::catalog::relation::Relation;
 use crate::json;
-use crate::settings::{set_locally, with_settings};
+use crate::settings::with_fixed_settings;
 use crate::text::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
@@ -25,21 +24,9 @@ struct KeyColumn {
     comparison: Oid,
 }
 
-/// Settings under which values are printed the same in every session, and read the same in most.
-const SETTINGS: [(&CStr, &CStr); 8] = [
-    (c"DateStyle", c"ISO"),
-    (c"IntervalStyle", c"postgres"),
-    (c"TimeZone", c"UTC"),
-    (c"extra_float_digits", c"1"),
-    (c"bytea_output", c"hex"),
-    (c"lc_monetary", c"C"),
-    (c"search_path", c"pg_catalog"),
-    (c"quote_all_identifiers", c"off"),
-];
-
-/// Copies of the values of a row's primary key, each with its type.
+/// Copies of the values of a row's primary key.
 #[derive(Default)]
-pub struct KeyValue(Vec<(Oid, Datum)>);
+pub struct KeyValue(Vec<Datum>);
 
 impl PrimaryKey {
     pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
@@ -78,9 +65,9 @@ impl PrimaryKey {
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
             let value = row.value(key.column.attnum)?;
-            let Column { data_type, by_value, length, .. } = key.column;
+            let Column { by_value, length, .. } = key.column;
             // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
-            Some((data_type, unsafe { pg_sys::datumCopy(value, by_value, length.into()) }))
+            Some(unsafe { pg_sys::datumCopy(value, by_value, length.into()) })
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
@@ -88,10 +75,13 @@ impl PrimaryKey {
     /// Compares a key of this table with a key of `other`, which may be the same table. Keys with different columns, or
     /// with columns in a different order, are equal, as are values of types without an order.
     pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
-        if !std::ptr::eq(self, other) && !self.has_columns_of(other) {
+        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
+            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
+        };
+        if self.0.len() != other.0.len() || !self.0.iter().zip(&other.0).all(same) {
             return Ordering::Equal;
         }
-        let compare = |((key, a), b): ((&KeyColumn, Datum), Datum)| {
+        let compare = |((key, &a), &b): ((&KeyColumn, &Datum), &Datum)| {
             if key.comparison == Oid::INVALID {
                 return Ordering::Equal;
             }
@@ -99,74 +89,52 @@ impl PrimaryKey {
             let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, a, b) };
             (order.value() as i32).cmp(&0)
         };
-        self.0
-            .iter()
-            .zip(a.values())
-            .zip(b.values())
-            .map(compare)
-            .find(|order| order.is_ne())
-            .unwrap_or(Ordering::Equal)
-    }
-
-    fn has_columns_of(&self, other: &Self) -> bool {
-        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
-            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
-        };
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+        self.0.iter().zip(&a.0).zip(&b.0).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
     pub fn describe(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
-        if self.0.is_empty() || key.0.is_empty() {
+        if key.0.is_empty() {
             return Ok(None);
         }
         let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
-        let values = key.texts()?;
-        Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
+        Ok(Some(format!("({})=({})", names.join(", "), self.texts(key)?.join(", "))))
     }
 
     /// The key as a JSON object: `{"id": 42}`. Values that are not integers are strings, which do not depend on the
     /// session's settings. None if there is no key.
-    pub fn to_json(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
-        if self.0.is_empty() || key.0.is_empty() {
+    pub fn to_json<'a>(&'a self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+        if key.0.is_empty() {
             return Ok(None);
         }
-        let texts = with_settings(|| {
-            SETTINGS.into_iter().for_each(|(name, value)| set_locally(name, value));
-            key.texts()
-        })?;
-        let value = |((data_type, _), text): (&(Oid, Datum), &String)| {
+        let texts = with_fixed_settings(|| self.texts(key))?;
+        let member = |(key, text): (&'a KeyColumn, &String)| {
             // SAFETY: getBaseType looks up a system cache, for a type that exists.
-            let base = unsafe { pg_sys::getBaseType(*data_type) };
+            let base = unsafe { pg_sys::getBaseType(key.column.data_type) };
             let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
             let number = text.parse().ok().filter(|_| is_integer);
-            number.map_or_else(|| json::string(text), json::integer)
+            (key.name.as_str(), number.map_or_else(|| json::string(text), json::integer))
         };
-        let values = key.0.iter().zip(&texts).map(value);
-        Ok(Some(json::object(self.0.iter().map(|key| key.name.as_str()).zip(values))))
+        Ok(Some(json::object(self.0.iter().zip(&texts).map(member))))
+    }
+
+    /// The values as text, by the output functions of their types.
+    fn texts(&self, key: &KeyValue) -> Result<Vec<String>, ErrorReport> {
+        let text = |(key, &value): (&KeyColumn, &Datum)| {
+            let (mut output, mut is_varlena) = (Oid::INVALID, false);
+            // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
+            unsafe {
+                pg_sys::getTypeOutputInfo(key.column.data_type, &mut output, &mut is_varlena);
+                from_server(pg_sys::OidOutputFunctionCall(output, value))
+            }
+        };
+        self.0.iter().zip(&key.0).map(text).collect()
     }
 }
 
 impl KeyValue {
-    /// The values as text, by the output functions of their types.
-    fn texts(&self) -> Result<Vec<String>, ErrorReport> {
-        let text = |(data_type, value): &(Oid, Datum)| {
-            let (mut output, mut is_varlena) = (Oid::INVALID, false);
-            // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
-            unsafe {
-                pg_sys::getTypeOutputInfo(*data_type, &mut output, &mut is_varlena);
-                from_server(pg_sys::OidOutputFunctionCall(output, *value))
-            }
-        };
-        self.0.iter().map(text).collect()
-    }
-
-    fn values(&self) -> impl Iterator<Item = Datum> {
-        self.0.iter().map(|(_, value)| *value)
-    }
-
     /// The value of the key column with this index; None if the key is empty.
     pub fn value(&self, index: usize) -> Option<Datum> {
-        self.0.get(index).map(|(_, value)| *value)
+        self.0.get(index).copied()
     }
 }

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::slice;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
@@ -85,20 +86,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A tid as numbers that can be compared: the block number and the offset number.
-pub fn tid_numbers(tid: pg_sys::ItemPointerData) -> (u32, u16) {
-    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = tid;
-    (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
-}
-
 pub fn has_tid(tids: &[pg_sys::ItemPointerData], tid: pg_sys::ItemPointerData) -> bool {
-    tids.iter().any(|other| tid_numbers(*other) == tid_numbers(tid))
-}
-
-/// A tid as one number, in the order of tids.
-pub fn tid_to_number(tid: pg_sys::ItemPointerData) -> u64 {
-    let (block, offset) = tid_numbers(tid);
-    u64::from(block) << 16 | u64::from(offset)
+    tids.iter().any(|other| item_pointer_to_u64(*other) == item_pointer_to_u64(tid))
 }
 
 /// A slot for the rows of a table.
@@ -111,35 +100,21 @@ impl TableSlot {
         Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
     }
 
-    /// Creates a slot that holds a row that is not stored yet.
+    /// Fetches the row version at a tid of the table, whose page exists; None if the snapshot does not see it.
     ///
     /// # Safety
-    /// The row is of the table. The table stays open, and the row valid, as long as the slot is used.
-    pub unsafe fn holding(table: &Relation, row: pg_sys::HeapTuple) -> Self {
-        // SAFETY: the table is open, and the caller passes a row of it.
+    /// The snapshot is valid.
+    pub unsafe fn fetch(
+        &self,
+        table: &Relation,
+        mut tid: pg_sys::ItemPointerData,
+        snapshot: pg_sys::Snapshot,
+    ) -> Option<Row<'_>> {
+        // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
-            let slot = pg_sys::MakeSingleTupleTableSlot(table.rd_att, &raw const pg_sys::TTSOpsHeapTuple);
-            Self(pg_sys::ExecStoreHeapTuple(row, slot, false))
-        }
-    }
-
-    /// Fetches the row version at a tid of the table, if the active snapshot sees it.
-    pub fn fetch(&self, table: &Relation, mut tid: pg_sys::ItemPointerData) -> Option<Row<'_>> {
-        // SAFETY: the table is open and the slot is for its stored rows; a running function has an active snapshot.
-        unsafe {
-            let snapshot = pg_sys::GetActiveSnapshot();
             let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
             found.then(|| Row::new(self.0))
         }
-    }
-
-    /// The row in the slot.
-    ///
-    /// # Safety
-    /// The slot holds a row.
-    pub unsafe fn row(&self) -> Row<'_> {
-        // SAFETY: the caller says that it holds a row.
-        unsafe { Row::new(self.0) }
     }
 
     pub fn as_ptr(&self) -> *mut pg_sys::TupleTableSlot {

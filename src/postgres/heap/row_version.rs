@@ -1,21 +1,15 @@
 //! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
+use pgrx::itemptr::item_pointer_get_both;
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
-use super::row::{Row, TableSlot, tid_numbers};
+use super::row::{Row, TableSlot};
 use crate::catalog::relation::Relation;
-use crate::catalog::row_lock::{is_in_progress_elsewhere, multixact_members};
-use crate::ffi::read_page;
+use crate::catalog::row_lock::holder;
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
 #[derive(Clone, Copy)]
 pub struct RowVersion<'a>(Row<'a>);
-
-/// The fields of a row version's header that say which transaction has locked it.
-struct HeaderFields {
-    deleter_or_locker: TransactionId,
-    mask: u32,
-}
 
 impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
@@ -37,19 +31,15 @@ impl<'a> RowVersion<'a> {
     /// The snapshot is valid.
     pub unsafe fn fetch_visible(
         table: &Relation,
-        mut tid: pg_sys::ItemPointerData,
+        tid: pg_sys::ItemPointerData,
         slot: &'a TableSlot,
         snapshot: pg_sys::Snapshot,
     ) -> Option<Self> {
-        if tid_numbers(tid).0 >= table.page_count() {
+        if item_pointer_get_both(tid).0 >= table.page_count() {
             return None;
         }
-        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists, and the snapshot
-        // is valid.
-        unsafe {
-            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
-            found.then(|| Self::new(slot.row())).flatten()
-        }
+        // SAFETY: the page of the tid exists, and the caller passes a valid snapshot.
+        unsafe { slot.fetch(table, tid, snapshot) }.and_then(Self::new)
     }
 
     pub fn row(self) -> Row<'a> {
@@ -58,13 +48,8 @@ impl<'a> RowVersion<'a> {
 
     /// Whether the running transaction inserted the version.
     pub fn is_own(self) -> bool {
-        // SAFETY: the slot holds a heap row; any number may be passed as a transaction.
-        unsafe {
-            let mut is_null = false;
-            let inserter =
-                pg_sys::slot_getsysattr(self.0.slot(), pg_sys::MinTransactionIdAttributeNumber, &mut is_null);
-            pg_sys::TransactionIdIsCurrentTransactionId(TransactionId::from(inserter.value() as u32))
-        }
+        // SAFETY: the header is a stored row's; any number may be passed as a transaction.
+        unsafe { pg_sys::TransactionIdIsCurrentTransactionId(self.header().t_choice.t_heap.t_xmin) }
     }
 
     /// The command of the running transaction that inserted the version; None if another transaction did.
@@ -80,20 +65,13 @@ impl<'a> RowVersion<'a> {
     /// Another transaction in progress that has locked, updated or deleted the version, so that an UPDATE has to wait
     /// for it.
     pub fn locker(self) -> Option<TransactionId> {
-        let HeaderFields { deleter_or_locker: locker, mask, .. } = self.header_fields();
-        if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
-            return None;
+        // FOR KEY SHARE, the weakest lock, does not conflict with an UPDATE that leaves the key as it is.
+        let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForShare;
+        // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
+        unsafe {
+            let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
+            holder(buffer, std::ptr::from_ref(self.header()).cast_mut(), conflicting)
         }
-        let is_lock_only = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
-        if mask & pg_sys::HEAP_XMAX_IS_MULTI == 0 {
-            let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
-            let is_key_share = is_lock_only && mask & lock_bits == pg_sys::HEAP_XMAX_KEYSHR_LOCK;
-            return (!is_key_share && is_in_progress_elsewhere(locker)).then_some(locker);
-        }
-        // SAFETY: the multitransaction is of a row whose page is pinned, and the flag is of its header.
-        let members = unsafe { multixact_members(locker, is_lock_only) }.into_iter();
-        let mut strong = members.filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
-        strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
     /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
@@ -118,17 +96,5 @@ impl<'a> RowVersion<'a> {
     fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
         // SAFETY: `new` has checked that the slot is for stored heap rows. The row is on a page that the slot pins.
         unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
-    }
-
-    /// Reads fields of the header under the page's lock, because they change together.
-    fn header_fields(self) -> HeaderFields {
-        // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
-        unsafe {
-            let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
-            read_page(buffer, || {
-                let header = self.header();
-                HeaderFields { deleter_or_locker: header.t_choice.t_heap.t_xmax, mask: header.t_infomask.into() }
-            })
-        }
     }
 }

@@ -26,34 +26,14 @@ pub struct Condition {
     pub expression: Expression,
 }
 
-/// The first sort key of the query.
-#[derive(Clone, Copy)]
-pub struct Order {
-    key: *mut pg_sys::PathKey,
-    /// An expression of the table's columns that has this order.
-    pub expression: Expression,
-}
-
-#[derive(Clone, Copy)]
-pub struct UsableIndex {
-    pub oid: Oid,
-    pub pages: f64,
-}
-
 /// A condition that a column of the table equals a value that does not depend on the table.
 #[derive(Clone, Copy)]
 pub struct Equality {
-    comparison: Comparison,
+    pub comparison: Comparison,
     /// The other relations that the value refers to.
     pub outer: Outer,
     /// The share of rows that fulfil the condition, as the planner estimates it.
     pub share: f64,
-}
-
-#[derive(Clone, Copy)]
-pub struct PathCost {
-    pub startup: f64,
-    pub total: f64,
 }
 
 impl BaseRelation {
@@ -132,12 +112,9 @@ impl BaseRelation {
     /// How many times a scan with parameters from `outer` runs. Like PostgreSQL, assumes once for each row of the
     /// smallest relation.
     fn loops(&self, outer: Outer) -> f64 {
-        // SAFETY: the planner has an array of all relations; the elements of joins are null.
-        let rows = |relation: i32| unsafe {
-            (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
-        };
         // SAFETY: the set is valid, or null.
-        unsafe { members(outer.0) }.filter_map(rows).reduce(f64::min).unwrap_or(1.0)
+        let relations = unsafe { members(outer.0) }.filter_map(|relid| self.planner().relation(relid));
+        relations.map(|relation| relation.rows).reduce(f64::min).unwrap_or(1.0)
     }
 
     /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
@@ -164,9 +141,9 @@ impl BaseRelation {
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The first sort key of the query, once for each expression of the table's columns that has this order; empty
-    /// unless the order is ascending, of integers, with NULLs last.
-    pub fn orders(&self) -> Vec<Order> {
+    /// The expressions of the table's columns that have the order of the query's first sort key; empty unless the order
+    /// is ascending, of integers, with NULLs last.
+    pub fn orders(&self) -> Vec<Expression> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
             let keys = nodes::<pg_sys::PathKey>((*self.root).query_pathkeys);
@@ -180,10 +157,19 @@ impl BaseRelation {
             if !is_ascending || !is_of_integers || (*key).pk_nulls_first || (*class).ec_has_volatile {
                 return Vec::new();
             }
-            let is_own =
-                |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, self.rel().relids);
-            let members = members_of(class, self.rel().relids).into_iter().filter(is_own);
-            members.filter_map(|member| Some(Order { key, expression: Expression::new((*member).em_expr)? })).collect()
+            let relids = self.rel().relids;
+            // The members include the child members, which refer to members of a family.
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+            let members = nodes((*class).ec_members).into_iter();
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
+            let members = {
+                let mut iterator = pg_sys::EquivalenceMemberIterator::default();
+                pg_sys::setup_eclass_member_iterator(&mut iterator, class, relids);
+                let next = move || pg_sys::eclass_member_iterator_next(&mut iterator);
+                std::iter::repeat_with(next).take_while(|member| !member.is_null())
+            };
+            let is_own = |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, relids);
+            members.filter(is_own).filter_map(|member| Expression::new((*member).em_expr)).collect()
         }
     }
 
@@ -198,10 +184,15 @@ impl BaseRelation {
     }
 
     /// The indexes of the table that the query can use: they have all rows that fulfil its conditions.
-    pub fn indexes(&self) -> Vec<UsableIndex> {
+    pub fn indexes(&self) -> Vec<Oid> {
         let indexes = self.index_infos();
         let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
-        usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
+        usable.map(|index| index.indexoid).collect()
+    }
+
+    /// The number of pages of an index; None if it is not one of the table.
+    pub fn index_pages(&self, index: Oid) -> Option<f64> {
+        self.index_infos().find(|found| found.indexoid == index).map(|found| f64::from(found.pages))
     }
 
     /// The conditions that a column of the table equals a value: conditions on the table alone, join conditions, and
@@ -297,29 +288,22 @@ impl BaseRelation {
         }
     }
 
-    fn parameters(&self, outer: Outer) -> *mut pg_sys::ParamPathInfo {
-        // SAFETY: the planner is at work on this relation; an empty set must be null.
-        unsafe {
-            let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
-            pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer)
-        }
-    }
-
     /// The cost of the conditions: before the first row, and for each row.
     pub fn condition_costs(&self) -> (f64, f64) {
         let cost = self.rel().baserestrictcost;
         (cost.startup, cost.per_tuple)
     }
 
-    /// Offers a custom path to the planner. Its parameters come from `outer`.
+    /// Offers a custom path to the planner. Its parameters come from `outer`. `is_ordered` says whether it has the order
+    /// of the query's first sort key. `startup` and `total` are its costs.
     ///
     /// # Safety
     /// `private` is the list from which `methods` makes a plan.
     pub unsafe fn offer(
         &self,
         outer: Outer,
-        order: Option<Order>,
-        cost: PathCost,
+        is_ordered: bool,
+        [startup, total]: [f64; 2],
         private: *mut pg_sys::List,
         methods: &'static pg_sys::CustomPathMethods,
     ) {
@@ -330,14 +314,16 @@ impl BaseRelation {
             (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
             (*path).path.parent = self.relation;
             (*path).path.pathtarget = self.rel().reltarget;
-            (*path).path.param_info = self.parameters(outer);
+            // An empty set must be null.
+            let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
+            (*path).path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
             (*path).path.parallel_safe = self.rel().consider_parallel;
             (*path).path.rows =
                 (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);
-            (*path).path.startup_cost = cost.startup;
-            (*path).path.total_cost = cost.total;
-            if let Some(order) = order {
-                (*path).path.pathkeys = pg_sys::lappend(std::ptr::null_mut(), order.key.cast());
+            (*path).path.startup_cost = startup;
+            (*path).path.total_cost = total;
+            if is_ordered {
+                (*path).path.pathkeys = pg_sys::list_copy_head((*self.root).query_pathkeys, 1);
             }
             (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
             (*path).custom_private = private;
@@ -348,10 +334,6 @@ impl BaseRelation {
 }
 
 impl Equality {
-    pub fn value(&self) -> Expression {
-        self.comparison.value
-    }
-
     /// The function of the operator, the type of its right operand, and the collation.
     pub fn key(&self) -> (Oid, Oid, Oid) {
         let Comparison { operator, collation, .. } = self.comparison;
@@ -412,32 +394,5 @@ pub(super) unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
     unsafe {
         let infos = nodes::<pg_sys::RestrictInfo>(infos).into_iter();
         infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()
-    }
-}
-
-/// The members of an equivalence class, including the child members, which refer to members of a family.
-///
-/// # Safety
-/// The class and the set are valid.
-unsafe fn members_of(
-    class: *mut pg_sys::EquivalenceClass,
-    relids: pg_sys::Relids,
-) -> Vec<*mut pg_sys::EquivalenceMember> {
-    // SAFETY: the caller passes a valid class and a valid set.
-    #[cfg(not(any(feature = "pg18", feature = "pg19")))]
-    unsafe {
-        let _ = relids;
-        nodes((*class).ec_members)
-    }
-    #[cfg(any(feature = "pg18", feature = "pg19"))]
-    // SAFETY: the caller passes a valid class and a valid set.
-    unsafe {
-        let mut iterator = pg_sys::EquivalenceMemberIterator::default();
-        pg_sys::setup_eclass_member_iterator(&mut iterator, class, relids);
-        std::iter::from_fn(|| {
-            let member = pg_sys::eclass_member_iterator_next(&mut iterator);
-            (!member.is_null()).then_some(member)
-        })
-        .collect()
     }
 }

@@ -19,7 +19,7 @@ impl Comparison {
     /// PostgreSQL has simplified conditions on booleans: `b = true` is `b`, and `b = false` is `NOT b`.
     pub fn read(condition: Expression, is_column: impl Fn(Expression) -> bool) -> Option<Self> {
         if let Some((operator, _, [left, right])) = condition.operation() {
-            let collation = condition.input_collation()?;
+            let collation = condition.input_collation();
             return match (is_column(left), is_column(right)) {
                 (true, false) => Some(Self { operator, value: right, collation }),
                 (false, true) => {

@@ -1,10 +1,9 @@
 //! The planner's interfaces. [`planner_info`] reads the query that is planned, and [`base_relation`] a relation of the
 //! query. [`equality`] reads conditions by which a column equals one value, and [`row_estimate`] changes the planner's
-//! estimates of rows, and [`semi_join`] its costs of joins. [`custom_scan`] defines scan nodes of the extension, and
-//! [`support`] answers the planner's requests to support functions.
+//! estimates of rows, and [`semi_join`] its costs of joins. [`support`] answers the planner's requests to support
+//! functions.
 
 pub mod base_relation;
-pub mod custom_scan;
 mod equality;
 pub mod planner_info;
 mod row_estimate;

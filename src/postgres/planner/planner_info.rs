@@ -8,6 +8,15 @@ use crate::list::members;
 #[derive(Clone, Copy)]
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
+/// The statistics of a column of type `bigint`, or of an indexed expression.
+#[derive(Default)]
+pub struct CommonValues {
+    /// The most common values, each with its share of the rows.
+    pub values: Vec<(i64, f64)>,
+    /// The share of the rows that are NULL.
+    pub nulls: f64,
+}
+
 impl Planner {
     /// The running planner; None for a null pointer, which it passes when it simplifies an expression outside a query.
     ///
@@ -20,11 +29,12 @@ impl Planner {
 
     /// The number of rows of the largest relation whose columns the expressions refer to; 1 if none is known.
     pub fn most_rows(self, expressions: [Expression; 2]) -> f64 {
-        let rows = expressions.into_iter().flat_map(|expression| {
+        let relids = expressions.into_iter().flat_map(|expression| {
             // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
             unsafe { members(pg_sys::pull_varnos(self.0, expression.as_ptr())) }
         });
-        rows.map(|relation| self.rows(relation)).fold(1.0, f64::max)
+        let relations = relids.filter_map(|relid| self.relation(relid));
+        relations.map(|relation| relation.tuples).fold(1.0, f64::max)
     }
 
     /// The share of rows for which an expression is not NULL, as the planner estimates it.
@@ -35,29 +45,19 @@ impl Planner {
         1.0 - unsafe { pg_sys::nulltestsel(self.0, is_null, expression.as_ptr(), 0, inner, no_join) }
     }
 
-    /// The number of rows of a relation; 0 if the planner does not know it yet, or if it is a join.
-    fn rows(self, relation: i32) -> f64 {
-        // SAFETY: the array has `simple_rel_array_size` elements, each a valid relation or null.
+    /// The relation at this index in the range table; None if the planner does not know it yet, or if it is a join.
+    pub(super) fn relation<'a>(self, relid: i32) -> Option<&'a pg_sys::RelOptInfo> {
+        // SAFETY: the array has `simple_rel_array_size` elements, each null or a relation that lives as long as the
+        // planner is at work on the query.
         unsafe {
             let root = &*self.0;
-            if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relation) {
-                return 0.0;
+            if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relid) {
+                return None;
             }
-            (*root.simple_rel_array.add(relation as usize)).as_ref().map_or(0.0, |relation| relation.tuples)
+            (*root.simple_rel_array.add(relid as usize)).as_ref()
         }
     }
-}
 
-/// The statistics of a column of type `bigint`, or of an indexed expression.
-#[derive(Default)]
-pub struct CommonValues {
-    /// The most common values, each with its share of the rows.
-    pub values: Vec<(i64, f64)>,
-    /// The share of the rows that are NULL.
-    pub nulls: f64,
-}
-
-impl Planner {
     /// The value of a `bigint` expression; None if the planner cannot compute it, even with the given values of
     /// parameters.
     pub fn known_bigint(self, expression: Expression) -> Option<i64> {
@@ -68,8 +68,7 @@ impl Planner {
             }
             Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr()))?
         };
-        let (of_type, value) = value.without_relabelling().constant()?;
-        (of_type == pg_sys::INT8OID).then_some(value.value() as i64)
+        value.without_relabelling().value()
     }
 
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only

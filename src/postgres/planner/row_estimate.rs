@@ -35,7 +35,8 @@ impl BaseRelation {
     /// Estimates again how many rows of the relation fulfil the conditions, and the rows of each path. `joins` are join
     /// conditions, each with its share of the pairs of rows.
     pub fn estimate_rows(&self, joins: &[(Condition, f64)]) {
-        if self.is_parent() {
+        // The parent of a family: of the partitions or inheritors of a table, or of the parts of a UNION ALL.
+        if self.range_table_entry().inh {
             self.sum_rows();
         }
         if !self.is_table() {
@@ -68,26 +69,16 @@ impl BaseRelation {
         }
     }
 
-    /// Whether this relation is the parent of a family: of the partitions or inheritors of a table, or of the parts of
-    /// a UNION ALL.
-    fn is_parent(&self) -> bool {
-        self.range_table_entry().inh
-    }
-
     /// Sums up the rows of a family after its members have been estimated again.
     fn sum_rows(&self) {
         let relid = self.relid();
-        // SAFETY: the planner's list has valid AppendRelInfo nodes, whose members have a relation.
-        let rows = unsafe {
+        // SAFETY: the planner's list has valid AppendRelInfo nodes. The relation lives as long as the planner is at work
+        // on the query. The planner expects 0 rows of a member that it has proved to have none.
+        unsafe {
             let members = nodes::<pg_sys::AppendRelInfo>((*self.root).append_rel_list).into_iter();
-            let members = members.map(|member| &*member).filter(|member| member.parent_relid as i32 == relid);
-            let relation = |member: &pg_sys::AppendRelInfo| {
-                let relation = *(*self.root).simple_rel_array.add(member.child_relid as usize);
-                relation.as_ref().filter(|_| !pg_sys::is_dummy_rel(relation))
-            };
-            members.filter_map(relation).map(|member| member.rows).sum()
-        };
-        // SAFETY: the relation lives as long as the planner is at work on the query.
-        unsafe { (*self.relation).rows = rows };
+            let members = members.filter(|member| (**member).parent_relid as i32 == relid);
+            let relations = members.filter_map(|member| self.planner().relation((*member).child_relid as i32));
+            (*self.relation).rows = relations.map(|relation| relation.rows).sum();
+        }
     }
 }

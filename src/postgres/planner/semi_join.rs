@@ -68,34 +68,23 @@ impl SemiJoin {
         // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
         // yet. The conditions are as they were before any other path of this query is planned.
         unsafe {
-            let relation = &mut *self.relation;
-            let complete = self.take_hash_paths(&mut relation.pathlist);
-            let partial = self.take_hash_paths(&mut relation.partial_pathlist);
+            let Self { root, relation, outer, inner, kind, extra } = *self;
+            let complete = self.take_hash_paths(&mut (*relation).pathlist);
+            let partial = self.take_hash_paths(&mut (*relation).partial_pathlist);
             let Some(&path) = complete.iter().chain(&partial).next() else { return };
             // PostgreSQL has dropped the paths that are dearer than the hash joins seemed. Let it collect all but hash
             // joins again.
             let keys = nodes::<pg_sys::RestrictInfo>((*path).path_hashclauses);
             let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
             keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);
-            let pg_sys::JoinPathExtraData { sjinfo, restrictlist, .. } = *self.extra;
-            pg_sys::add_paths_to_joinrel(
-                self.root,
-                self.relation,
-                self.outer,
-                self.inner,
-                self.kind,
-                sjinfo,
-                restrictlist,
-            );
+            let pg_sys::JoinPathExtraData { sjinfo, restrictlist, .. } = *extra;
+            pg_sys::add_paths_to_joinrel(root, relation, outer, inner, kind, sjinfo, restrictlist);
             keys.iter().zip(operators).for_each(|(key, operator)| (**key).hashjoinoperator = operator);
-            for path in complete {
+            for &path in complete.iter().chain(&partial) {
                 (*path).jpath.path.total_cost += self.cost_of_pairs(&*path);
-                pg_sys::add_path(self.relation, path.cast());
             }
-            for path in partial {
-                (*path).jpath.path.total_cost += self.cost_of_pairs(&*path);
-                pg_sys::add_partial_path(self.relation, path.cast());
-            }
+            complete.into_iter().for_each(|path| pg_sys::add_path(relation, path.cast()));
+            partial.into_iter().for_each(|path| pg_sys::add_partial_path(relation, path.cast()));
         }
     }
 

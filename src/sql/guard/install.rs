@@ -29,12 +29,11 @@ use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
 use super::preview::common_words::weighed;
 use super::row::confirmation::TextReader;
+use super::row::stored_rows::RunningGuard;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
 use crate::sql::indexed::recognise::FingerprintCall;
-
-const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -64,7 +63,8 @@ fn simhash_guard(
         among,
         unless,
     };
-    let table = Target::lock(target, GUARD_LOCK)?;
+    // CREATE TRIGGER takes the same lock.
+    let table = Target::lock(target, pg_sys::ShareRowExclusiveLock as Lock)?;
     as_owner(table.owner, || {
         guard.fingerprint = meant_column(&table.open(), &guard.fingerprint)?;
         guard.install(&table)
@@ -110,10 +110,10 @@ impl AskedGuard {
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
-        let texts = unsafe { TextReader::new(self.function, TRIGGER_NAME.into(), memory) };
+        let guard = unsafe { RunningGuard::new(self.function, TRIGGER_NAME, memory) };
         let arguments = Arguments {
             action: self.action,
-            criterion: weighed(criterion, &searched, &texts, (table, &family), &self.fingerprint)?,
+            criterion: weighed(criterion, &searched, &TextReader::new(guard), (table, &family), &self.fingerprint)?,
             fingerprint: self.fingerprint.clone(),
             mark_column: self.mark_column.clone(),
             scope: self.scope.clone(),

@@ -21,14 +21,6 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::column_of;
 
-#[derive(Clone, Copy)]
-struct NearCondition {
-    fingerprints: [Bits; 2],
-    limit: Limit,
-    /// Whether PostgreSQL asks this extension's support function how many rows fulfil the condition.
-    is_estimated: bool,
-}
-
 /// The largest distance that a condition allows, the radii of blocks if it has some, and the sizes of the texts.
 #[derive(Clone, Copy)]
 pub struct Limit {
@@ -78,30 +70,28 @@ pub struct SearchCondition {
     pub is_estimated: bool,
 }
 
-impl NearCondition {
-    /// Reads a condition; None unless the condition is that two fingerprints are near.
-    fn read(condition: Expression) -> Option<Self> {
-        if let Some((function, arguments)) = condition.call() {
-            let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
-            let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
-            let types = types.get(..arguments.len())?;
-            ExtensionSchema::of(function, c"simhash_near", types, c"simhash_near_support")?;
-            let limit = Limit::new(limit, radii.first().copied());
-            return Some(Self { fingerprints: [a, b].map(Bits::of_bigint), limit, is_estimated: true });
-        }
-        let (_, fingerprints, strategy, limit) = read_comparison(condition)?;
-        // For `=`, and for `<` unless the limit is constant, the search is within the limit. The condition itself then
-        // selects the rows.
-        let limit = match strategy {
-            pg_sys::BTLessStrategyNumber => match limit.any_integer() {
-                Some(limit) => Expression::of_value(largest_distance(limit.saturating_sub(1)))?,
-                None => limit,
-            },
-            pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => limit,
-            _ => return None,
-        };
-        Some(Self { fingerprints, limit: Limit::new(limit, None), is_estimated: false })
+/// Reads a condition that two fingerprints are near: the fingerprints, the limit, and whether PostgreSQL asks this
+/// extension's support function how many rows fulfil the condition.
+fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Limit, bool)> {
+    if let Some((function, arguments)) = condition.call() {
+        let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
+        let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
+        let types = types.get(..arguments.len())?;
+        ExtensionSchema::of(function, c"simhash_near", types, c"simhash_near_support")?;
+        return Some(([a, b].map(Bits::of_bigint), Limit::new(limit, radii.first().copied()), true));
     }
+    let (_, fingerprints, strategy, limit) = read_comparison(condition)?;
+    // For `=`, and for `<` unless the limit is constant, the search is within the limit. The condition itself then
+    // selects the rows.
+    let limit = match strategy {
+        pg_sys::BTLessStrategyNumber => match limit.any_integer() {
+            Some(limit) => Expression::of_value(largest_distance(limit.saturating_sub(1)))?,
+            None => limit,
+        },
+        pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => limit,
+        _ => return None,
+    };
+    Some((fingerprints, Limit::new(limit, None), false))
 }
 
 /// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, its fingerprints, the
@@ -118,7 +108,7 @@ fn read_comparison(condition: Expression) -> Option<(Expression, [Bits; 2], u32,
 
 /// Whether a condition is that two fingerprints, or two texts, are near.
 pub fn is_near_condition(condition: Expression) -> bool {
-    NearCondition::read(condition).is_some() || NearTexts::read(condition).is_some()
+    read_near_condition(condition).is_some() || NearTexts::read(condition).is_some()
 }
 
 /// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the
@@ -136,14 +126,11 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
 impl SearchCondition {
     /// The conditions by which a relation can be searched.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
-        let near =
-            relation.conditions().into_iter().filter_map(|found| Some((found, NearCondition::read(found.expression)?)));
-        let sides = near.flat_map(|(condition, near)| {
-            let NearCondition { fingerprints, limit, is_estimated } = near;
+        let conditions = relation.conditions().into_iter();
+        let near = conditions.filter_map(|found| Some((found, read_near_condition(found.expression)?)));
+        let sides = near.flat_map(|(condition, (fingerprints, limit, is_estimated))| {
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
-                let limits = limit.expressions().map(|(_, expression)| expression);
-                let outer = relation.outer([query].into_iter().chain(limits))?;
-                Some(Self { is_estimated, ..Self::new(relation, condition, [fingerprint, query], limit, outer) })
+                Self::new(relation, condition, [fingerprint, query], limit, is_estimated)
             })
         });
         sides.chain(Self::of_texts(relation)).collect()
@@ -154,10 +141,12 @@ impl SearchCondition {
         condition: Condition,
         [fingerprint, query]: [Expression; 2],
         limit: Limit,
-        outer: Outer,
-    ) -> Self {
+        is_estimated: bool,
+    ) -> Option<Self> {
+        let limits = limit.expressions().map(|(_, expression)| expression);
+        let outer = relation.outer([query].into_iter().chain(limits))?;
         let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
-        Self { condition, fingerprint, query, limit, outer, estimate, is_estimated: false }
+        Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
     }
 
     /// The conditions on fingerprints that follow from conditions on texts.
@@ -170,14 +159,9 @@ impl SearchCondition {
         let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
         texts.flat_map(move |(condition, near)| {
             near.of_fingerprints(relation).into_iter().filter_map(move |(fingerprint, query, limit)| {
-                Some(Self::new(relation, condition, [fingerprint, query], limit, relation.outer([query])?))
+                Self::new(relation, condition, [fingerprint, query], limit, false)
             })
         })
-    }
-
-    /// The condition with the smallest expected distance, which is the cheapest to search for.
-    pub fn cheapest(conditions: impl IntoIterator<Item = Self>) -> Option<Self> {
-        conditions.into_iter().min_by_key(|condition| condition.limit.expected(DEFAULT_BLOCKS).max_distance())
     }
 }
 

@@ -55,7 +55,7 @@ fn fingerprints_of_difference(difference: Expression) -> Option<[Bits; 2]> {
 fn without_zeros(digits: Expression) -> Option<Expression> {
     let (function, arguments) = digits.applied()?;
     let removes_zeros_alone = match function.to_u32() {
-        pg_sys::F_REPLACE => is_deterministic(digits.input_collation()?),
+        pg_sys::F_REPLACE => is_deterministic(digits.input_collation()),
         pg_sys::F_TRANSLATE => true,
         _ => false,
     };

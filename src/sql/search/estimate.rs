@@ -33,10 +33,9 @@ impl Estimate {
         let Some((fingerprint, query)) = found else { return Self::of_unknown(near) };
         let statistics = planner.common_values(fingerprint);
         let is_near = |value: i64| near.contains((value ^ query).cast_unsigned());
-        let share = |of: &dyn Fn(i64) -> bool| -> f64 {
-            statistics.values.iter().filter(|(value, _)| of(*value)).map(|(_, share)| share).sum()
-        };
-        let (common, all) = (share(&is_near), share(&|_| true));
+        let near_values = statistics.values.iter().filter(|(value, _)| is_near(*value));
+        let common = near_values.map(|(_, share)| share).sum();
+        let all: f64 = statistics.values.iter().map(|(_, share)| share).sum();
         Self { by_chance: share_near(near), common, rest: (1.0 - all - statistics.nulls).max(0.0) }
     }
 

@@ -4,29 +4,22 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
-use postgres::planner::custom_scan::NodeInstrumentation;
 
-use super::finder::FinderCounts;
+use super::custom_scan::NodeInstrumentation;
 use super::plan::{Role, Settings};
-
-pub struct ScanWork {
-    /// The radius within which the last search has looked up each block; None if it has completed no step.
-    pub radii: Option<Vec<Option<u32>>>,
-    pub counts: FinderCounts,
-    pub searches: u64,
-}
+use super::scan::{NearScan, Running};
 
 /// Adds the properties of a scan to the output of EXPLAIN.
 ///
 /// # Safety
 /// The arguments are those of `ExplainCustomScan`, of a node of this scan.
 pub unsafe fn explain(
-    settings: &Settings,
-    work: Option<ScanWork>,
+    scan: &NearScan,
     node: &CustomScanState,
     ancestors: *mut pg_sys::List,
     output: *mut ExplainState,
 ) {
+    let settings = &scan.settings;
     // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of the settings.
     unsafe {
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
@@ -57,35 +50,36 @@ pub unsafe fn explain(
         }
         let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
         output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
-        if let Some(work) = work
+        if let Some(running) = &scan.running
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
-            show_counts(&work, instrument, &output);
+            show_counts(running, instrument, &output);
         }
     }
 }
 
+/// The name of a column before the block, quoted. Every layout has an index, whose columns exist.
 fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
-    let index = settings.layouts.iter().flatten().map(|found| found.index).next().unwrap_or(pg_sys::InvalidOid);
-    // SAFETY: both functions return a string in the current memory context, or null for an unknown column.
+    // SAFETY: both functions return a string in the current memory context.
     unsafe {
-        let name = pg_sys::get_attname(index, position as i16 + 1, true);
-        if name.is_null() { Vec::new() } else { CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec() }
+        let name = pg_sys::get_attname(settings.layouts[0][0].index, position as i16 + 1, false);
+        CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec()
     }
 }
 
-fn show_counts(work: &ScanWork, instrument: &NodeInstrumentation, output: &Output) {
-    if let Some(radii) = &work.radii {
+fn show_counts(Running { finder, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
+    if let Some(radii) = finder.radii() {
         output.number(c"Blocks", radii.len() as f64);
         let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
         output.list(c"Radii", radii.map(String::into_bytes));
     }
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
-    if work.searches as f64 >= instrument.nloops {
-        output.number(c"Index Descents", work.counts.descents as f64);
-        if work.counts.full_scans > 0 {
-            output.number(c"Index Passes", work.counts.full_scans as f64);
+    if *searches as f64 >= instrument.nloops {
+        let counts = finder.counts();
+        output.number(c"Index Descents", counts.descents as f64);
+        if counts.full_scans > 0 {
+            output.number(c"Index Passes", counts.full_scans as f64);
         }
     }
     output.number(c"Index Entries", instrument.nfiltered2);

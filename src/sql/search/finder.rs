@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::{out_of_memory, push};
 use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
-use postgres::heap::row::tid_to_number;
 use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
@@ -23,21 +23,19 @@ pub struct Finder {
     table: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
     layouts: Vec<Vec<SearchedIndex>>,
-    growth: Growth,
+    pub growth: Growth,
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
     /// Which fingerprints are near the query.
-    near: Nearness,
+    pub near: Nearness,
     /// The sizes of the texts that the search is for; None without sizes in the plan.
     sizes: Option<SimilarSizes>,
     task: Option<Task>,
     /// The tids that were found by steps that were given up.
     seen: HashSet<u64>,
-    /// The values that are being looked up.
-    values: Vec<i32>,
-    /// The keys before the block.
-    scope: Vec<pg_sys::ScanKeyData>,
+    /// The conditions on the keys before the block that limit the searches.
+    pub scope: Vec<pg_sys::ScanKeyData>,
     counts: FinderCounts,
     /// Whether index scans stay open for further steps. An open scan takes 45 kB, so beginning another one is cheaper
     /// unless the scan is soon used again.
@@ -78,7 +76,7 @@ struct Task {
     entries: u64,
     /// Number of entries that were read and are near.
     near: u64,
-    /// The tids that the step has found; None if it may no longer be given up.
+    /// The tids that the step has found; None if it may no longer be given up, and for a full scan.
     found: Option<Vec<u64>>,
 }
 
@@ -108,8 +106,8 @@ pub enum FinderOutcome {
     Exhausted,
 }
 
-/// The nearness before a search begins: no fingerprint is near.
-const NONE_NEAR: Nearness = Nearness::within(-1);
+/// The index that full scans read. Every layout has an index.
+const FIRST_INDEX: (usize, usize) = (0, 0);
 
 /// A step that has found this many tids (a quarter of a megabyte) is not given up. Once the steps that were given up
 /// have found this many tids together, no further step is given up. The set of these tids takes at most two megabytes.
@@ -131,27 +129,23 @@ impl Finder {
             let relation = unsafe { pg_sys::index_open(indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
             SearchedIndex { indexed: *indexed, relation, scan: None }
         };
+        // No fingerprint is near before a search begins.
+        let near = Nearness::within(-1);
         Self {
             table,
             snapshot,
             layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
-            growth: Growth::new(row_count, block_indexes(&settings.layouts), NONE_NEAR),
+            growth: Growth::new(row_count, block_indexes(&settings.layouts), near),
             row_count,
             query: 0,
-            near: NONE_NEAR,
+            near,
             sizes: None,
             task: None,
             seen: HashSet::new(),
-            values: Vec::new(),
             scope: Vec::new(),
             counts: FinderCounts::default(),
             reuses_scans: false,
         }
-    }
-
-    /// Limits the searches to rows that fulfil these conditions on the keys before the block.
-    pub fn set_scope(&mut self, scope: Vec<pg_sys::ScanKeyData>) {
-        self.scope = scope;
     }
 
     /// Begins a search for fingerprints near `query`, of texts of these sizes. `is_again` says whether the scan has
@@ -172,15 +166,6 @@ impl Finder {
         self.near = near;
         self.task = None;
         self.seen.clear();
-    }
-
-    /// Which fingerprints are near the query.
-    pub fn near(&self) -> Nearness {
-        self.near
-    }
-
-    pub fn growth(&self) -> &Growth {
-        &self.growth
     }
 
     /// The expected cost of a full scan of an index, in microseconds.
@@ -210,12 +195,10 @@ impl Finder {
                     self.seen.try_reserve(found.len()).unwrap_or_else(|_| out_of_memory());
                     self.seen.extend(found);
                 }
-                (None, TaskKind::Step(step)) => {
-                    self.growth.complete(step);
-                    self.release(task.index);
-                    return FinderOutcome::Complete;
-                }
-                (None, TaskKind::FullScan { .. }) => {
+                (None, kind) => {
+                    if let TaskKind::Step(step) = kind {
+                        self.growth.complete(step);
+                    }
                     self.release(task.index);
                     return FinderOutcome::Complete;
                 }
@@ -226,48 +209,35 @@ impl Finder {
     fn begin_step(&mut self, step: Step) {
         let index = (step.layout, step.block);
         let values = self.growth.values(step, self.query);
-        self.open(index);
-        let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
-        if self.seen.len() >= MAX_SEEN_TIDS {
-            task.stop_remembering();
-        }
-        self.task = Some(task);
+        let found = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
+        self.task = Some(Task::new(TaskKind::Step(step), index, Box::new(values), found));
     }
 
     /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, skips_found: bool) {
         self.counts.full_scans += 1;
-        self.begin_on_first_index(TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
+        self.read_first_index(KeyCondition::NotNull);
+        let kind = TaskKind::FullScan { skips_found };
+        let task = Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty()), None);
+        self.task = Some(Task { is_scanning: true, ..task });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_null`].
     pub fn begin_nulls(&mut self) {
-        self.begin_on_first_index(TaskKind::FullScan { skips_found: false }, KeyCondition::Null);
+        self.read_first_index(KeyCondition::Null);
     }
 
-    fn begin_on_first_index(&mut self, kind: TaskKind, condition: KeyCondition<'_>) {
-        // Every layout has an index.
-        let index = (0, 0);
-        self.open(index);
-        self.look_up(index, condition);
+    fn read_first_index(&mut self, condition: KeyCondition<'_>) {
+        self.look_up(FIRST_INDEX, condition);
         self.counts.descents += 1;
-        self.task = Some(Task { is_scanning: true, ..Task::new(kind, index, Box::new(std::iter::empty())) });
     }
 
     /// The tid of the next row without a fingerprint; None at the end.
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
-        let index = self.task.as_ref()?.index;
-        loop {
-            pgrx::check_for_interrupts!();
-            let scan = self.index(index).scan.as_mut()?;
-            match scan.next(|_| true) {
-                EntryRead::Entry(_) => return Some(scan.tid()),
-                EntryRead::Pause => {}
-                EntryRead::End => break,
-            }
-        }
-        self.task = None;
-        None
+        pgrx::check_for_interrupts!();
+        let scan = self.index(FIRST_INDEX).scan.as_mut()?;
+        // No entry is refused, so the scan does not pause.
+        matches!(scan.next(|_| true), EntryRead::Entry(_)).then(|| scan.tid())
     }
 
     /// The next near entry of a task. None at the end of the task, or if its step is to be given up.
@@ -307,7 +277,8 @@ impl Finder {
     /// Whether no earlier step has found an entry. Always true in a full scan that skips none.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { skips_found: false }
-            || self.growth.is_new(difference) && (self.seen.is_empty() || !self.seen.contains(&tid_to_number(tid)))
+            || self.growth.is_new(difference)
+                && (self.seen.is_empty() || !self.seen.contains(&item_pointer_to_u64(tid)))
     }
 
     /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
@@ -316,40 +287,30 @@ impl Finder {
         if task.is_scanning {
             return true;
         }
-        self.values.clear();
-        self.values.extend(task.values.by_ref().take(MAX_VALUES_AT_ONCE));
-        if self.values.is_empty() {
+        let values: Vec<_> = task.values.by_ref().take(MAX_VALUES_AT_ONCE).collect();
+        if values.is_empty() {
             task.is_read = true;
             return false;
         }
-        self.counts.descents += self.values.len() as u64;
-        let values = std::mem::take(&mut self.values);
+        self.counts.descents += values.len() as u64;
         self.look_up(task.index, KeyCondition::AnyOf(&values));
-        self.values = values;
         task.is_scanning = true;
         true
     }
 
-    /// Begins a scan of an index, unless it has begun.
-    fn open(&mut self, (layout, index): (usize, usize)) {
+    /// Begins to look up entries by a condition on the block, within the scope. Begins a scan of the index, unless it
+    /// has begun.
+    fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
         let Self { table, snapshot, layouts, scope, sizes, .. } = self;
         let SearchedIndex { indexed, relation, scan } = &mut layouts[layout][index];
-        let keys = key_count(scope.len(), sizes.is_some() && indexed.has_size);
-        let included = Some(indexed.fingerprint);
+        let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
+        let (keys, included) = (key_count(scope.len(), range.is_some()), Some(indexed.fingerprint));
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
-        // bigint.
-        scan.get_or_insert_with(|| unsafe { EntryScan::begin(*table, *relation, *snapshot, keys, included) });
-    }
-
-    /// Begins to look up entries by a condition on the block, within the scope.
-    fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
-        let Self { layouts, scope, sizes, .. } = self;
-        let SearchedIndex { indexed, scan, .. } = &mut layouts[layout][index];
-        if let Some(scan) = scan {
-            let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
-            // SAFETY: the index has the scope's columns, then the block, an integer, and the size, another one. The
-            // scan has the keys for them, because each search of a plan with sizes has sizes.
-            unsafe { scan.look_up(scope, condition, range) };
+        // bigint. The index has the scope's columns, then the block, an integer, and the size, another one. The scan
+        // has the keys for them, because each search of a plan with sizes has sizes.
+        unsafe {
+            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, included));
+            scan.look_up(scope, condition, range);
         }
     }
 
@@ -397,24 +358,23 @@ impl Finder {
 }
 
 impl Task {
-    fn new(kind: TaskKind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
-        let found = matches!(kind, TaskKind::Step(_)).then(Vec::new);
+    fn new(
+        kind: TaskKind,
+        index: (usize, usize),
+        values: Box<dyn Iterator<Item = i32>>,
+        found: Option<Vec<u64>>,
+    ) -> Self {
         Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, found }
     }
 
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found {
-            push(tids, tid_to_number(tid));
+            push(tids, item_pointer_to_u64(tid));
             if tids.len() >= MAX_SEEN_TIDS {
-                self.stop_remembering();
+                self.found = None;
             }
         }
-    }
-
-    /// Forgets the tids that the step has found. It can no longer be given up.
-    fn stop_remembering(&mut self) {
-        self.found = None;
     }
 
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.

@@ -130,10 +130,7 @@ impl NearTexts {
             }
             None => None,
         };
-        let radii = match near.blocks() {
-            Some(_) => Some(Expression::of_value(near.radii().collect::<Vec<_>>())?),
-            None => None,
-        };
+        let radii = near.blocks().and_then(|_| Expression::of_value(near.radii().collect::<Vec<_>>()));
         let expression = Expression::of_value(near.max_distance())?;
         Some(Limit { flips, ..Limit::new(expression, radii) })
     }
@@ -141,7 +138,7 @@ impl NearTexts {
 
 /// The indexes that the query can use, with their expressions as the planner has them.
 fn planned_indexes(relation: BaseRelation) -> impl Iterator<Item = Index> {
-    let indexes = relation.indexes().into_iter().map(|index| Relation::open_locked(index.oid));
+    let indexes = relation.indexes().into_iter().map(Relation::open_locked);
     indexes.filter_map(|index| Index::read_usable(&index, KeyExpressions::Planned))
 }
 

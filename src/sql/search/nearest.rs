@@ -102,17 +102,17 @@ impl NearestSearch {
 
     /// Makes the next step. If a full scan is cheaper, full scans come next.
     fn make_step(&mut self, finder: &mut Finder) {
-        let target = (finder.growth().complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
-        let left = self.full_scan - finder.growth().spent();
+        let target = (finder.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
+        let left = self.full_scan - finder.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match finder.next(target, &(0..=farthest), left) {
                 FinderOutcome::Entry(entry) => self.store(entry),
                 FinderOutcome::Complete => {
-                    self.complete_within = finder.growth().complete_within().min(self.farthest);
+                    self.complete_within = finder.growth.complete_within().min(self.farthest);
                     return;
                 }
                 FinderOutcome::Exhausted => {
-                    let is_complete = finder.growth().complete_within() >= target;
+                    let is_complete = finder.growth.complete_within() >= target;
                     self.complete_within = if is_complete { self.farthest } else { self.complete_within };
                     self.reading = Reading::FullScans;
                     return;

@@ -11,8 +11,8 @@ use pgrx::prelude::*;
 use postgres::catalog::column::RowValue;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
-use postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
-use postgres::planner::custom_scan::{Methods, path_lists};
+use postgres::planner::base_relation::{BaseRelation, Equality, Outer};
+use postgres::planner::semi_join::on_semi_joins;
 use simhash::distance::share_within;
 use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::size::expected_share;
@@ -20,13 +20,12 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use simhash::search::growth::Growth;
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides};
+use super::condition::{Limit, SearchCondition, exceeded_distance, fingerprint_sides, is_near_condition};
+use super::custom_scan::{self, path_lists};
 use super::distance::fingerprints_of_distance;
-use super::join;
 use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_options;
 use super::plan::{Role, ScopeKey, Settings};
-use super::scan::NearScan;
 use crate::sql::indexed::layouts::{
     IndexedBlock, Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of, share_read,
 };
@@ -47,14 +46,20 @@ pub fn initialise() {
         GucContext::Userset,
         GucFlags::EXPLAIN,
     );
-    Methods::<NearScan>::register();
+    custom_scan::register();
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
         pg_sys::MarkGUCPrefixReserved(c"pg_simhash".as_ptr());
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }
-    join::initialise();
+    // In a semi-join or anti-join, as of EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once,
+    // so that it would prefer one that compares all rows of a tenant with each other to a search for each row.
+    on_semi_joins(|join| {
+        if join.conditions().into_iter().any(|condition| is_near_condition(condition.expression)) {
+            join.charge_hash_joins();
+        }
+    });
 }
 
 #[pg_guard]
@@ -89,18 +94,15 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     }
     let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
     warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
-    let usable = relation.indexes();
-    let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
+    let mut indexes = Indexes { relation, known: Vec::new() };
     for condition in conditions {
-        let tables = indexes.tables(condition.fingerprint, condition.outer);
-        for table in &tables {
+        for table in indexes.tables(condition.fingerprint, condition.outer) {
             table.offer_near(condition);
         }
     }
     if let Some(order) = &order {
-        let tables = indexes.tables(order.fingerprint, Outer::NONE);
-        let alone = tables.iter().filter(|table| table.outer.is_empty());
-        for table in alone {
+        let tables = indexes.tables(order.fingerprint, Outer::NONE).into_iter();
+        for table in tables.filter(|table| table.outer.is_empty()) {
             table.offer_nearest(order);
         }
     }
@@ -131,7 +133,6 @@ fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
 }
 
 struct ByDistance {
-    order: Order,
     fingerprint: Expression,
     query: Expression,
     limit: Option<SearchCondition>,
@@ -139,33 +140,33 @@ struct ByDistance {
 
 impl ByDistance {
     /// Reads an order; None unless it is by the distance from a query that refers to no relation.
-    fn read(relation: BaseRelation, order: Order, conditions: &[SearchCondition]) -> Option<Self> {
-        if !relation.may_see_hidden_rows(order.expression) {
+    fn read(relation: BaseRelation, order: Expression, conditions: &[SearchCondition]) -> Option<Self> {
+        if !relation.may_see_hidden_rows(order) {
             return None;
         }
-        let fingerprints = fingerprints_of_distance(order.expression)?;
+        let fingerprints = fingerprints_of_distance(order)?;
         let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
             .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
         let same = |condition: &&SearchCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
-        let limit = SearchCondition::cheapest(conditions.iter().filter(same).copied());
-        Some(Self { order, fingerprint, query, limit })
+        // The condition with the smallest expected distance is the cheapest to search for.
+        let expected = |condition: &&SearchCondition| condition.limit.expected(DEFAULT_BLOCKS).max_distance();
+        let limit = conditions.iter().filter(same).min_by_key(expected).copied();
+        Some(Self { fingerprint, query, limit })
     }
 }
 
 /// The indexed blocks of each fingerprint in the query.
-struct Indexes<'a> {
+struct Indexes {
     relation: BaseRelation,
-    usable: &'a [UsableIndex],
     /// The fingerprints whose blocks have been read.
     known: Vec<(Expression, Vec<ScopedBlock>)>,
 }
 
 /// A table with indexed layouts that a search can use together, within one scope.
-struct IndexedTable<'a> {
+struct IndexedTable {
     relation: BaseRelation,
-    usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
     scope: Vec<Equality>,
     /// The other relations that the search and its scope refer to.
@@ -173,13 +174,12 @@ struct IndexedTable<'a> {
     rows: f64,
 }
 
-impl<'a> Indexes<'a> {
+impl Indexes {
     /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
     /// once for each scope that the query has values for.
-    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable<'a>> {
-        let Self { relation, usable, .. } = *self;
-        let column = fingerprint.as_own_column().filter(|&column| column > 0);
-        let indexed = self.blocks(fingerprint, column);
+    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
+        let relation = self.relation;
+        let indexed = self.blocks(fingerprint);
         let mut scopes: Vec<&Vec<i16>> = indexed.iter().map(|scoped| &scoped.scope).collect();
         scopes.sort();
         scopes.dedup();
@@ -202,20 +202,20 @@ impl<'a> Indexes<'a> {
             let blocks: Vec<_> = blocks().filter(looks_up).collect();
             let outer = scope.iter().fold(outer, |outer, equality| outer.with(equality.outer));
             let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-            tables.push(IndexedTable { relation, usable, layouts: layouts_of(blocks.iter()), scope, outer, rows });
+            tables.push(IndexedTable { relation, layouts: layouts_of(blocks.iter()), scope, outer, rows });
         }
         tables
     }
 
-    /// The indexed blocks of a fingerprint. `column` is its attnum if it is a column.
-    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[ScopedBlock] {
+    /// The indexed blocks of a fingerprint.
+    fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
-            let of = match column {
+            let of = match fingerprint.as_own_column().filter(|&column| column > 0) {
                 Some(column) => RowValue::Column(column),
                 None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
-            let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
+            let indexes = self.relation.indexes().into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
             self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
             self.known.len() - 1
@@ -224,13 +224,13 @@ impl<'a> Indexes<'a> {
     }
 }
 
-impl IndexedTable<'_> {
+impl IndexedTable {
     /// Offers the path that finds near rows; None if the layouts do not serve the distance.
     fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
         let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
         let found = self.rows * estimate.share(self.rows);
         let cost = self.search_cost(self.expected(limit), self.share_read(limit))?;
-        self.offer(0.0, cost + self.fetch_cost(found), [fingerprint, query], Some(limit), None);
+        self.offer(0.0, cost + self.fetch_cost(found), [fingerprint, query], Some(limit), false);
         Some(())
     }
 
@@ -254,7 +254,7 @@ impl IndexedTable<'_> {
             }
         };
         let limit = order.limit.map(|condition| condition.limit);
-        self.offer(growth, growth + rest, [order.fingerprint, order.query], limit, Some(order));
+        self.offer(growth, growth + rest, [order.fingerprint, order.query], limit, true);
         Some(())
     }
 
@@ -265,7 +265,7 @@ impl IndexedTable<'_> {
         total: f64,
         [fingerprint, query]: [Expression; 2],
         limit: Option<Limit>,
-        order: Option<&ByDistance>,
+        is_ordered: bool,
     ) {
         let Self { relation, outer, rows, .. } = *self;
         let key = |equality: &Equality| {
@@ -275,12 +275,12 @@ impl IndexedTable<'_> {
         let has_sizes = self.layouts.iter().flatten().any(|found| found.has_size);
         let limit = limit.map(|limit| Limit { sizes: limit.sizes.filter(|_| has_sizes), ..limit });
         let limits = limit.into_iter().flat_map(Limit::expressions);
-        let scope = self.scope.iter().map(|equality| (Role::Scope, equality.value()));
+        let scope = self.scope.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let expressions =
             [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter().chain(limits).chain(scope);
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.unzip();
         let settings = Settings {
-            is_ordered: order.is_some(),
+            is_ordered,
             roles,
             has_exact_sizes: limit.and_then(|limit| limit.sizes).is_some_and(|sizes| sizes.is_exact),
             rows,
@@ -289,12 +289,12 @@ impl IndexedTable<'_> {
             layouts: self.layouts.clone(),
         };
         let (startup, _) = relation.condition_costs();
-        let cost = PathCost { startup: startup + before_first_row, total: startup + total };
+        let costs = [before_first_row, total].map(|cost| startup + cost);
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
         let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
         // SAFETY: the node's methods make a plan of these lists.
-        unsafe { relation.offer(outer, order.map(|order| order.order), cost, lists, Methods::<NearScan>::PATH) };
+        unsafe { relation.offer(outer, is_ordered, costs, lists, custom_scan::PATH_METHODS) };
     }
 
     /// The nearness for cost estimates. Radii that are not known are taken to be those of the layout with the number of
@@ -346,8 +346,7 @@ impl IndexedTable<'_> {
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {
-        let indexes = self.layouts.iter().flatten();
-        indexes.filter_map(|found| self.usable.iter().find(|index| index.oid == found.index)).map(|index| index.pages)
+        self.layouts.iter().flatten().filter_map(|found| self.relation.index_pages(found.index))
     }
 }
 

@@ -7,7 +7,8 @@ pub struct FetchedRows {
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
     slot: *mut pg_sys::TupleTableSlot,
-    fetches: u64,
+    /// Number of fetches, whether the snapshot sees the rows or not.
+    pub fetches: u64,
 }
 
 impl FetchedRows {
@@ -15,16 +16,13 @@ impl FetchedRows {
     /// The table, the snapshot and the slot for its rows live as long as the result.
     pub unsafe fn new(table: pg_sys::Relation, snapshot: pg_sys::Snapshot, slot: *mut pg_sys::TupleTableSlot) -> Self {
         // SAFETY: the caller passes an open table.
-        #[cfg(not(feature = "pg19"))]
-        let fetch = unsafe { pg_sys::table_index_fetch_begin(table) };
-        // SAFETY: the caller passes an open table.
-        #[cfg(feature = "pg19")]
-        let fetch = unsafe { pg_sys::table_index_fetch_begin(table, 0) };
-        Self { snapshot, fetch, slot, fetches: 0 }
-    }
-
-    pub fn fetches(&self) -> u64 {
-        self.fetches
+        unsafe {
+            #[cfg(not(feature = "pg19"))]
+            let fetch = pg_sys::table_index_fetch_begin(table);
+            #[cfg(feature = "pg19")]
+            let fetch = pg_sys::table_index_fetch_begin(table, 0);
+            Self { snapshot, fetch, slot, fetches: 0 }
+        }
     }
 
     /// Fetches the row version at a tid that the snapshot sees; None if there is none.

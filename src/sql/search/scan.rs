@@ -1,21 +1,17 @@
 //! The scan of block indexes: the node that runs in a query.
 
-use std::ffi::CStr;
-
-use pgrx::pg_sys::TupleTableSlot;
-use pgrx::pg_sys::{self, CustomScanState, Datum};
+use pgrx::pg_sys::{self, CustomScanState, Datum, TupleTableSlot};
 use pgrx::{AnyArray, FromDatum, PgMemoryContexts, PgSqlErrorCode};
 use postgres::error::{raise, user_error};
 use postgres::expression::{Expression, expressions, integer_value};
 use postgres::heap::computed::evaluate;
-use postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::flips::Flippable;
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
 use super::condition::largest_distance;
-use super::explain::{ScanWork, explain};
+use super::custom_scan::NodeInstrumentation;
 use super::finder::{Finder, FinderOutcome};
 use super::nearest::NearestSearch;
 use super::plan::{Role, Settings};
@@ -25,20 +21,20 @@ use crate::sql::arguments::check_radii;
 
 /// A scan that finds near rows, or returns rows nearest first.
 pub struct NearScan {
-    settings: Settings,
+    pub settings: Settings,
     expressions: Expressions,
     /// None if the indexes have no scope.
     scope: Option<ScopeConditions>,
     /// None in EXPLAIN without ANALYZE, and after the end.
-    running: Option<Running>,
+    pub running: Option<Running>,
 }
 
 /// The state of a scan that is executed.
-struct Running {
-    finder: Finder,
+pub struct Running {
+    pub finder: Finder,
     rows: FetchedRows,
     state: SearchState,
-    searches: u64,
+    pub searches: u64,
     /// The entries and the fetches that PostgreSQL's counters already include.
     reported: (u64, u64),
 }
@@ -63,16 +59,8 @@ enum SearchState {
     Done,
 }
 
-/// The expressions that are evaluated when a search begins; null if the plan does not have them.
-struct Expressions {
-    query: *mut pg_sys::ExprState,
-    limit: *mut pg_sys::ExprState,
-    limit_type: pg_sys::Oid,
-    radii: *mut pg_sys::ExprState,
-    flips: *mut pg_sys::ExprState,
-    size: *mut pg_sys::ExprState,
-    resemblance: *mut pg_sys::ExprState,
-}
+/// The expressions that are evaluated when a search begins.
+struct Expressions(Vec<(Role, *mut pg_sys::ExprState)>);
 
 /// The rows that a search is for.
 struct Goal {
@@ -82,11 +70,13 @@ struct Goal {
     is_for_all: bool,
 }
 
-impl CustomScan for NearScan {
-    const NAME: &'static CStr = c"SimhashScan";
-
-    unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
-        // SAFETY: the node is being initialised; its plan was made by `plan`.
+impl NearScan {
+    /// Begins a scan, without reading any rows yet.
+    ///
+    /// # Safety
+    /// The node is being initialised, and has the plan of a path that was offered.
+    pub unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
+        // SAFETY: the caller passes a node that is being initialised, with a plan of this scan.
         unsafe {
             let plan = &*node.ss.ps.plan.cast::<pg_sys::CustomScan>();
             let settings = Settings::from_list(plan.custom_private).unwrap_or_else(|| raise_unreadable_plan());
@@ -94,11 +84,6 @@ impl CustomScan for NearScan {
             let slot = prepare_slot(node);
             let expressions = expressions(plan.custom_exprs);
             let parent = &raw mut node.ss.ps;
-            let of_role = |role| settings.of_role(&expressions, role).next();
-            let compile = |role| {
-                let compiled = |found: Expression| pg_sys::ExecInitExpr(found.as_ptr().cast(), parent);
-                of_role(role).map_or(std::ptr::null_mut(), compiled)
-            };
             let values: Vec<_> = settings.of_role(&expressions, Role::Scope).collect();
             let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
             let running = (!is_explain_only).then(|| {
@@ -107,29 +92,29 @@ impl CustomScan for NearScan {
                 let rows = FetchedRows::new(table, snapshot, slot);
                 Running { finder, rows, state: SearchState::New, searches: 0, reported: (0, 0) }
             });
-            let expressions = Expressions {
-                query: compile(Role::Query),
-                limit: compile(Role::Limit),
-                limit_type: of_role(Role::Limit).map_or(pg_sys::InvalidOid, Expression::value_type),
-                radii: compile(Role::Radii),
-                flips: compile(Role::Flips),
-                size: compile(Role::Size),
-                resemblance: compile(Role::Resemblance),
-            };
+            let of_search = settings.roles.iter().zip(&expressions);
+            let of_search = of_search.filter(|(role, _)| !matches!(role, Role::Fingerprint | Role::Scope));
+            let compiled =
+                |(role, found): (&Role, &Expression)| (*role, pg_sys::ExecInitExpr(found.as_ptr().cast(), parent));
+            let expressions = Expressions(of_search.map(compiled).collect());
             Self { settings, expressions, scope, running }
         }
     }
 
-    unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
+    /// The next row, in the node's scan slot; at the end, an empty slot or null.
+    ///
+    /// # Safety
+    /// The node is running.
+    pub unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
         let Some(running) = &mut self.running else { return std::ptr::null_mut() };
         if matches!(running.state, SearchState::New) {
             // SAFETY: the node is running. The query, a bigint, is passed by value.
             let (query, mut goal) =
-                unsafe { (value(node, self.expressions.query), self.expressions.goal(&self.settings, node)) };
+                unsafe { (self.expressions.value(Role::Query, node), self.expressions.goal(&self.settings, node)) };
             if let Some(scope) = &mut self.scope {
                 // SAFETY: the node is running.
-                match unsafe { scope.keys(node) } {
-                    Some(keys) => running.finder.set_scope(keys),
+                match unsafe { scope.keys() } {
+                    Some(keys) => running.finder.scope = keys,
                     // Nothing equals NULL.
                     None => goal = None,
                 }
@@ -144,51 +129,62 @@ impl CustomScan for NearScan {
         slot
     }
 
-    fn rescan(&mut self) {
+    /// Restarts the scan. Parameters may have changed.
+    pub fn rescan(&mut self) {
         if let Some(running) = &mut self.running {
             running.rows.reset();
             running.state = SearchState::New;
         }
     }
 
-    unsafe fn end(&mut self) {
+    /// Releases the resources of the scan.
+    pub fn end(&mut self) {
         if let Some(Running { finder, rows, .. }) = self.running.take() {
             finder.end();
             rows.end();
         }
     }
-
-    unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState) {
-        // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
-        unsafe { explain(&self.settings, self.running.as_ref().map(Running::work), node, ancestors, output) };
-    }
 }
 
 impl Expressions {
+    fn compiled(&self, role: Role) -> Option<*mut pg_sys::ExprState> {
+        self.0.iter().find(|(of, _)| *of == role).map(|(_, compiled)| *compiled)
+    }
+
+    /// The value of an expression, which does not depend on the scanned row; None if it is NULL, or if the plan does
+    /// not have the expression.
+    ///
+    /// # Safety
+    /// The node is running. A value that is not passed by value is valid until the next row.
+    unsafe fn value(&self, role: Role, node: &CustomScanState) -> Option<Datum> {
+        // SAFETY: the expressions are those of the caller's running node.
+        unsafe { evaluate(self.compiled(role)?, node.ss.ps.ps_ExprContext) }
+    }
+
     /// The rows that the search is for. None if it is for none, because the condition is NULL for every row: the limit,
     /// the radii, the size or the least resemblance is NULL, or the radii fit no layout.
     ///
     /// # Safety
     /// The node is running.
     unsafe fn goal(&self, settings: &Settings, node: &CustomScanState) -> Option<Goal> {
-        if self.limit.is_null() {
+        let Some(limit) = self.compiled(Role::Limit) else {
             return Some(Goal { near: Nearness::within(LARGEST_DISTANCE), sizes: None, is_for_all: true });
-        }
+        };
         // SAFETY: the caller passes the running node of the expressions. The radii, an `integer[]`, are read before
         // another expression is evaluated.
         unsafe {
-            let limit = integer_value(self.limit_type, value(node, self.limit)?);
+            let limit = integer_value(pg_sys::exprType((*limit).expr.cast()), self.value(Role::Limit, node)?);
             let max_distance = largest_distance(limit.unwrap_or_else(|| raise_unreadable_plan()));
             let mut goal = Goal { near: Nearness::within(max_distance), sizes: None, is_for_all: false };
-            if !self.size.is_null() {
-                let size = value(node, self.size)?.value() as i32;
-                let least = f64::from_bits(value(node, self.resemblance)?.value() as u64);
+            if self.compiled(Role::Size).is_some() {
+                let size = self.value(Role::Size, node)?.value() as i32;
+                let least = f64::from_bits(self.value(Role::Resemblance, node)?.value() as u64);
                 goal.sizes = Some(SimilarSizes::new(size, least, settings.has_exact_sizes));
             }
-            if self.radii.is_null() {
+            if self.compiled(Role::Radii).is_none() {
                 return Some(goal);
             }
-            let array = value(node, self.radii)?;
+            let array = self.value(Role::Radii, node)?;
             // An array that is stored in a table is detoasted, which makes a copy.
             let memory = (*node.ss.ps.ps_ExprContext).ecxt_per_tuple_memory;
             goal.near = PgMemoryContexts::For(memory).switch_to(|_| {
@@ -196,7 +192,7 @@ impl Expressions {
                 check_radii(max_distance, &radii).ok()
             })?;
             // NULL if the text has no feature: then the query is NULL as well.
-            if let Some(flips) = value(node, self.flips).and_then(|flips| Vec::<i64>::from_datum(flips, false)) {
+            if let Some(flips) = self.value(Role::Flips, node).and_then(|flips| Vec::<i64>::from_datum(flips, false)) {
                 let flips = flips.into_iter().map(i64::cast_unsigned);
                 goal.near = goal.near.flipping(Flippable::from_masks(flips));
             }
@@ -233,33 +229,14 @@ unsafe fn prepare_slot(node: &mut CustomScanState) -> *mut TupleTableSlot {
     }
 }
 
-/// The value of an expression that does not depend on the scanned row; None if it is NULL, or if there is no
-/// expression.
-///
-/// # Safety
-/// The node is running, and the expression belongs to it. A value that is not passed by value is valid until the next
-/// row.
-unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> Option<Datum> {
-    if expression.is_null() {
-        return None;
-    }
-    // SAFETY: the caller passes an expression of the running node.
-    unsafe { evaluate(expression, node.ss.ps.ps_ExprContext) }
-}
-
 impl Running {
     /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader. Entries are counted as
     /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
     fn report(&mut self, counters: &mut NodeInstrumentation) {
-        let now = (self.finder.counts().entries, self.rows.fetches());
+        let now = (self.finder.counts().entries, self.rows.fetches);
         counters.nfiltered2 += (now.0 - self.reported.0) as f64;
         counters.ntuples2 += (now.1 - self.reported.1) as f64;
         self.reported = now;
-    }
-
-    /// The work of the scan.
-    fn work(&self) -> ScanWork {
-        ScanWork { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
     }
 
     /// Begins a search. `query` is None if it is NULL.
@@ -272,7 +249,7 @@ impl Running {
                 self.finder.begin(settings, query, near, sizes, self.searches > 1);
                 if settings.is_ordered {
                     let full_scan = self.finder.full_scan_cost();
-                    let nearest = NearestSearch::new(near.max_distance(), self.finder.growth(), full_scan);
+                    let nearest = NearestSearch::new(near.max_distance(), &self.finder.growth, full_scan);
                     SearchState::Nearest { nearest: Box::new(nearest), and_nulls: is_for_all }
                 } else {
                     SearchState::Near { is_full_scan: false }
@@ -289,14 +266,12 @@ impl Running {
             let found = match &mut self.state {
                 SearchState::New | SearchState::Done => return self.rows.clear(),
                 SearchState::Near { is_full_scan } => {
-                    let limit = self.finder.near().max_distance().min(LARGEST_DISTANCE);
+                    let limit = self.finder.near.max_distance().min(LARGEST_DISTANCE);
                     let full_scan = self.finder.full_scan_cost();
                     match self.finder.next(limit, &(0..=limit as u32), full_scan) {
                         FinderOutcome::Entry(entry) => Some(entry.tid),
                         FinderOutcome::Complete if !*is_full_scan => None,
-                        FinderOutcome::Exhausted
-                            if !*is_full_scan && self.finder.growth().complete_within() < limit =>
-                        {
+                        FinderOutcome::Exhausted if !*is_full_scan && self.finder.growth.complete_within() < limit => {
                             *is_full_scan = true;
                             self.finder.begin_full_scan(true);
                             None

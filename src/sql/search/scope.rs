@@ -1,25 +1,16 @@
 //! The scope of a search: conditions on the columns that come before the block in an index.
 
-use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::{self, CustomScanState, Datum};
+use pgrx::pg_sys::{self, Datum};
 use postgres::expression::Expression;
-use postgres::heap::computed::evaluate;
-use postgres::memory::small_context;
 
 use super::plan::ScopeKey;
 
 /// The conditions that define a scope. Their values are evaluated when a search begins.
 pub struct ScopeConditions {
-    conditions: Vec<ScopeCondition>,
-    /// Holds the values of the running search.
-    memory: pg_sys::MemoryContext,
-}
-
-struct ScopeCondition {
-    value: *mut pg_sys::ExprState,
-    by_value: bool,
-    length: i16,
-    key: pg_sys::ScanKeyData,
+    /// The scan keys, each with the expression of its value.
+    keys: Vec<(pg_sys::ScanKeyData, *mut pg_sys::ExprState)>,
+    /// Its memory holds the values of the running search.
+    context: *mut pg_sys::ExprContext,
 }
 
 impl ScopeConditions {
@@ -27,17 +18,14 @@ impl ScopeConditions {
     /// The expressions belong to the plan of `parent`, which is being initialised. There is one for each key.
     pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
         let strategy = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
-        let condition = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
-            let (mut length, mut by_value) = (0, false);
-            let mut scan_key = pg_sys::ScanKeyData::default();
+        let key = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
+            let ScopeKey { function, value_type, collation } = *key;
+            let (mut key, no_argument) = (pg_sys::ScanKeyData::default(), Datum::null());
             // SAFETY: the caller passes expressions of the plan. The function is the equality of the index's operator
             // family for the two types.
             unsafe {
-                pg_sys::get_typlenbyval(value.value_type(), &mut length, &mut by_value);
-                let ScopeKey { function, value_type, collation } = *key;
-                let no_argument = Datum::null();
                 pg_sys::ScanKeyEntryInitialize(
-                    &mut scan_key,
+                    &mut key,
                     0,
                     attnum,
                     strategy,
@@ -46,32 +34,28 @@ impl ScopeConditions {
                     function,
                     no_argument,
                 );
-                let value = pg_sys::ExecInitExpr(value.as_ptr().cast(), parent);
-                ScopeCondition { value, by_value, length, key: scan_key }
+                (key, pg_sys::ExecInitExpr(value.as_ptr().cast(), parent))
             }
         };
-        let conditions = (1..).zip(keys.iter().zip(values)).map(condition).collect();
-        // SAFETY: the new context is deleted with the current one, the query's.
-        let memory = unsafe { small_context(pg_sys::CurrentMemoryContext, c"simhash scope") };
-        Self { conditions, memory }
+        let keys = (1..).zip(keys.iter().zip(values)).map(key).collect();
+        // SAFETY: the node has the query's state, whose end frees the context.
+        Self { keys, context: unsafe { pg_sys::CreateExprContext((*parent).state) } }
     }
 
-    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call.
+    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call. As in PostgreSQL's own
+    /// index scans, a value may be part of another node's row: when that row is replaced, this scan is restarted.
     ///
     /// # Safety
-    /// The node is running, and the expressions belong to it.
-    pub unsafe fn keys(&mut self, node: &CustomScanState) -> Option<Vec<pg_sys::ScanKeyData>> {
-        // SAFETY: the values of the last search are no longer used. The expressions belong to the node; their values
-        // are copied.
+    /// The node of the expressions is running.
+    pub unsafe fn keys(&mut self) -> Option<Vec<pg_sys::ScanKeyData>> {
+        let (mut keys, values): (Vec<_>, Vec<_>) = self.keys.iter().copied().unzip();
+        let value = |(scan_key, key_expr)| pg_sys::IndexRuntimeKeyInfo { scan_key, key_expr, key_toastable: false };
+        let mut values: Vec<_> = keys.iter_mut().map(std::ptr::from_mut).zip(values).map(value).collect();
+        // SAFETY: the values of the last search are no longer used. The expressions belong to the running node.
         unsafe {
-            pg_sys::MemoryContextReset(self.memory);
-            let key = |condition: &mut ScopeCondition| {
-                let value = evaluate(condition.value, node.ss.ps.ps_ExprContext)?;
-                condition.key.sk_argument = pg_sys::datumCopy(value, condition.by_value, condition.length.into());
-                Some(condition.key)
-            };
-            let conditions = self.conditions.iter_mut();
-            PgMemoryContexts::For(self.memory).switch_to(|_| conditions.map(key).collect())
+            pg_sys::ReScanExprContext(self.context);
+            pg_sys::ExecIndexEvalRuntimeKeys(self.context, values.as_mut_ptr(), values.len() as i32);
         }
+        keys.iter().all(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0).then_some(keys)
     }
 }

@@ -30,16 +30,12 @@ pub enum Action {
 
 impl Action {
     pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "reject" => Ok(Self::Reject),
-            "skip" => Ok(Self::Skip),
-            "mark" => Ok(Self::Mark),
-            _ => {
-                let message = format!("unknown action \"{}\"", shorten(name));
-                Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-                    .set_hint("The actions are reject, skip and mark."))
-            }
-        }
+        let found = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
+        found.ok_or_else(|| {
+            let message = format!("unknown action \"{}\"", shorten(name));
+            user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_hint("The actions are reject, skip and mark.")
+        })
     }
 
     pub fn name(self) -> &'static str {
@@ -72,11 +68,9 @@ impl Arguments {
         };
         let action = Action::named(action)?;
         let criterion = GuardCriterion::parse(criterion)?;
-        let (mark_column, following) = match columns {
-            [] => (None, &[][..]),
-            [mark, following @ ..] => (Some(mark.clone()).filter(|mark| !mark.is_empty()), following),
-        };
-        let (scope, among, unless) = split(following)?;
+        let (mark, following) = columns.split_first().unzip();
+        let mark_column = mark.filter(|mark| !mark.is_empty()).cloned();
+        let (scope, among, unless) = split(following.unwrap_or_default())?;
         if (action == Action::Mark) != mark_column.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
@@ -101,11 +95,6 @@ impl Arguments {
             texts.extend([String::new(), unless.clone()]);
         }
         Ok(texts)
-    }
-
-    /// The columns of the guarded table that the arguments name, except those of conditions.
-    pub fn columns(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.fingerprint).chain(&self.mark_column).chain(&self.scope)
     }
 }
 

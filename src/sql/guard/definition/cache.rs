@@ -1,4 +1,4 @@
-//! A cache of guards between statements.
+//! A cache of guards between statements, and caches of what a guard needs of each table.
 //!
 //! For a statement that inserts one row, making the guard took as long as the search and the insertion. A guard is
 //! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
@@ -10,11 +10,25 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use postgres::error::Result;
+use postgres::trigger::RowEvent;
 
 use super::guard::{Guard, Identity};
 
 /// The limit on the triggers in the cache: enough for the partitions of several tables.
 const MAX_CACHED_TRIGGERS: usize = 4096;
+
+/// What has been made for each table.
+pub type PerTable<T> = RefCell<HashMap<Oid, Rc<T>>>;
+
+/// What has been made for a table before or, the first time, what `make` makes.
+pub fn of_table<T>(known: &PerTable<T>, table: Oid, make: impl FnOnce() -> Result<T>) -> Result<Rc<T>> {
+    if let Some(known) = known.borrow().get(&table) {
+        return Ok(known.clone());
+    }
+    let made = Rc::new(make()?);
+    known.borrow_mut().insert(table, made.clone());
+    Ok(made)
+}
 
 #[derive(Default)]
 struct Cache {
@@ -30,36 +44,30 @@ thread_local! {
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the guard of a trigger. If the trigger has no entry, or `is_its` rejects its guard, `identify` says which it
-/// is; if that has no entry either, `make` makes it.
+/// The guard of the trigger that `event` fires. It is identified only if the trigger has no entry, and made only if its
+/// identity has none either. `function` is the trigger function.
 ///
-/// A replaced trigger has the same OID, and a running statement still fires the old trigger: `is_its` distinguishes the
-/// two.
-pub fn cached(
-    trigger: Oid,
-    is_its: impl FnOnce(&Guard) -> bool,
-    identify: impl FnOnce() -> Result<Identity>,
-    make: impl FnOnce(&Identity) -> Result<Guard>,
-) -> Result<Rc<Guard>> {
+/// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
+/// the two.
+pub fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
         unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
     }
     drop_changed();
+    let trigger = event.trigger().tgoid;
     let known = CACHE.with_borrow(|cache| cache.by_trigger.get(&trigger).cloned());
-    if let Some(known) = known
-        && is_its(&known)
-    {
+    if let Some(known) = known.filter(|known| known.identity.has_arguments_of(event)) {
         return Ok(known);
     }
-    let identity = identify()?;
+    let identity = Identity::from_event(event)?;
     let known = CACHE.with_borrow_mut(|cache| {
         if cache.by_trigger.len() >= MAX_CACHED_TRIGGERS {
             *cache = Cache::default();
         }
         cache.guards.get(&identity).cloned()
     });
-    let guard = known.map_or_else(|| make(&identity).map(Rc::new), Ok)?;
+    let guard = known.map_or_else(|| Guard::new(function, &identity, event).map(Rc::new), Ok)?;
     CACHE.with_borrow_mut(|cache| {
         cache.guards.insert(identity, guard.clone());
         cache.by_trigger.insert(trigger, guard.clone());

@@ -1,8 +1,6 @@
 //! The conditions of a guard. Only existing rows for which `among` holds count as near-duplicates. A new row for which
 //! `unless` holds is stored unchecked.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
@@ -13,8 +11,10 @@ use postgres::catalog::relation::Relation;
 use postgres::condition::parse;
 use postgres::error::{Result, user_error};
 use postgres::expression::Expression;
-use postgres::settings::{SAFE_SEARCH_PATH, set_locally, with_settings};
+use postgres::settings::{set_locally, with_fixed_settings, with_settings};
 use postgres::text::{RawText, from_bytes};
+
+use super::cache::{PerTable, of_table};
 
 /// An argument of a guard that is a condition on a row of the table.
 #[derive(Clone, Copy)]
@@ -28,35 +28,8 @@ pub const AMONG: ConditionArgument = ConditionArgument { name: c"among", context
 pub const UNLESS: ConditionArgument =
     ConditionArgument { name: c"unless", context: c"argument \"unless\" of the guard" };
 
-/// The settings under which a condition is printed, read and evaluated, so that it means the same whatever a session
-/// has set: what decides how PostgreSQL prints and reads names, literals, operators and values.
-const SETTINGS: [(&CStr, &CStr); 15] = [
-    (c"search_path", SAFE_SEARCH_PATH),
-    (c"standard_conforming_strings", c"on"),
-    (c"backslash_quote", c"safe_encoding"),
-    (c"quote_all_identifiers", c"off"),
-    (c"transform_null_equals", c"off"),
-    (c"array_nulls", c"on"),
-    (c"DateStyle", c"ISO, MDY"),
-    (c"IntervalStyle", c"postgres"),
-    (c"TimeZone", c"UTC"),
-    (c"bytea_output", c"hex"),
-    (c"extra_float_digits", c"1"),
-    (c"lc_monetary", c"C"),
-    (c"lc_numeric", c"C"),
-    (c"lc_time", c"C"),
-    (c"xmloption", c"content"),
-];
-
-pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
-    with_settings(|| {
-        SETTINGS.into_iter().for_each(|(name, value)| set_locally(name, value));
-        f()
-    })
-}
-
 pub struct AskedCondition {
-    argument: ConditionArgument,
+    pub argument: ConditionArgument,
     condition: String,
     /// The user's search path, in the server's encoding.
     search_path: CString,
@@ -93,12 +66,12 @@ pub struct GuardCondition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,
     /// The columns that the condition reads, by table. A table is added on first use.
-    columns: RefCell<HashMap<Oid, Rc<[i16]>>>,
+    columns: PerTable<Vec<i16>>,
 }
 
 impl GuardCondition {
     pub fn new(argument: ConditionArgument, sql: String) -> Self {
-        Self { argument, sql, columns: RefCell::default() }
+        Self { argument, sql, columns: PerTable::default() }
     }
 
     /// The condition for the rows of a table, in the current memory context.
@@ -111,12 +84,7 @@ impl GuardCondition {
 
     /// The columns of a table that the condition reads. They change only with the definition of the table, so they are
     /// cached: an UPDATE of other columns does not parse the condition.
-    pub fn columns(&self, table: Oid) -> Result<Rc<[i16]>> {
-        if let Some(known) = self.columns.borrow().get(&table) {
-            return Ok(known.clone());
-        }
-        let columns: Rc<[i16]> = self.parse(table)?.own_columns().into();
-        self.columns.borrow_mut().insert(table, columns.clone());
-        Ok(columns)
+    pub fn columns(&self, table: Oid) -> Result<Rc<Vec<i16>>> {
+        of_table(&self.columns, table, || Ok(self.parse(table)?.own_columns()))
     }
 }

@@ -56,12 +56,6 @@ fn read_text(json: &str) -> Result<CriterionDocument> {
     read_criterion_of_table(OptionsDocument::Text(to_server(json)?.to_bytes()))
 }
 
-/// Criteria in order of preference. A guard gets the first one whose layout its table has indexed.
-pub struct Criteria {
-    pub first: GuardCriterion,
-    pub others: Vec<GuardCriterion>,
-}
-
 /// The criterion that a user asks for, as JSON. The defaults depend on the table.
 pub struct AskedCriterion(String);
 
@@ -72,8 +66,9 @@ impl AskedCriterion {
         Ok(Self(unsafe { to_json_text(document) }?))
     }
 
-    /// The criteria for rows whose fingerprints are made from this text, if they are made from one.
-    pub fn of_rows(&self, source: Option<&FingerprintCall>) -> Result<Criteria> {
+    /// The criteria for rows whose fingerprints are made from this text, if they are made from one: at least one, in
+    /// order of preference. A guard gets the first one whose layout its table has indexed.
+    pub fn of_rows(&self, source: Option<&FingerprintCall>) -> Result<Vec<GuardCriterion>> {
         let of_source = source.map_or(Ok("{}".to_owned()), FingerprintCall::options_json)?;
         let json = laid_over(&self.0, &of_source)?;
         let document = read_text(&json)?;
@@ -86,8 +81,7 @@ impl AskedCriterion {
                 .set_detail("The fingerprints are made with the options of simhash_attach.")
                 .set_hint("Give a resemblance, or leave them out."));
         }
-        let with_options = |criterion| GuardCriterion::new(criterion, &document, &json);
-        let others = document.of_rows_by_other_layouts(source.is_some()).map(with_options).collect();
-        Ok(Criteria { first: with_options(first), others })
+        let criteria = std::iter::once(first).chain(document.of_rows_by_other_layouts(source.is_some()));
+        Ok(criteria.map(|criterion| GuardCriterion::new(criterion, &document, &json)).collect())
     }
 }

@@ -9,8 +9,7 @@ use postgres::settings::read_setting;
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
 pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<()> {
     let Some(found) = distribution(table.oid())? else { return Ok(()) };
-    let name = table.name()?;
-    check_scope(&name, &found, scope)?;
+    check_scope(&table.name()?, &found, scope)?;
     check_allows_triggers(table)
 }
 
@@ -36,22 +35,20 @@ pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<()> {
 }
 
 fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<()> {
-    let column = match distribution {
-        Distribution::Column(column) => column,
-        Distribution::OneShard | Distribution::Local => return Ok(()),
-        Distribution::Other => {
-            return Err(not_supported(format!("table \"{table}\" cannot be guarded"))
-                .set_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only."));
+    match distribution {
+        Distribution::OneShard | Distribution::Local => Ok(()),
+        Distribution::Column(column) if scope.contains(column) => Ok(()),
+        Distribution::Column(column) => {
+            let message = format!("a guard of table \"{table}\" needs the column \"{column}\" in its scope");
+            Err(not_supported(message)
+                .set_detail(sendable(format!(
+                    "Citus distributes the table by \"{column}\", and a guard does not see rows with other values there."
+                )))
+                .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
         }
-    };
-    if scope.contains(column) {
-        return Ok(());
+        Distribution::Other => Err(not_supported(format!("table \"{table}\" cannot be guarded"))
+            .set_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only.")),
     }
-    Err(not_supported(format!("a guard of table \"{table}\" needs the column \"{column}\" in its scope"))
-        .set_detail(sendable(format!(
-            "Citus distributes the table by \"{column}\", and a guard does not see rows with other values there."
-        )))
-        .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
 }
 
 fn not_supported(message: String) -> ErrorReport {

@@ -1,11 +1,12 @@
 //! The guard of a table: the arguments of its trigger, and the tables that it searches, ready to decide about rows.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
+use std::slice;
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
+use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
@@ -22,7 +23,6 @@ use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
 use super::members::Members;
 use super::searched_table::{SearchedTable, no_index};
-use super::secret::secret;
 use crate::sql::functions::ExtensionSchema;
 
 /// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
@@ -47,9 +47,8 @@ pub struct Guard {
     pub among: Option<Rc<GuardCondition>>,
     /// The condition under which a new row is stored unchecked.
     pub unless: Option<Rc<GuardCondition>>,
-    /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
+    /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
-    positions: HashMap<Oid, usize>,
     /// All tables that the guard depends on, including partitioned ones.
     pub members: Vec<Oid>,
 }
@@ -59,15 +58,7 @@ impl Guard {
     /// that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that this
     /// statement has obtained before, whose tables are locked already.
     pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
-        // SAFETY: the trigger manager passes the trigger with each call.
-        let trigger = unsafe { (*event.data.tg_trigger).tgoid };
-        let get = || {
-            let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
-            let identify = || Identity::from_event(event);
-            let make = |identity: &_| Self::new(function, identity, event);
-            cached(trigger, is_its, identify, make)
-        };
-        let mut guard = get()?;
+        let mut guard = cached(function, event)?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
             return Ok(guard);
         }
@@ -79,7 +70,7 @@ impl Guard {
                     unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
                 }
             }
-            let now = get()?;
+            let now = cached(function, event)?;
             if Rc::ptr_eq(&guard, &now) {
                 return Ok(guard);
             }
@@ -87,12 +78,12 @@ impl Guard {
         }
     }
 
-    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
+    pub fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
-        let arguments = Arguments::parse(&arguments)?;
-        check_columns(event, arguments.columns())?;
-        let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } = arguments;
+        let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } =
+            Arguments::parse(&arguments)?;
+        check_columns(event, std::iter::once(&fingerprint).chain(&mark_column).chain(&scope))?;
         let members = Members::read(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;
@@ -101,20 +92,17 @@ impl Guard {
         if let Some(mark) = mark_column {
             MarkColumn::set(&mut searched, &mark)?;
         }
-        let Members { all, with_rows } = members;
         let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
-        let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
         Ok(Self {
             identity: identity.clone(),
-            secret: secret(identity.root, &identity.arguments)?,
+            secret: identity.secret(),
             key_blocks: KeyBlocks::of(criterion.near),
             action,
             criterion,
             among: condition(AMONG, among),
             unless: condition(UNLESS, unless),
             searched,
-            positions,
-            members: all,
+            members: members.all,
         })
     }
 
@@ -122,46 +110,66 @@ impl Guard {
     pub fn position_of(&self, table: &Relation) -> Result<usize> {
         // Another kind of table may have row triggers, but no rows of its own.
         let none = || no_index(table, self.criterion.near.max_distance());
-        self.positions.get(&table.oid()).copied().ok_or_else(none)
-    }
-
-    /// A table as it is searched; None if the guard does not search it.
-    pub fn searched(&self, table: Oid) -> Option<&SearchedTable> {
-        self.positions.get(&table).map(|&position| &self.searched[position])
+        self.searched.iter().position(|searched| searched.oid == table.oid()).ok_or_else(none)
     }
 }
 
 impl Identity {
-    fn from_event(event: &RowEvent) -> Result<Self> {
+    pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root(event)?, event.table().oid());
         let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
     }
 
+    pub fn has_arguments_of(&self, event: &RowEvent) -> bool {
+        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
+    }
+
+    /// The secret with which the guard's lock keys are hashed: pg_locks is public, and must not reveal fingerprints. It
+    /// is SHA-256 of the guard's table, its arguments, and a random number of the database cluster. Only users with
+    /// access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
+    /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and two
+    /// guards of one table do not wait for each other's rows.
+    fn secret(&self) -> Secret {
+        // SAFETY: the number has this length, and stays in shared memory as long as the server runs. MyDatabaseId is a
+        // plain number, set when the session started.
+        let (nonce, database) = unsafe {
+            let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
+            (slice::from_raw_parts(nonce, pg_sys::MOCK_AUTH_NONCE_LEN as usize), pg_sys::MyDatabaseId)
+        };
+        let mut secret = [0; _];
+        for (number, part) in (0u32..).zip(secret.chunks_mut(32)) {
+            let numbers = [database.to_u32(), self.root.to_u32(), number].map(u32::to_le_bytes);
+            let mut hashed = [nonce, numbers.as_flattened()].concat();
+            hashed.extend(self.arguments.iter().flat_map(|argument| argument.to_bytes_with_nul()));
+            // SAFETY: sha256 takes a bytea and returns one, never NULL.
+            let hash: Option<Vec<u8>> = unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
+            part.copy_from_slice(&hash.expect("sha256 is not NULL"));
+        }
+        Secret(secret)
+    }
+
     /// The identity that a partition being detached shares with the other partitions.
     pub fn without_detached(&self) -> Self {
         Self { detached: None, ..self.clone() }
     }
-
-    fn has_arguments_of(&self, event: &RowEvent) -> bool {
-        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
-    }
 }
 
 /// An error that names the guard if its table lacks a column.
-fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a String>) -> Result<()> {
+fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) -> Result<()> {
     let table = event.table();
-    let missing = names.find_map(|name| match Column::find(&table, name) {
-        Ok(found) => found.is_none().then_some(Ok(name)),
-        Err(error) => Some(Err(error)),
-    });
-    let Some(missing) = missing.transpose()? else { return Ok(()) };
-    let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
-    let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{missing}\", which does not exist");
-    Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
-        "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
-    ))
+    for name in names {
+        if Column::find(&table, name)?.is_some() {
+            continue;
+        }
+        let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
+        let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{name}\", which does not exist");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
+            "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
+        ));
+    }
+    Ok(())
 }
 
 /// The root of the guard: the table of the trigger or, if that was cloned to a partition, of the original trigger.
@@ -169,8 +177,7 @@ fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a Strin
 /// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
 /// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
 fn root(event: &RowEvent) -> Result<Oid> {
-    // SAFETY: the trigger manager passes the trigger with each call.
-    let trigger = unsafe { &*event.data.tg_trigger };
+    let trigger = event.trigger();
     let original = if trigger.tgisclone { table_of_original(trigger.tgoid)? } else { None };
     Ok(original.unwrap_or_else(|| event.table().oid()))
 }

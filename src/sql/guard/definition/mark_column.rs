@@ -32,20 +32,14 @@ enum MarkContent {
 impl MarkColumn {
     /// Finds the mark column of each searched table. An error if it cannot store the keys of all of them.
     pub fn set(searched: &mut [SearchedTable], name: &str) -> Result<()> {
-        let all = &*searched;
-        let found = all.iter().map(|own| Self::of(own, name, all)).collect::<Result<Vec<_>>>()?;
-        searched.iter_mut().zip(found).for_each(|(own, found)| own.mark = Some(found));
-        Ok(())
-    }
-
-    fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self> {
-        let table = Relation::open(own.oid);
-        let column = check(&table, name, Some(own), searched)?;
-        // All partitions have the column with the same type, so marks store the same part of a key in each partition.
-        match MarkContent::of(own, &column) {
-            Some(content) => Ok(Self { column: column.attnum, content }),
-            None => Err(wrong_type(&table, &column, own)?),
+        for position in 0..searched.len() {
+            let own = &searched[position];
+            let column = check(&Relation::open(own.oid), name, Some(own), searched)?;
+            // All partitions have the column with the same type, so their marks store the same part of a key.
+            let content = MarkContent::of(own, &column).expect("a mark column that was checked stores the keys");
+            searched[position].mark = Some(Self { column: column.attnum, content });
         }
+        Ok(())
     }
 
     /// The mark for a key of this table, which is `searched`.

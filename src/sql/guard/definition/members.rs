@@ -8,7 +8,7 @@ use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, user_error};
 
-use super::criterion::{Criteria, GuardCriterion};
+use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
 use super::searched_table::{SearchedTable, no_index};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
@@ -18,14 +18,19 @@ use crate::sql::indexed::fingerprint_column::fingerprint_of;
 pub struct Members {
     pub all: Vec<Oid>,
     /// The tables in `all` that have rows of their own.
-    pub with_rows: Vec<Oid>,
+    with_rows: Vec<Oid>,
 }
 
 impl Members {
-    /// Lists the tables, and `detached`, a partition of the root that is being detached. An error if one of them cannot
-    /// be searched, or belongs to another role.
+    /// Lists the table with its partitions at all levels, and `detached`, a partition of it that is being detached. An
+    /// error if one of them cannot be searched, or belongs to another role.
     pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
-        let all = all_of(root, detached);
+        let mut all = match relation_kind(root) {
+            pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE),
+            _ => vec![root],
+        };
+        // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
+        all.extend(detached.filter(|detached| !all.contains(detached)));
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
@@ -39,7 +44,13 @@ impl Members {
         }
         let with_rows: Vec<_> =
             all.iter().copied().filter(|&member| relation_kind(member) == pg_sys::RELKIND_RELATION).collect();
-        with_rows.iter().try_for_each(|&member| check_is_heap(&Relation::open(member)))?;
+        // The search depends on the heap's row versions and row locks.
+        if let Some(other) = with_rows.iter().map(|&member| Relation::open(member)).find(|table| !table.is_heap()) {
+            let message = format!("table \"{}\" is not stored as a heap", other.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
+                .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."));
+        }
         Ok(Self { all, with_rows })
     }
 
@@ -74,19 +85,20 @@ impl Members {
         &self,
         fingerprint: &str,
         scope: &[String],
-        criteria: Criteria,
+        criteria: Vec<GuardCriterion>,
         schema: ExtensionSchema,
     ) -> Result<(GuardCriterion, Vec<SearchedTable>)> {
-        let search = |criterion: GuardCriterion| {
-            let searched = self.searched(fingerprint, scope, &criterion, Some(schema))?;
-            Ok((criterion, searched))
-        };
-        let is_served = |(_, searched): &(_, Vec<SearchedTable>)| searched.iter().all(|table| table.serves_radii);
-        let first = search(criteria.first);
-        if first.as_ref().is_ok_and(is_served) {
-            return first;
+        let mut first = None;
+        for criterion in criteria {
+            let searched = self.searched(fingerprint, scope, &criterion, Some(schema));
+            let is_served = searched.as_ref().is_ok_and(|tables| tables.iter().all(|table| table.indexes.serves_radii));
+            let found = searched.map(|searched| (criterion, searched));
+            if is_served {
+                return found;
+            }
+            first.get_or_insert(found);
         }
-        criteria.others.into_iter().filter_map(|other| search(other).ok()).find(is_served).map_or(first, Ok)
+        first.expect("there is a criterion")
     }
 }
 
@@ -98,27 +110,4 @@ pub fn check_is_whole(table: &Target) -> Result<()> {
     let message = format!("other tables inherit from table \"{}\"", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
-}
-
-/// A table and, if it is partitioned, its partitions at all levels. All of them are locked.
-fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
-    if relation_kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
-        return vec![root];
-    }
-    let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-    // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
-    all.extend(detached.filter(|detached| !all.contains(detached)));
-    all
-}
-
-/// Refuses a table whose access method is not PostgreSQL's heap: the search depends on the heap's row versions and row
-/// locks.
-fn check_is_heap(table: &Relation) -> Result<()> {
-    if table.is_heap() {
-        return Ok(());
-    }
-    let message = format!("table \"{}\" is not stored as a heap", table.name()?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-        .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
-        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."))
 }

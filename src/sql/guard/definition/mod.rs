@@ -4,10 +4,10 @@
 //! [`cache`] stores it between statements. The arguments are an action, the [`criterion`] of near-duplicates, the
 //! fingerprint column, a [`mark_column`], the columns of a [`scope`], and its [`condition`]s.
 //! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each. [`distribution`]
-//! checks tables that Citus distributes. A guard's lock keys are hashed with a [`secret`].
+//! checks tables that Citus distributes.
 
 pub mod arguments;
-mod cache;
+pub mod cache;
 pub mod condition;
 pub mod criterion;
 pub mod distribution;
@@ -16,4 +16,3 @@ pub mod mark_column;
 pub mod members;
 pub mod scope;
 pub mod searched_table;
-mod secret;

@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, user_error};
+use postgres::heap::entry_scan::equality_key;
 use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
 
@@ -41,28 +42,9 @@ impl GuardScope {
     /// The index compares these columns as their types and collations do.
     pub unsafe fn keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
         let key = |(attnum, &position): (i16, &usize)| {
-            let mut key = pg_sys::ScanKeyData::default();
             let ScopeColumn { column, equality, .. } = &self.0[position];
-            let (flags, strategy, function, value) = match values.0[position] {
-                Some(value) => (0, pg_sys::BTEqualStrategyNumber, *equality, value),
-                // A test for NULL has no operator.
-                None => (pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL, 0, Oid::INVALID, Datum::null()),
-            };
-            // SAFETY: the function is the equality of the column's type, as in the index. An invalid type means that
-            // the value is of the index's own type.
-            unsafe {
-                pg_sys::ScanKeyEntryInitialize(
-                    &mut key,
-                    flags as i32,
-                    attnum,
-                    strategy as pg_sys::StrategyNumber,
-                    Oid::INVALID,
-                    column.collation,
-                    function,
-                    value,
-                );
-            }
-            key
+            // SAFETY: the function is the equality of the column's type, as in the index.
+            unsafe { equality_key(attnum, *equality, column.collation, values.0[position]) }
         };
         (1..).zip(positions).map(key).collect()
     }

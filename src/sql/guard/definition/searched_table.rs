@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::{RowValue, distinct_values, generation_of};
@@ -13,7 +14,7 @@ use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
 use postgres::heap::computed::Computed;
 use postgres::heap::primary_key::PrimaryKey;
-use postgres::heap::row::{Row, tid_numbers};
+use postgres::heap::row::Row;
 use simhash::fingerprint::options::Options;
 use simhash::search::growth::{ExpectedWork, Growth};
 
@@ -43,8 +44,6 @@ pub struct SearchedTable {
     pub mark: Option<MarkColumn>,
     /// Whether indexes have the sizes of the texts, by the options with which texts are compared.
     pub has_sizes: bool,
-    /// Whether the layout of the criterion's radii is indexed; true without radii.
-    pub serves_radii: bool,
     pub indexes: SearchedIndexes,
 }
 
@@ -58,8 +57,8 @@ pub struct SearchedIndexes {
     /// An estimate of the number of rows that have the new row's values in these columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
-    /// Whether the layout of the criterion's radii is indexed; false without radii.
-    has_layout_of_radii: bool,
+    /// Whether the layout of the criterion's radii is indexed; true without radii.
+    pub serves_radii: bool,
     total: ExpectedWork,
 }
 
@@ -95,10 +94,8 @@ impl SearchedTable {
         schema: ExtensionSchema,
     ) -> Result<Self> {
         let computation = fingerprint.computation(table);
-        let source = match criterion.resemblance {
-            Some(_) => Some(SourceColumns::read(table, computation, criterion, schema)?),
-            None => None,
-        };
+        let read = |_| SourceColumns::read(table, computation, criterion, schema);
+        let source = criterion.resemblance.map(read).transpose()?;
         let made_from = computation.map_or_else(|| fingerprint.column().into_iter().collect(), Expression::own_columns);
         let found = indexed_blocks(table, table.open_indexes(), fingerprint);
         let fingerprint = fingerprint.column();
@@ -116,7 +113,6 @@ impl SearchedTable {
             originals: RecentRows::default(),
             mark: None,
             has_sizes,
-            serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
         })
     }
@@ -135,12 +131,12 @@ impl SearchedTable {
         }
     }
 
-    /// The fingerprint of a stored row of this table; None for NULL.
+    /// The fingerprint of a stored row of this table; None for NULL. Allocates in the current memory context.
     pub fn fingerprint_of(&self, row: Row<'_>) -> Option<i64> {
         let value = match self.fingerprint {
             Some(column) => row.value(column),
             // SAFETY: the row is of this table, and a fingerprint is passed by value.
-            None => unsafe { Computed::value_once(self.computation(&Relation::open(self.oid))?, row) },
+            None => unsafe { Computed::new(self.computation(&Relation::open(self.oid))?).value(row) },
         };
         value.map(|value| value.value() as i64)
     }
@@ -175,7 +171,7 @@ impl RecentRows {
 
     pub fn add(&self, fingerprint: i64, tid: ItemPointerData) {
         let mut rows = self.0.borrow_mut();
-        if rows.iter().any(|(_, other)| tid_numbers(*other) == tid_numbers(tid)) {
+        if rows.iter().any(|(_, other)| item_pointer_to_u64(*other) == item_pointer_to_u64(tid)) {
             return;
         }
         if rows.len() == Self::LIMIT {
@@ -219,10 +215,11 @@ impl SearchedIndexes {
             }
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let (has_layout_of_radii, total) = (growth(rows).serves_radii(), growth(rows).total(near.max_distance())?);
+            let total = growth(rows).total(near.max_distance())?;
+            let serves_radii = near.blocks().is_none() || growth(rows).serves_radii();
             let position = |column: &i16| columns.iter().position(|own| own == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
-            Some(Ok(Self { before, rows, layouts, has_layout_of_radii, total }))
+            Some(Ok(Self { before, rows, layouts, serves_radii, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         let (served, others): (Vec<_>, Vec<_>) = before.into_iter().rev().filter_map(of_scope).partition(Result::is_ok);
@@ -242,9 +239,7 @@ impl SourceColumns {
         criterion: &GuardCriterion,
         schema: ExtensionSchema,
     ) -> Result<Self> {
-        let Some(call) = FingerprintCall::of_text(computation, schema) else {
-            return Err(not_from_text(table)?);
-        };
+        let call = FingerprintCall::of_text(computation, schema).ok_or_else(|| not_from_text(table))?;
         let (columns, stored) = (call.source.own_columns(), call.text_of_stored_row(table).own_columns());
         let options = criterion.options.clone();
         let has_own_options = options.makes_same_fingerprints(&call.options);
@@ -253,11 +248,12 @@ impl SourceColumns {
 }
 
 /// The error for a guard that compares texts, if the fingerprints are not made from texts.
-pub fn not_from_text(table: &Relation) -> Result<ErrorReport> {
-    let message = format!("the fingerprints of table \"{}\" are not made from a text", table.name()?);
-    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+pub fn not_from_text(table: &Relation) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("the fingerprints of table \"{name}\" are not made from a text");
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("Only texts have a resemblance. The fingerprint column must be generated by simhash of a text.")
-        .set_hint("Without a text, the distance decides: give the guard the criterion {\"resemblance\": null}."))
+        .set_hint("Without a text, the distance decides: give the guard the criterion {\"resemblance\": null}.")
 }
 
 /// The error for a table that lacks the indexes for searches within a distance.

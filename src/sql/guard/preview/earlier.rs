@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use postgres::error::{Result, algorithm_error};
+use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
+use postgres::error::Result;
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Moment;
-use postgres::heap::row::{Row, tid_numbers};
+use postgres::heap::row::Row;
 
 use super::Preview;
 use crate::sql::guard::definition::searched_table::SearchedTable;
@@ -53,43 +54,30 @@ impl Preview {
             excluded: Dismissed::default(),
         };
         let key = own.primary_key.of_row(row);
-        let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), tid_numbers(row.tid()));
+        let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), item_pointer_to_u64(row.tid()));
         // Without keys that have an order, the tids decide.
         let is_earlier = |searched: &SearchedTable, found: Row<'_>| {
             let order = searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &key);
             order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
         };
         let mut best: Option<EarlierRow> = None;
-        for searched in &self.searched {
-            let flow = query
-                .each_near(searched, |candidate| {
-                    if candidate.state != VersionState::Present || !is_earlier(searched, candidate.version.row()) {
-                        return ControlFlow::Continue(());
-                    }
-                    match self.judge(&text, &query.excluded, searched, candidate, best.is_some()) {
-                        Ok(None) => return ControlFlow::Continue(()),
-                        Ok(better) => best = better,
-                        Err(error) => return ControlFlow::Break(Err(error)),
-                    }
-                    match &best {
-                        Some(EarlierRow { is_confirmed: true, distance: 0, .. }) => return ControlFlow::Break(Ok(())),
-                        Some(EarlierRow { is_confirmed: true, distance, .. }) => {
-                            query.max_distance.set(distance.cast_signed() - 1);
-                            text.least_resemblance.set(self.criterion.resemblance.unwrap_or(0.0));
-                        }
-                        Some(EarlierRow { resemblance: Some(resemblance), .. }) => {
-                            text.least_resemblance.set(resemblance.next_up());
-                        }
-                        _ => {}
-                    }
-                    ControlFlow::Continue(())
-                })
-                .map_err(algorithm_error)?;
-            if let ControlFlow::Break(stopped) = flow {
-                stopped?;
-                break;
+        query.each_near(&self.searched, |searched, candidate| {
+            if candidate.state != VersionState::Present || !is_earlier(searched, candidate.version.row()) {
+                return Ok(ControlFlow::Continue(()));
             }
-        }
+            let Some(better) = self.judge(&text, &query.excluded, searched, candidate, best.is_some())? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let is_nearest = better.is_confirmed && better.distance == 0;
+            if better.is_confirmed {
+                query.max_distance.set(better.distance.cast_signed() - 1);
+                text.least_resemblance.set(self.criterion.resemblance.unwrap_or(0.0));
+            } else if let Some(resemblance) = better.resemblance {
+                text.least_resemblance.set(resemblance.next_up());
+            }
+            best = Some(better);
+            Ok(if is_nearest { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
         Ok(best)
     }
 
@@ -119,7 +107,7 @@ impl Preview {
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
-        let (block, offset) = tid_numbers(row.tid());
+        let (block, offset) = item_pointer_get_both(row.tid());
         let key = searched.primary_key.describe(&searched.primary_key.of_row(row))?;
         let key = key.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"));
         if !self.has_text {

@@ -35,6 +35,7 @@ use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
 use super::row::condition::Condition;
 use super::row::confirmation::TextReader;
+use super::row::stored_rows::RunningGuard;
 use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
@@ -101,11 +102,8 @@ fn simhash_preview(
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let (row, earlier) = group.example.filter(|_| !is_hidden).unzip();
         let resemblance = earlier.as_ref().and_then(|earlier| earlier.resemblance);
-        let [(example, example_text), (earlier, earlier_text)] =
-            [row, earlier.map(|earlier| earlier.shown)].map(|shown| match shown {
-                Some(ShownRow { key, text }) => (Some(key), text),
-                None => (None, None),
-            });
+        let [(example, example_text), (earlier, earlier_text)] = [row, earlier.map(|earlier| earlier.shown)]
+            .map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
         (
             distance.map(u32::cast_signed),
             kind == GroupKind::Duplicates,
@@ -167,28 +165,24 @@ impl Preview {
         let criteria = asked.of_rows(source.as_ref())?;
         let (criterion, searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        let name = Rc::<str>::from(TRIGGER_NAME);
         // SAFETY: the memory context of the running call.
-        let texts = unsafe { TextReader::new(call.function(), name.clone(), memory) };
+        let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
+        let texts = TextReader::new(guard.clone());
         let criterion = weighed(criterion, &searched, &texts, (table, family), fingerprint)?;
         // Show resemblances even if the criterion has none.
         let resemblance = criterion.resemblance.or(source.is_some().then_some(0.0));
         let with_texts = GuardCriterion { resemblance, ..criterion.clone() };
-        let condition = |argument, asked: Option<&AskedCondition>| {
-            let check = |asked: &AskedCondition| {
-                let condition = Rc::new(GuardCondition::new(argument, asked.check(&relation, None)?));
-                // SAFETY: the memory context of the running call.
-                Ok::<_, ErrorReport>(unsafe { Condition::new(condition, name.clone(), memory) })
-            };
-            asked.map(check).transpose()
+        let condition = |asked: &AskedCondition| {
+            let condition = Rc::new(GuardCondition::new(asked.argument, asked.check(&relation, None)?));
+            Ok::<_, ErrorReport>(Condition::new(condition, guard.clone()))
         };
         Ok(Self {
             searched: members.searched(fingerprint, scope, &with_texts, Some(schema))?,
             criterion,
             has_text: source.is_some(),
             texts,
-            among: condition(AMONG, among)?,
-            unless: condition(UNLESS, unless)?,
+            among: among.map(condition).transpose()?,
+            unless: unless.map(condition).transpose()?,
         })
     }
 

@@ -1,7 +1,7 @@
 //! A sample of the rows of a table.
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::ItemPointerData;
+use pgrx::pg_sys::{self, ItemPointerData};
 use pgrx::spi::quote_identifier;
 use postgres::catalog::target::Target;
 use postgres::error::Result;
@@ -37,7 +37,8 @@ pub fn each_sampled_row(
         let slot = TableSlot::new(&table);
         for tid in tids {
             pgrx::check_for_interrupts!();
-            let Some(row) = slot.fetch(&table, tid) else { continue };
+            // SAFETY: a running function has an active snapshot.
+            let Some(row) = (unsafe { slot.fetch(&table, tid, pg_sys::GetActiveSnapshot()) }) else { continue };
             // SAFETY: what is read of a row is copied to Rust's memory.
             unsafe { memory.switch_to(|_| read(own, row)) }?;
             // SAFETY: as above.

@@ -1,35 +1,29 @@
 //! Evaluates a condition of a guard in one statement.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
-use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
+use postgres::settings::with_fixed_settings;
 
 use super::search::Dismissed;
-use super::stored_rows::on_stored_row;
-use crate::sql::guard::definition::condition::{GuardCondition, with_fixed_settings};
+use super::stored_rows::RunningGuard;
+use crate::sql::guard::definition::cache::{PerTable, of_table};
+use crate::sql::guard::definition::condition::GuardCondition;
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
 pub struct Condition {
     condition: Rc<GuardCondition>,
-    /// The guard's name.
-    guard: Rc<str>,
-    /// Memory that lives as long as the statement.
-    memory: pg_sys::MemoryContext,
+    guard: RunningGuard,
     /// The condition for each table, made when it is first evaluated.
-    computed: RefCell<HashMap<Oid, Rc<Computed>>>,
+    computed: PerTable<Computed>,
 }
 
 impl Condition {
-    /// # Safety
-    /// The memory context lives as long as the result.
-    pub unsafe fn new(condition: Rc<GuardCondition>, guard: Rc<str>, memory: pg_sys::MemoryContext) -> Self {
-        Self { condition, guard, memory, computed: RefCell::default() }
+    pub fn new(condition: Rc<GuardCondition>, guard: RunningGuard) -> Self {
+        Self { condition, guard, computed: PerTable::default() }
     }
 
     /// Whether the condition holds for a row of a table. It does not hold if it is NULL.
@@ -37,7 +31,7 @@ impl Condition {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
         let holds = || Ok(unsafe { condition.value(row) } == Some(Datum::from(true)));
-        on_stored_row(&self.guard, table, true, || with_fixed_settings(holds))
+        self.guard.on_stored_row(table, true, || with_fixed_settings(holds))
     }
 
     /// Whether the condition holds for a new row, of which the writer knows all values.
@@ -49,14 +43,7 @@ impl Condition {
 
     /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.
     pub fn includes_present(&self, table: Oid, row: Row<'_>, excluded: &Dismissed) -> Result<bool, ErrorReport> {
-        if excluded.contains(table, row) {
-            return Ok(false);
-        }
-        let holds = self.holds(table, row)?;
-        if !holds {
-            excluded.add(table, row)?;
-        }
-        Ok(holds)
+        Ok(excluded.unless_dismissed(table, row, || Ok(self.holds(table, row)?.then_some(())))?.is_some())
     }
 
     /// Whether two rows of a table have the same values in the condition's columns.
@@ -70,16 +57,10 @@ impl Condition {
     }
 
     fn of_table(&self, table: Oid) -> Result<Rc<Computed>, ErrorReport> {
-        if let Some(known) = self.computed.borrow().get(&table) {
-            return Ok(known.clone());
-        }
         let make = || {
             let condition = self.condition.parse(table)?;
-            Ok::<_, ErrorReport>(Rc::new(with_fixed_settings(|| Computed::new(condition))))
+            Ok(with_fixed_settings(|| Computed::new(condition)))
         };
-        // SAFETY: the memory context lives as long as this, and so as long as the condition.
-        let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
-        self.computed.borrow_mut().insert(table, made.clone());
-        Ok(made)
+        of_table(&self.computed, table, || self.guard.in_memory(make))
     }
 }

@@ -8,40 +8,33 @@
 //! Reading texts is what costs: the features of the new text are computed once, when the first row is near, and a row
 //! that was refuted is not read again ([`super::search::Dismissed`]).
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::tick;
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
+use postgres::settings::with_safe_search_path;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
 use simhash::fingerprint::size::{SimilarSizes, is_exact};
 use simhash::search::nearness::Nearness;
 
 use super::search::Dismissed;
-use super::stored_rows::{for_stored_rows, on_stored_row};
+use super::stored_rows::RunningGuard;
 use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::guard::definition::cache::{PerTable, of_table};
 use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
 use crate::sql::indexed::recognise::FingerprintCall;
 
 /// Reads the texts of a guarded table and its partitions, in one statement.
 pub struct TextReader {
-    /// The guard's trigger function.
-    function: Oid,
-    /// The guard's name.
-    guard: Rc<str>,
-    /// Memory that lives as long as the statement.
-    memory: pg_sys::MemoryContext,
+    guard: RunningGuard,
     /// The text of each table that was read.
-    texts: RefCell<HashMap<Oid, Rc<TableText>>>,
+    texts: PerTable<TableText>,
 }
 
 /// The text of a table's rows, as expressions of the table's columns.
@@ -59,15 +52,8 @@ struct StoredText {
 }
 
 impl TextReader {
-    /// # Safety
-    /// The memory context lives as long as the result.
-    pub unsafe fn new(function: Oid, guard: Rc<str>, memory: pg_sys::MemoryContext) -> Self {
-        Self { function, guard, memory, texts: RefCell::default() }
-    }
-
-    /// Forgets the expressions of the texts: the definition of a table may have changed.
-    pub fn forget(&mut self) {
-        self.texts.take();
+    pub fn new(guard: RunningGuard) -> Self {
+        Self { guard, texts: PerTable::default() }
     }
 
     /// Calls `f` with the text of a stored row; None if the text is NULL. The text's memory is freed when `f` returns.
@@ -80,49 +66,26 @@ impl TextReader {
         let text = self.text(searched)?;
         let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
         let StoredText { computed, is_stored } = text.of_stored_row.get_or_init(|| {
-            let make = || {
+            self.guard.in_memory(|| {
                 let stored = text.call.text_of_stored_row(&Relation::open(searched.oid));
                 let is_stored = stored.as_own_column().is_some();
-                StoredText { computed: for_stored_rows(|| Computed::new(stored)), is_stored }
-            };
-            // SAFETY: the memory context lives as long as this, and so as long as the expression.
-            unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }
+                StoredText { computed: with_safe_search_path(|| Computed::new(stored)), is_stored }
+            })
         });
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
         let read = || unsafe { with_text(computed, row, decoded) };
-        on_stored_row(&self.guard, searched.oid, !is_stored, read)
-    }
-
-    /// Calls `f` with the text of a new row, whose generated columns are not computed yet; None if the text is NULL.
-    fn with_new_text<T>(
-        &self,
-        searched: &SearchedTable,
-        row: Row<'_>,
-        f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
-    ) -> Result<Option<T>, ErrorReport> {
-        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        unsafe { with_text(&self.text(searched)?.of_new_row, row, f) }
+        self.guard.on_stored_row(searched.oid, !is_stored, read)
     }
 
     fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>, ErrorReport> {
-        if let Some(known) = self.texts.borrow().get(&searched.oid) {
-            return Ok(known.clone());
-        }
-        let table = Relation::open(searched.oid);
         let make = || {
-            let schema = ExtensionSchema::from_function(self.function);
-            match schema.and_then(|schema| FingerprintCall::of_text(searched.computation(&table), schema)) {
-                Some(call) => {
-                    let of_new_row = Computed::new(call.source);
-                    Ok(Rc::new(TableText { call, of_new_row, of_stored_row: OnceCell::new() }))
-                }
-                None => Err(not_from_text(&table)?),
-            }
+            let table = Relation::open(searched.oid);
+            let schema = ExtensionSchema::from_function(self.guard.function);
+            let call = schema.and_then(|schema| FingerprintCall::of_text(searched.computation(&table), schema));
+            let call = call.ok_or_else(|| not_from_text(&table))?;
+            Ok(TableText { of_new_row: Computed::new(call.source), call, of_stored_row: OnceCell::new() })
         };
-        // SAFETY: the memory context lives as long as this, and so as long as the expression.
-        let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
-        self.texts.borrow_mut().insert(searched.oid, made.clone());
-        Ok(made)
+        of_table(&self.texts, searched.oid, || self.guard.in_memory(make))
     }
 }
 
@@ -159,13 +122,21 @@ impl<'a> NewText<'a> {
         Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: Dismissed::default() }
     }
 
+    /// Calls `f` with the new text, also if a generated column that is not computed yet has it; None if it is NULL.
+    fn with_text<T>(
+        &self,
+        f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
+    ) -> Result<Option<T>, ErrorReport> {
+        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
+        unsafe { with_text(&self.reader.text(self.own)?.of_new_row, self.row, f) }
+    }
+
     /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text
     /// is not known, or the tables do not have sizes.
     pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>, ErrorReport> {
         let Some(source) = self.own.source.as_ref().filter(|_| self.own.has_sizes) else { return Ok(None) };
         // The generated columns ask for the same size when the row is stored.
-        let size =
-            self.reader.with_new_text(self.own, self.row, |text| fingerprint_cache::size(text, &source.options))?;
+        let size = self.with_text(|text| fingerprint_cache::size(text, &source.options))?;
         let similar = |size| SimilarSizes::new(size, self.least_resemblance.get(), is_exact(&source.options));
         Ok(size.flatten().map(similar))
     }
@@ -173,23 +144,14 @@ impl<'a> NewText<'a> {
     /// Which fingerprints are near the new row: by the votes of its text, if the guard flips bits.
     pub fn near(&self, near: Nearness) -> Result<Nearness, ErrorReport> {
         let Some(source) = self.own.source.as_ref().filter(|_| near.flips().next().is_some()) else { return Ok(near) };
-        let order = self.reader.with_new_text(self.own, self.row, |text| {
-            fingerprint_cache::closest_votes(text, &source.fingerprint_options)
-        })?;
+        let order = self.with_text(|text| fingerprint_cache::closest_votes(text, &source.fingerprint_options))?;
         Ok(order.flatten().map_or(near.by_radii_alone(), |order| near.by_votes(&order)))
     }
 
     /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is
     /// compared once.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
-        if self.refuted.contains(searched.oid, row) {
-            return Ok(None);
-        }
-        let resemblance = self.confirm(searched, row)?;
-        if resemblance.is_none() {
-            self.refuted.add(searched.oid, row)?;
-        }
-        Ok(resemblance)
+        self.refuted.unless_dismissed(searched.oid, row, || self.confirm(searched, row))
     }
 
     /// The resemblance of a row's text to the new text; None if it is less than `least_resemblance`, or if one of the
@@ -210,7 +172,7 @@ impl<'a> NewText<'a> {
             return Ok(known.as_ref());
         }
         let prepared = match &self.own.source {
-            Some(source) => self.reader.with_new_text(self.own, self.row, |text| {
+            Some(source) => self.with_text(|text| {
                 let text = decode(text.detoast())?.as_str();
                 with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
             })?,

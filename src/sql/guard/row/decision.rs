@@ -22,6 +22,7 @@ use simhash::search::nearness::Nearness;
 use super::confirmation::NewText;
 use super::near_rows::{Outcome, find_near};
 use super::returned_row::{act, with_mark, with_old_mark};
+use super::running::PendingRow;
 use super::same_key::SameKey;
 use super::search::{Dismissed, NearQuery};
 use super::statement::Statement;
@@ -32,37 +33,26 @@ use crate::sql::guard::definition::scope::GuardScopeValues;
 /// row with the same key. After that it leaves the wait to ON CONFLICT, where waiters for a row queue in order.
 const MAX_WAITS_FOR_SAME_KEY: u32 = 8;
 
-/// A row that is about to be stored.
-struct NewRow<'a> {
-    event: &'a RowEvent<'a>,
-    fingerprint: i64,
-    scope: GuardScopeValues<'a>,
-}
-
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
     // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
-    let row = unsafe { decide(Statement::from_call(fcinfo, &event)?, &event)? };
-    Ok(Internal::from(Some(Datum::from(row))))
+    let statement = unsafe { Statement::from_call(fcinfo, &event)? };
+    Ok(Internal::from(Some(Datum::from(decide(statement, &event)?))))
 }
 
 /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An error if
 /// it is rejected.
-///
-/// # Safety
-/// The event belongs to the statement.
-unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
+fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
     statement.begin_row();
-    // SAFETY: the caller passes an event of this statement.
-    let Some(fingerprint) = (unsafe { statement.fingerprint(event) }) else {
+    let Some(fingerprint) = statement.fingerprint(event) else {
         statement.current.borrow_mut().registration.release();
         return with_mark(statement, event, None);
     };
-    let row = NewRow { event, fingerprint, scope: statement.own_table().scope.of_row(event.new_row()) };
+    let scope = statement.own_table().scope.of_row(event.new_row());
     if let Some(old) = event.old_row()
-        && statement.own_table().is_unchanged(old, event.new_row(), row.fingerprint)
+        && statement.own_table().is_unchanged(old, event.new_row(), fingerprint)
         && !statement.is_checked_anew(event, old)?
     {
         // The fingerprint and its source stay the same, so there is nothing to search for. If another session's search
@@ -73,7 +63,7 @@ unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTupl
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
             let near = statement.guard.criterion.near.by_any_votes();
-            statement.register(row.fingerprint, near, &row.scope);
+            statement.register(fingerprint, near, &scope);
         }
         return Ok(with_old_mark(statement, event, old).unwrap_or_else(|| event.new_tuple()));
     }
@@ -82,10 +72,9 @@ unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTupl
     let mut waits = 0;
     loop {
         pgrx::check_for_interrupts!();
-        statement.register(row.fingerprint, near, &row.scope);
+        statement.register(fingerprint, near, &scope);
         statement.refresh(event)?;
-        // SAFETY: `row` was made from an event of this statement.
-        if let Some(tuple) = unsafe { search_once(statement, &row, near, &mut waits)? } {
+        if let Some(tuple) = search_once(statement, event, fingerprint, &scope, near, &mut waits)? {
             return Ok(tuple);
         }
     }
@@ -94,16 +83,14 @@ unsafe fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTupl
 /// Searches once for near rows and for a row with the same key. Returns the tuple for the trigger to return; None if the
 /// outcome depended on a transaction that has ended by now, so that the search must be repeated. `waits` counts the
 /// transactions that have written or locked a row with the same key.
-///
-/// # Safety
-/// The row's event belongs to the statement.
-unsafe fn search_once(
+fn search_once(
     statement: &Statement,
-    row: &NewRow,
+    event: &RowEvent,
+    fingerprint: i64,
+    scope: &GuardScopeValues<'_>,
     near: Nearness,
     waits: &mut u32,
 ) -> Result<Option<HeapTuple>, ErrorReport> {
-    let event = row.event;
     // The transaction may have to wait for the registered row: release the registration first.
     let wait = |transaction: Transaction, table: &Relation, tid| {
         statement.current.borrow_mut().registration.release();
@@ -111,8 +98,7 @@ unsafe fn search_once(
     };
     let since = Moment::now();
     let same_key = || match event.old_row() {
-        // SAFETY: the caller passes an event of this statement.
-        None => unsafe { statement.same_key(event, &since) },
+        None => statement.same_key(event, &since),
         Some(_) => SameKey::default(),
     };
     let known = OnceCell::new();
@@ -120,11 +106,11 @@ unsafe fn search_once(
         || -> &[_] { known.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
     let new_text = statement.new_text(event);
     let query = NearQuery {
-        fingerprint: row.fingerprint,
+        fingerprint,
         near,
         sizes: new_text.as_ref().map_or(Ok(None), NewText::similar_sizes)?,
         max_distance: Cell::new(near.max_distance()),
-        scope: &row.scope,
+        scope,
         table: event.table().oid(),
         replaced: &replaced,
         since: &since,
@@ -163,8 +149,10 @@ unsafe fn search_once(
     // near it. A marked row does not count as a near-duplicate of later rows.
     // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
     if !is_near && !same_key.is_present() {
-        // SAFETY: the tuple is the event's new row, or a copy of it with another mark.
-        unsafe { statement.set_pending(event, row.fingerprint, tuple) };
+        // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
+        // with the memory of the trigger's call, which is the current one.
+        let pending = unsafe { PendingRow::new(event, fingerprint, tuple) };
+        statement.current.borrow_mut().pending = Some(pending);
     }
     Ok(Some(tuple))
 }

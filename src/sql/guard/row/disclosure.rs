@@ -3,8 +3,6 @@
 //! Each is reported only to users who may select the columns that it comes from. Otherwise, a user could try texts, and
 //! derive a hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
 
-use std::ffi::CStr;
-
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -33,24 +31,22 @@ impl Disclosure {
         let searched = nearest.searched;
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
-        let shows = |columns: &[&CStr]| tables.iter().any(|&table| may_select(table, columns));
-        let columns =
-            |attnums: &[i16]| -> Vec<_> { attnums.iter().filter_map(|&column| Column::at(&table, column)).collect() };
-        let fingerprint = columns(searched.fingerprint.as_ref().map_or(&searched.made_from[..], std::slice::from_ref));
-        let source = columns(searched.source.as_ref().map_or(&[][..], |source| &source.columns));
-        let fingerprint: Vec<_> = fingerprint.iter().map(Column::raw_name).collect();
-        let source: Vec<_> = fingerprint.iter().copied().chain(source.iter().map(Column::raw_name)).collect();
-        let key_columns: Vec<_> = searched.primary_key.columns().map(Column::raw_name).collect();
-        let key = if shows(&key_columns) {
-            let key = (searched.primary_key.describe(&nearest.key)?, searched.primary_key.to_json(&nearest.key)?);
-            key.0.zip(key.1)
+        let shows = |attnums: &[i16]| {
+            let columns: Vec<_> = attnums.iter().filter_map(|&column| Column::at(&table, column)).collect();
+            tables.iter().any(|&table| may_select(table, &columns))
+        };
+        let fingerprint = searched.fingerprint.as_ref().map_or(&searched.made_from[..], std::slice::from_ref);
+        let source = searched.source.as_ref().map_or(&[][..], |source| &source.columns);
+        let primary_key = &searched.primary_key;
+        let key = if shows(&primary_key.columns().map(|column| column.attnum).collect::<Vec<_>>()) {
+            primary_key.describe(&nearest.key)?.zip(primary_key.to_json(&nearest.key)?)
         } else {
             None
         };
         Ok(Self {
             key,
-            distance: Some(nearest.distance).filter(|_| shows(&fingerprint)),
-            resemblance: nearest.resemblance.filter(|_| shows(&source)),
+            distance: Some(nearest.distance).filter(|_| shows(fingerprint)),
+            resemblance: nearest.resemblance.filter(|_| shows(&[fingerprint, source].concat())),
             hides_rows: tables.iter().any(|&table| hides_rows(table, None)),
         })
     }
@@ -94,12 +90,12 @@ pub fn may_select_rows(table: Oid) -> bool {
     of_table == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
 }
 
-/// Whether the current user may select these columns in every row of a table.
-fn may_select(table: Oid, columns: &[&CStr]) -> bool {
-    let may_select_column = |&column: &&CStr| {
+/// Whether the current user may select the columns with the names of these in every row of a table.
+fn may_select(table: Oid, columns: &[Column]) -> bool {
+    let may_select_column = |column: &Column| {
         // SAFETY: a look-up in system caches.
         let check = |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), SELECT) };
-        attnum_of(table, column).is_some_and(|attnum| check(attnum) == pg_sys::AclResult::ACLCHECK_OK)
+        attnum_of(table, column.raw_name()).is_some_and(|attnum| check(attnum) == pg_sys::AclResult::ACLCHECK_OK)
     };
     may_select_rows(table) || !hides_rows(table, None) && columns.iter().all(may_select_column)
 }

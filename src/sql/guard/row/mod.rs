@@ -20,4 +20,4 @@ mod running;
 mod same_key;
 pub mod search;
 mod statement;
-mod stored_rows;
+pub mod stored_rows;

@@ -6,15 +6,15 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::{algorithm_error, user_error};
+use postgres::error::user_error;
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
-use postgres::heap::row::TableSlot;
+use postgres::heap::row::{Row, TableSlot};
 
 use super::condition::Condition;
 use super::confirmation::NewText;
-use super::running::PendingRow;
+use super::running::{PendingRow, rows_of_other_statements};
 use super::search::{Candidate, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
@@ -77,30 +77,18 @@ pub fn find_near<'a>(
 ) -> Result<Outcome<'a>, ErrorReport> {
     let any_suffices = statement.guard.action != Action::Reject;
     let mut found = NearRows::default();
-    for searched in &statement.guard.searched {
-        let flow = query
-            .each_near(searched, |candidate| {
-                match may_count(statement, query, searched, candidate) {
-                    Ok(true) => {}
-                    Ok(false) => return ControlFlow::Continue(()),
-                    Err(error) => return ControlFlow::Break(Err(error)),
-                }
-                if let Err(error) = found.add(searched, candidate, new_text) {
-                    return ControlFlow::Break(Err(error));
-                }
-                let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
+    query.each_near(&statement.guard.searched, |searched, candidate| {
+        if may_count(statement, query, searched, candidate)? {
+            found.add(searched, candidate, new_text)?;
+            if let Some(nearest) = &found.nearest {
                 if any_suffices || nearest.distance == 0 {
-                    return ControlFlow::Break(Ok(()));
+                    return Ok(ControlFlow::Break(()));
                 }
                 query.max_distance.set(nearest.distance.cast_signed() - 1);
-                ControlFlow::Continue(())
-            })
-            .map_err(algorithm_error)?;
-        if let ControlFlow::Break(stopped) = flow {
-            stopped?;
-            break;
+            }
         }
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(match found {
         // A row that is already present decides, whatever other transactions do.
         NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
@@ -142,7 +130,8 @@ fn may_count(
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
 fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
-    for other in statement.other_rows() {
+    let others = rows_of_other_statements(statement.running.memory, &statement.guard.identity.without_detached());
+    for other in others {
         if let Some(pending) = &other.borrow().pending
             && query.distance(pending.fingerprint).is_some()
             && !pending.is_stored()
@@ -166,12 +155,15 @@ fn counts(
     query: &NearQuery,
     new_text: Option<&NewText>,
 ) -> Result<bool, ErrorReport> {
-    let Some(searched) = statement.guard.searched(pending.table) else { return Ok(true) };
+    let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
+    let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
     let table = Relation::open(pending.table);
-    // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
-    let slot = unsafe { TableSlot::holding(&table, pending.tuple) };
-    // SAFETY: the slot holds that row.
-    let row = unsafe { slot.row() };
+    let slot = TableSlot::new(&table);
+    // SAFETY: the tuple is a copy of a row of this table, and lives as long as the pending row.
+    let row = unsafe {
+        pg_sys::ExecForceStoreHeapTuple(pending.tuple, slot.as_ptr(), false);
+        Row::new(slot.as_ptr())
+    };
     let includes = |among: &Condition| among.holds(searched.oid, row);
     Ok(searched.scope.has_values(row, query.scope)
         && statement.among.as_ref().map_or(Ok(true), includes)?

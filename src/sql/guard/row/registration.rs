@@ -133,12 +133,13 @@ fn tag(fields: [u32; 2], class: u16) -> pg_sys::LOCKTAG {
 
 /// The number of this session, which no other running session has.
 fn session() -> u32 {
-    // SAFETY: MyProc points to this session's PGPROC, whose number does not change.
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    return unsafe { (*pg_sys::MyProc).pgprocno } as u32;
-    // SAFETY: a plain number, set when the session started.
-    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-    return unsafe { pg_sys::MyProcNumber } as u32;
+    // SAFETY: MyProc points to this session's PGPROC. The number is set when the session starts.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        return (*pg_sys::MyProc).pgprocno as u32;
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        return pg_sys::MyProcNumber as u32;
+    }
 }
 
 /// Whether another session holds a lock on a key.
@@ -195,23 +196,14 @@ fn while_waited_for<T>(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE, f: impl Fn
 fn unlock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
     // SAFETY: `tag` has built the tag. After an error, PostgreSQL has released the lock already, and it is not held.
     unsafe {
-        if is_held(tag, mode) {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        let is_held = pg_sys::LockHeldByMe(tag, mode);
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        let is_held = pg_sys::LockHeldByMe(tag, mode, false);
+        if is_held {
             for_transaction(|| pg_sys::LockRelease(tag, mode, false));
         }
     }
-}
-
-/// Whether this session holds a lock.
-///
-/// # Safety
-/// All fields of the tag are set.
-unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
-    // SAFETY: the caller passes a complete tag.
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    return unsafe { pg_sys::LockHeldByMe(tag, mode) };
-    // SAFETY: the caller passes a complete tag.
-    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-    return unsafe { pg_sys::LockHeldByMe(tag, mode, false) };
 }
 
 /// Takes or releases locks on behalf of the top-level transaction: a lock that one statement takes may be released by

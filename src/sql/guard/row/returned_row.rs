@@ -24,7 +24,7 @@ use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 /// Takes the guard's action for a row with a near-duplicate.
 pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
     let action = statement.guard.action;
-    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.memory);
+    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.running.memory);
     if action != Action::Reject && !nearest.is_visible {
         let name = user_name_of(&event.table())?;
         // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
@@ -57,7 +57,7 @@ pub fn with_mark(
     if value.is_none() && event.new_row().value(own.column).is_none() {
         return Ok(event.new_tuple());
     }
-    // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::of` has checked.
+    // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::set` has checked.
     Ok(unsafe { event.with_value(own.column.into(), value) })
 }
 

@@ -9,10 +9,11 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 use pgrx::PgMemoryContexts;
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, CommandId, HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::heap::row::{Row, TableSlot, tid_numbers};
+use postgres::heap::row::{Row, TableSlot};
 use postgres::heap::row_version::RowVersion;
 use postgres::trigger::RowEvent;
 
@@ -125,7 +126,7 @@ pub struct PendingRow {
     /// The slot from which PostgreSQL stores the row, and its tid before that. It may be the tid of a row of another
     /// table, from which the row was copied.
     slot: *mut pg_sys::TupleTableSlot,
-    tid_before: (u32, u16),
+    tid_before: u64,
     /// The command that will store the row, or an earlier command of the same transaction.
     command: CommandId,
 }
@@ -139,7 +140,7 @@ impl PendingRow {
         // SAFETY: the caller passes a row. A BEFORE trigger runs under its statement's snapshot, which has the
         // statement's command.
         let (tuple, command) = unsafe { (pg_sys::heap_copytuple(tuple), (*pg_sys::GetActiveSnapshot()).curcid) };
-        let (slot, tid_before) = (new.slot(), tid_numbers(new.tid()));
+        let (slot, tid_before) = (new.slot(), item_pointer_to_u64(new.tid()));
         Self { table: event.table().oid(), fingerprint, tuple, slot, tid_before, command }
     }
 
@@ -151,7 +152,7 @@ impl PendingRow {
     pub fn is_stored(&self) -> bool {
         // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
         let tid = unsafe { Row::new(self.slot) }.tid();
-        if tid_numbers(tid) == self.tid_before {
+        if item_pointer_to_u64(tid) == self.tid_before {
             return false;
         }
         let table = Relation::open(self.table);

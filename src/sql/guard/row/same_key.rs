@@ -19,6 +19,7 @@ use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState};
+use postgres::heap::entry_scan::equality_key;
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
 
@@ -149,7 +150,7 @@ impl UniqueIndexes {
                 let index = Relation::open(index);
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
                 let mut scan = DirtyScan::begin(table, &index, &slot, since, keys.len(), None);
-                scan.rescan(&mut keys);
+                scan.entries().rescan(&mut keys);
                 while let Some(version) = scan.next(|_| true) {
                     found.add(&version, self.waits_for_locks);
                 }
@@ -167,7 +168,6 @@ impl UniqueIndexes {
         let Some((result, slot)) = self.generated else { return new };
         // SAFETY: the caller passes a row of the table, and the slot has the columns of that table.
         unsafe {
-            pg_sys::slot_getallattrs(new.slot());
             pg_sys::ExecCopySlot(slot, new.slot());
             (*slot).tts_tableOid = (*new.slot()).tts_tableOid;
             pg_sys::ExecComputeStoredGenerated(result, self.executor, slot, pg_sys::CmdType::CMD_INSERT);
@@ -188,7 +188,7 @@ impl UniqueIndexes {
     ) -> Option<Vec<pg_sys::ScanKeyData>> {
         let (mut values, mut nulls) = ([Datum::null(); MAX_KEY_COLUMNS], [false; MAX_KEY_COLUMNS]);
         // SAFETY: the caller passes a row of the index's table. No index has more key columns than the arrays have
-        // elements. A unique index has a collation and an operator for each of its keys.
+        // elements. A unique index has a collation and an equality for each of its keys.
         unsafe {
             (*self.context).ecxt_scantuple = new.slot();
             if info.ii_PredicateState.is_null() {
@@ -202,21 +202,12 @@ impl UniqueIndexes {
             if !info.ii_NullsNotDistinct && nulls[..count].contains(&true) {
                 return None;
             }
-            let mut keys = vec![pg_sys::ScanKeyData::default(); count];
-            for (position, key) in keys.iter_mut().enumerate() {
-                let is_null = if nulls[position] { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
-                pg_sys::ScanKeyEntryInitialize(
-                    key,
-                    is_null as i32,
-                    position as pg_sys::AttrNumber + 1,
-                    *info.ii_UniqueStrats.add(position),
-                    Oid::INVALID,
-                    *index.rd_indcollation.add(position),
-                    *info.ii_UniqueProcs.add(position),
-                    values[position],
-                );
-            }
-            Some(keys)
+            let key = |position: usize| {
+                let value = (!nulls[position]).then_some(values[position]);
+                let (equality, collation) = (*info.ii_UniqueProcs.add(position), *index.rd_indcollation.add(position));
+                equality_key(position as i16 + 1, equality, collation, value)
+            };
+            Some((0..count).map(key).collect())
         }
     }
 }

@@ -9,14 +9,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::algorithm_error;
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
-use postgres::heap::entry_scan::{MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
-use postgres::heap::row::{Row, TableSlot, has_tid, tid_numbers};
+use postgres::heap::row::{Row, TableSlot, has_tid};
 use postgres::heap::row_version::RowVersion;
 use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
@@ -57,19 +58,28 @@ pub struct NearQuery<'a> {
 /// Only rows that are present may be added. No other row gets such a row's tid during the search, because VACUUM does
 /// not remove what this transaction may see.
 #[derive(Default)]
-pub struct Dismissed(RefCell<HashSet<(u32, (u32, u16))>>);
+pub struct Dismissed(RefCell<HashSet<(u32, u64)>>);
 
 impl Dismissed {
-    pub fn contains(&self, table: Oid, row: Row<'_>) -> bool {
-        self.0.borrow().contains(&(table.to_u32(), tid_numbers(row.tid())))
-    }
-
-    /// Adds a row. An error if out of memory.
-    pub fn add(&self, table: Oid, row: Row<'_>) -> Result<(), ErrorReport> {
-        let mut rows = self.0.borrow_mut();
-        rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
-        rows.insert((table.to_u32(), tid_numbers(row.tid())));
-        Ok(())
+    /// What `judge` returns about a row. If that is None, the row is dismissed, and not judged again. An error if out
+    /// of memory.
+    pub fn unless_dismissed<T>(
+        &self,
+        table: Oid,
+        row: Row<'_>,
+        judge: impl FnOnce() -> Result<Option<T>, ErrorReport>,
+    ) -> Result<Option<T>, ErrorReport> {
+        let row = (table.to_u32(), item_pointer_to_u64(row.tid()));
+        if self.0.borrow().contains(&row) {
+            return Ok(None);
+        }
+        let judged = judge()?;
+        if judged.is_none() {
+            let mut rows = self.0.borrow_mut();
+            rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+            rows.insert(row);
+        }
+        Ok(judged)
     }
 }
 
@@ -91,18 +101,31 @@ impl NearQuery<'_> {
         (distance.cast_signed() <= self.max_distance.get() && self.near.contains(difference)).then_some(distance)
     }
 
-    /// Calls `show` with each version of a near row of a table, until `show` breaks. `show` may get a version more than
-    /// once, and may reduce `max_distance`. An error if out of memory.
+    /// Calls `show` with each version of a near row of these tables, until `show` breaks or fails. `show` may get a
+    /// version more than once, and may reduce `max_distance`. An error if out of memory.
     ///
     /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
     /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
     /// `VersionState::Gone { during_search: true }`; then the search must be repeated. If `show` gets none, the search
     /// has found every row that was near when it began: a version that was gone by then had a successor in the indexes.
-    pub fn each_near<B>(
+    pub fn each_near<'t>(
+        &self,
+        tables: &'t [SearchedTable],
+        mut show: impl FnMut(&'t SearchedTable, &Candidate) -> Result<ControlFlow<()>, ErrorReport>,
+    ) -> Result<(), ErrorReport> {
+        for searched in tables {
+            if self.each_near_of(searched, |candidate| show(searched, candidate))?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn each_near_of(
         &self,
         searched: &SearchedTable,
-        mut show: impl FnMut(&Candidate) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, Error> {
+        mut show: impl FnMut(&Candidate) -> Result<ControlFlow<()>, ErrorReport>,
+    ) -> Result<ControlFlow<()>, ErrorReport> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();
@@ -113,11 +136,9 @@ impl NearQuery<'_> {
                     &table,
                     Found { version, state: VersionState::Present, entry: tid, value: None },
                 )
+                && show(&candidate)?.is_break()
             {
-                let flow = show(&candidate);
-                if flow.is_break() {
-                    return Ok(flow);
-                }
+                return Ok(ControlFlow::Break(()));
             }
         }
         // Do not skip entries that an earlier step should have found: a concurrent INSERT may have put a row into some
@@ -156,22 +177,21 @@ impl NearQuery<'_> {
             let mut at_once = Vec::new();
             loop {
                 at_once.clear();
-                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE)?;
+                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).map_err(Error::from).map_err(algorithm_error)?;
                 at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
                 if at_once.is_empty() || !scan.has_read_all() {
                     break;
                 }
                 // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
                 // the scan has the keys for them.
-                unsafe { scan.look_up(&before, &at_once, range) };
+                unsafe { scan.entries().look_up(&before, KeyCondition::AnyOf(&at_once), range) };
                 while let Some(found) = scan.next(|fingerprint| self.distance(fingerprint).is_some()) {
                     let Some(candidate) = self.candidate(searched, &table, found) else {
                         scan.refuse();
                         continue;
                     };
-                    let flow = show(&candidate);
-                    if flow.is_break() {
-                        return Ok(flow);
+                    if show(&candidate)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
                 }
             }

@@ -4,8 +4,8 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::heap::computed::Computed;
 use postgres::heap::moment::Moment;
@@ -17,8 +17,9 @@ use simhash::search::nearness::Nearness;
 
 use super::condition::Condition;
 use super::confirmation::{NewText, TextReader};
-use super::running::{CurrentRow, PendingRow, clear_after_call, current_row, rows_of_other_statements};
+use super::running::{CurrentRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
+use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
@@ -27,10 +28,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
-    /// The trigger function.
-    function: Oid,
-    /// The guard's name.
-    name: Rc<str>,
+    pub running: RunningGuard,
     pub guard: Rc<Guard>,
     /// The position, among the tables that the guard searches, of the statement's table.
     position: usize,
@@ -43,8 +41,6 @@ pub struct Statement {
     pub among: Option<Condition>,
     /// The condition under which the new row is stored unchecked.
     unless: Option<Condition>,
-    /// Memory that lives as long as the statement, and identifies it.
-    pub memory: pg_sys::MemoryContext,
     /// The row that the statement is storing, also in other partitions.
     pub current: Rc<RefCell<CurrentRow>>,
 }
@@ -74,17 +70,14 @@ impl Statement {
         let guard = Guard::of_trigger(function, event, None)?;
         let table = event.table();
         let position = guard.position_of(&table)?;
-        let computation = || guard.searched[position].computation(&table).map(Computed::new);
-        // SAFETY: the statement's memory context outlives the expression that is made in it.
-        let computation = unsafe { PgMemoryContexts::For(memory).switch_to(|_| computation()) };
-        let name: Rc<str> = user_names_of(&table, event.trigger_name()?)?.1.into();
+        // SAFETY: the statement is dropped with its memory context.
+        let running = unsafe { RunningGuard::new(function, &user_names_of(&table, event.trigger_name()?)?.1, memory) };
+        let computation = running.in_memory(|| guard.searched[position].computation(&table).map(Computed::new));
         let current = current_row(memory, guard.identity.without_detached());
-        // SAFETY: the statement's memory context outlives the statement.
-        let texts = unsafe { TextReader::new(function, name.clone(), memory) };
-        // SAFETY: as above.
-        let (among, unless) = unsafe { conditions(&guard, &name, memory) };
+        let texts = TextReader::new(running.clone());
+        let (among, unless) = conditions(&guard, &running);
         let unique_indexes = OnceCell::new();
-        Ok(Self { function, name, guard, position, computation, unique_indexes, texts, among, unless, memory, current })
+        Ok(Self { running, guard, position, computation, unique_indexes, texts, among, unless, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -92,12 +85,11 @@ impl Statement {
     pub fn refresh(&mut self, event: &RowEvent) -> Result<(), ErrorReport> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
-        let guard = Guard::of_trigger(self.function, event, Some(&self.guard))?;
+        let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
         if !Rc::ptr_eq(&guard, &self.guard) {
             self.position = guard.position_of(&event.table())?;
-            self.texts.forget();
-            // SAFETY: the statement's memory context outlives the statement.
-            (self.among, self.unless) = unsafe { conditions(&guard, &self.name, self.memory) };
+            self.texts = TextReader::new(self.running.clone());
+            (self.among, self.unless) = conditions(&guard, &self.running);
             self.guard = guard;
         }
         Ok(())
@@ -120,14 +112,17 @@ impl Statement {
         Some(NewText::new(&self.texts, event.new_row(), self.own_table(), least))
     }
 
+    /// The new row of an event, which must be one of this statement's table.
+    fn new_row<'a>(&self, event: &'a RowEvent) -> Row<'a> {
+        assert_eq!(event.table().oid(), self.own_table().oid, "the row is of another table");
+        event.new_row()
+    }
+
     /// The fingerprint of the new row; None if it has none.
-    ///
-    /// # Safety
-    /// The event belongs to this statement.
-    pub unsafe fn fingerprint(&self, event: &RowEvent) -> Option<i64> {
-        let new = event.new_row();
+    pub fn fingerprint(&self, event: &RowEvent) -> Option<i64> {
+        let new = self.new_row(event);
         let value = match &self.computation {
-            // SAFETY: the event belongs to this statement, and `computation` was made for its table.
+            // SAFETY: `computation` was made for the statement's table, and the row is one of it.
             Some(computation) => unsafe { computation.value(new) },
             None => self.own_table().fingerprint.and_then(|column| new.value(column)),
         };
@@ -148,12 +143,9 @@ impl Statement {
     }
 
     /// Looks for the rows that ON CONFLICT would find.
-    ///
-    /// # Safety
-    /// The event belongs to this statement.
-    pub unsafe fn same_key(&self, event: &RowEvent, since: &Moment) -> SameKey {
-        // SAFETY: the unique indexes belong to the event's table, and so does the new row.
-        unsafe { self.unique_indexes(event).find(&event.table(), event.new_row(), since) }
+    pub fn same_key(&self, event: &RowEvent, since: &Moment) -> SameKey {
+        // SAFETY: the unique indexes belong to the statement's table, and so does the new row.
+        unsafe { self.unique_indexes(event).find(&event.table(), self.new_row(event), since) }
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
@@ -164,11 +156,9 @@ impl Statement {
 
     fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
         self.unique_indexes.get_or_init(|| {
-            // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
-            unsafe {
-                let indexes = |_: &mut _| UniqueIndexes::new(&event.table(), may_lock_on_conflict(self.memory));
-                PgMemoryContexts::For(self.memory).switch_to(indexes)
-            }
+            // SAFETY: the statement's memory context exists.
+            let waits_for_locks = unsafe { may_lock_on_conflict(self.running.memory) };
+            self.running.in_memory(|| UniqueIndexes::new(&event.table(), waits_for_locks))
         })
     }
 
@@ -184,32 +174,10 @@ impl Statement {
         let keys = LockKeys { secret, scope: self.own_table().scope.hash(scope), key_blocks, near };
         self.current.borrow_mut().registration.register(identity.root, &keys, fingerprint);
     }
-
-    /// Makes a row that was accepted the pending row, until it is stored.
-    ///
-    /// # Safety
-    /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call.
-    pub unsafe fn set_pending(&self, event: &RowEvent, fingerprint: i64, tuple: HeapTuple) {
-        // SAFETY: the caller passes a row. The pending row is forgotten with the memory of the call.
-        self.current.borrow_mut().pending = Some(unsafe { PendingRow::new(event, fingerprint, tuple) });
-    }
-
-    /// The rows that other statements of this session are storing under the same guard.
-    pub fn other_rows(&self) -> Vec<Rc<RefCell<CurrentRow>>> {
-        rows_of_other_statements(self.memory, &self.guard.identity.without_detached())
-    }
 }
 
 /// The conditions `among` and `unless` of a guard, if it has them.
-///
-/// # Safety
-/// The memory context lives as long as the result.
-unsafe fn conditions(
-    guard: &Guard,
-    name: &Rc<str>,
-    memory: pg_sys::MemoryContext,
-) -> (Option<Condition>, Option<Condition>) {
-    // SAFETY: the caller passes a memory context that lives long enough.
-    let condition = |condition: &Rc<GuardCondition>| unsafe { Condition::new(condition.clone(), name.clone(), memory) };
+fn conditions(guard: &Guard, running: &RunningGuard) -> (Option<Condition>, Option<Condition>) {
+    let condition = |condition: &Rc<GuardCondition>| Condition::new(condition.clone(), running.clone());
     (guard.among.as_ref().map(condition), guard.unless.as_ref().map(condition))
 }
