@@ -130,7 +130,7 @@ fn may_count(
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
 fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
-    let others = rows_of_other_statements(statement.running.memory, &statement.guard.identity.without_detached());
+    let others = rows_of_other_statements(statement.running.memory(), &statement.guard.identity.without_detached());
     for other in others {
         if let Some(pending) = &other.borrow().pending
             && query.distance(pending.fingerprint).is_some()

@@ -24,7 +24,7 @@ use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 /// Takes the guard's action for a row with a near-duplicate.
 pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
     let action = statement.guard.action;
-    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.running.memory);
+    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.running.memory());
     if action != Action::Reject && !nearest.is_visible {
         let name = user_name_of(&event.table())?;
         // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the

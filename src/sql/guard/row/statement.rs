@@ -157,7 +157,7 @@ impl Statement {
     fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
         self.unique_indexes.get_or_init(|| {
             // SAFETY: the statement's memory context exists.
-            let waits_for_locks = unsafe { may_lock_on_conflict(self.running.memory) };
+            let waits_for_locks = unsafe { may_lock_on_conflict(self.running.memory()) };
             self.running.in_memory(|| UniqueIndexes::new(&event.table(), waits_for_locks))
         })
     }

@@ -27,8 +27,7 @@ pub struct RunningGuard {
     /// The trigger function.
     pub function: Oid,
     name: Rc<str>,
-    /// Memory that lives as long as the statement, and identifies it.
-    pub memory: pg_sys::MemoryContext,
+    memory: pg_sys::MemoryContext,
 }
 
 impl RunningGuard {
@@ -36,6 +35,11 @@ impl RunningGuard {
     /// The memory context lives as long as the result and its clones.
     pub unsafe fn new(function: Oid, name: &str, memory: pg_sys::MemoryContext) -> Self {
         Self { function, name: name.into(), memory }
+    }
+
+    /// Memory that lives as long as the statement, and identifies it.
+    pub fn memory(&self) -> pg_sys::MemoryContext {
+        self.memory
     }
 
     /// Runs `f` in the statement's memory.
