@@ -97,7 +97,10 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
-        self.read(text, options, tick, |this, text| this.distinct(text, options.has_pairs(), options, tick))
+        self.read(text, options, tick, |this, text| {
+            this.collector.collect(text, options.has_pairs(), options, tick, |_| Ok(()))?;
+            Ok(std::mem::take(&mut this.collector.distinct))
+        })
     }
 
     /// The features of a text and their pairs, by which texts are compared, as hashes and weights.
@@ -210,7 +213,7 @@ impl Fingerprinter {
         for (hash, weight) in ticking(features.iter(), tick) {
             self.tally.add(hash, weight)?;
         }
-        self.collector.distinct = features.into_distinct();
+        self.collector.distinct = features.distinct;
         Ok(self.tally.fingerprint())
     }
 
@@ -221,19 +224,10 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<WeightedFeatures, Error> {
-        let distinct = self.distinct(text, with_pairs, options, tick)?;
-        Ok(WeightedFeatures::new(distinct, options, std::mem::take(&mut self.collector.factors)))
-    }
-
-    fn distinct(
-        &mut self,
-        text: &str,
-        with_pairs: bool,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<FeatureTable, Error> {
         self.collector.collect(text, with_pairs, options, tick, |_| Ok(()))?;
-        Ok(std::mem::take(&mut self.collector.distinct))
+        let Collector { distinct, factors, .. } = &mut self.collector;
+        let (distinct, factors) = (std::mem::take(distinct), std::mem::take(factors));
+        Ok(WeightedFeatures { distinct, options: options.clone(), factors })
     }
 }
 

@@ -3,11 +3,10 @@
 
 use std::cmp::Reverse;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::feature_table::FeatureTable;
 use super::features::{FeatureSink, each_feature};
 use super::fingerprinter::Fingerprinter;
+use super::hash::hash;
 use super::neighbours::join;
 use super::options::Options;
 use crate::error::Error;
@@ -76,7 +75,7 @@ impl TextSample {
     /// Offers a text. Most texts of a large table cost only their hash.
     pub fn add(&mut self, text: &str) -> Result<(), Error> {
         let read = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
-        let hash = xxh3_64(read.as_bytes());
+        let hash = hash(read.as_bytes());
         let Err(position) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
             return Ok(());
         };
@@ -110,7 +109,7 @@ impl TextSample {
         let mut fingerprinter = Fingerprinter::default();
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
-            let features = fingerprinter.weighted_features(text, &options, tick)?.into_distinct();
+            let features = fingerprinter.weighted_features(text, &options, tick)?.distinct;
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;

@@ -7,18 +7,14 @@ use super::options::Options;
 /// The distinct features of a text with their weights.
 #[derive(Debug)]
 pub struct WeightedFeatures {
-    distinct: FeatureTable,
-    options: Options,
-    /// Empty if the features have no pairs.
-    factors: PairFactors,
+    /// Features and perhaps pairs of neighbours.
+    pub(super) distinct: FeatureTable,
+    pub(super) options: Options,
+    /// The pairs' factors by the option `weights`. Empty if the features have no pairs.
+    pub(super) factors: PairFactors,
 }
 
 impl WeightedFeatures {
-    /// Features and perhaps pairs of neighbours, with the pairs' factors by the option `weights`.
-    pub(super) fn new(distinct: FeatureTable, options: &Options, factors: PairFactors) -> Self {
-        Self { distinct, options: options.clone(), factors }
-    }
-
     /// Each feature's hash and weight, in no particular order. With the option `weights`, weights are in units that all
     /// features share, and may be 0.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
@@ -35,10 +31,6 @@ impl WeightedFeatures {
 
     pub fn memory(&self) -> usize {
         self.distinct.memory() + self.factors.capacity() * size_of::<(u64, u64)>()
-    }
-
-    pub(super) fn into_distinct(self) -> FeatureTable {
-        self.distinct
     }
 
     fn weigh(&self, hash: u64, count: u32) -> u64 {
