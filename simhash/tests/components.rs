@@ -8,7 +8,7 @@ mod ticks;
 use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
-use simhash::pairs::{Compare, Components, Rows};
+use simhash::pairs::{self, Compare, Rows};
 use simhash::random::Random;
 
 /// How ids are ordered: by a key that is the whole id, by its upper bits and then by comparison, or by comparison only.
@@ -19,7 +19,7 @@ fn by_position(pairs: &[(u64, u64)]) -> Vec<u64> {
     pairs.iter().map(|pair| pair.0).chain(pairs.iter().map(|pair| pair.1)).collect()
 }
 
-fn components(ids: &[u64], kind: &str, tick: &dyn Fn()) -> Components {
+fn components(ids: &[u64], kind: &str, tick: &dyn Fn()) -> impl Iterator<Item = (u32, u32)> + use<> {
     let mut keys = Rows::with_capacity(ids.len()).expect("memory suffices");
     for &id in ids {
         let key = match kind {
@@ -31,7 +31,7 @@ fn components(ids: &[u64], kind: &str, tick: &dyn Fn()) -> Components {
     }
     let compare = |a: u32, b: u32| ids[a as usize].cmp(&ids[b as usize]);
     let compare: Option<Compare> = if kind == "whole" { None } else { Some(&compare) };
-    Components::new(keys, compare, tick).expect("memory suffices")
+    pairs::components(keys, compare, tick).expect("memory suffices")
 }
 
 fn check(pairs: &[(u64, u64)], kind: &str) {
@@ -114,7 +114,7 @@ fn null_ids_connect_nothing() {
     for ids in [[Some(7), None, Some(5), Some(7), Some(7), None], [None; 6]] {
         let mut keys = Rows::with_capacity(6).expect("memory suffices");
         ids.iter().for_each(|&id| keys.push(id).expect("memory suffices"));
-        let found = Components::new(keys, None, &|| ()).expect("memory suffices");
+        let found = pairs::components(keys, None, &|| ()).expect("memory suffices");
         let expected = [(2, 2), (0, 0)].into_iter().filter(|_| ids[0].is_some());
         assert!(found.eq(expected));
     }

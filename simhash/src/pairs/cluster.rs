@@ -5,7 +5,7 @@ use super::groups::{Groups, Rows, ascending};
 use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
-use crate::ticking::NUMBERS_BETWEEN_TICKS;
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// For each row, the position of the first row of its cluster: of all rows that are connected with it by pairs of near
 /// rows. A row without a fingerprint is alone and gets its own position. Fails if memory is refused.
@@ -27,25 +27,14 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Vec<u32>,
         if done % NUMBERS_BETWEEN_TICKS == 0 {
             tick();
         }
-        forest.join(a, b, |group| first(&groups, group));
+        forest.join(a, b, |group| groups.first(group));
     }
     drop(search);
 
     let mut clusters = ascending(len, tick)?;
-    let mut done = 0;
-    for number in 0..groups.len() as u32 {
-        let first = first(&groups, forest.root(number));
-        for &row in groups.rows(number) {
-            if done % NUMBERS_BETWEEN_TICKS == 0 {
-                tick();
-            }
-            done += 1;
-            clusters[row as usize] = first;
-        }
+    let roots = forest.into_roots(tick);
+    for (group, row) in ticking(groups.all_rows(), tick) {
+        clusters[row as usize] = groups.first(roots[group as usize]);
     }
     Ok(clusters)
-}
-
-fn first(groups: &Groups, group: u32) -> u32 {
-    groups.rows(group).first().copied().unwrap_or(u32::MAX)
 }

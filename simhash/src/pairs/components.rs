@@ -14,7 +14,7 @@ use super::groups::{Groups, Rows};
 use super::merge_sort::merge_sort;
 use crate::error::Error;
 use crate::memory::{fill, push};
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::ticking::ticking;
 
 /// The number of a position without an id.
 const NO_ID: u32 = u32::MAX;
@@ -25,92 +25,64 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 /// The connected components of pairs of ids: an iterator over the distinct ids, in ascending order.
 ///
 /// An item has two positions: the first of the id, and the first of the smallest id of its component.
-pub struct Components {
-    /// The first position of each distinct id, in ascending order of the ids. An id's number is its index here.
-    firsts: Vec<u32>,
-    /// The first position of the smallest id of each id's component.
-    components: Vec<u32>,
-    next: usize,
-}
-
-impl Components {
-    /// Finds the components of n pairs of ids, which have the positions from 0 to 2n - 1: the pairs are 0 and n, 1
-    /// and n + 1, and so on. If the number of positions is odd, the last one is in no pair. Fails if memory is refused.
-    ///
-    /// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id
-    /// never has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position
-    /// without a key has no id; its pair connects nothing.
-    ///
-    /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key.
-    /// The tick is called at least every few milliseconds, unless comparisons take long.
-    pub fn new(keys: Rows, compare: Option<Compare<'_>>, tick: &dyn Fn()) -> Result<Self, Error> {
-        let len = keys.len();
-        let (Groups { mut positions, mut starts }, _) = Groups::new(keys, tick)?;
-        if let Some(compare) = compare {
-            starts = split(&mut positions, starts, compare, tick)?;
-        }
-        let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
-        firsts.try_reserve_exact(starts.len() - 1)?;
-        fill(&mut numbers, len, NO_ID, tick)?;
-        let mut index = 0;
-        for (number, &end) in (0..).zip(&starts[1..]) {
-            firsts.push(positions[index]);
-            while index < end as usize {
-                if index % NUMBERS_BETWEEN_TICKS == 0 {
-                    tick();
-                }
-                numbers[positions[index] as usize] = number;
-                index += 1;
-            }
-        }
-        drop((positions, starts));
-
-        let mut forest = Forest::new(firsts.len(), tick)?;
-        let (a, b) = numbers.split_at(len / 2);
-        for (pair, (&a, &b)) in a.iter().zip(b).enumerate() {
-            // Joins in a large forest take much longer than a simple loop's steps.
-            if pair % (NUMBERS_BETWEEN_TICKS / 8) == 0 {
-                tick();
-            }
-            if a != NO_ID && b != NO_ID {
-                forest.join(a, b, |number| number);
-            }
-        }
-        drop(numbers);
-
-        // Find the roots of all ids at once. In such a loop, a CPU loads ahead; it does not if the caller does other
-        // work between two ids.
-        let mut components = forest.into_roots(tick);
-        for component in ticking(&mut components, tick) {
-            *component = firsts[*component as usize];
-        }
-        Ok(Self { firsts, components, next: 0 })
+///
+/// The ids of n pairs have the positions from 0 to 2n - 1: the pairs are 0 and n, 1 and n + 1, and so on. If the number
+/// of positions is odd, the last one is in no pair. Fails if memory is refused.
+///
+/// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id never
+/// has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position without a
+/// key has no id; its pair connects nothing.
+///
+/// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key.
+/// The tick is called at least every few milliseconds, unless comparisons take long.
+pub fn components(
+    keys: Rows,
+    compare: Option<Compare<'_>>,
+    tick: &dyn Fn(),
+) -> Result<impl Iterator<Item = (u32, u32)> + use<>, Error> {
+    let len = keys.len();
+    let (mut ids, _) = Groups::new(keys, tick)?;
+    if let Some(compare) = compare {
+        split(&mut ids, compare, tick)?;
     }
-}
-
-impl Iterator for Components {
-    type Item = (u32, u32);
-
-    fn next(&mut self) -> Option<(u32, u32)> {
-        let item = (*self.firsts.get(self.next)?, *self.components.get(self.next)?);
-        self.next += 1;
-        Some(item)
+    // The first position of each distinct id. An id's number is its index here.
+    let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
+    firsts.try_reserve_exact(ids.len())?;
+    firsts.extend(ticking(0..ids.len() as u32, tick).map(|number| ids.first(number)));
+    fill(&mut numbers, len, NO_ID, tick)?;
+    for (number, position) in ticking(ids.all_rows(), tick) {
+        numbers[position as usize] = number;
     }
+    drop(ids);
+
+    let mut forest = Forest::new(firsts.len(), tick)?;
+    let (a, b) = numbers.split_at(len / 2);
+    for (&a, &b) in ticking(a.iter().zip(b), tick) {
+        if a != NO_ID && b != NO_ID {
+            forest.join(a, b, |number| number);
+        }
+    }
+    drop(numbers);
+
+    // Find the roots of all ids at once. In such a loop, a CPU loads ahead; it does not if the caller does other work
+    // between two ids.
+    let mut components = forest.into_roots(tick);
+    for component in ticking(&mut components, tick) {
+        *component = firsts[*component as usize];
+    }
+    Ok(firsts.into_iter().zip(components))
 }
 
-/// Sorts the positions of each key by comparison. Returns where each distinct id begins, with the end of the last.
-fn split(positions: &mut [u32], starts: Vec<u32>, compare: Compare<'_>, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
+/// Splits the group of each key into groups of equal ids, by comparison.
+fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<(), Error> {
+    let Groups { positions, starts } = ids;
     let most = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
     let mut spare = Vec::new();
     fill(&mut spare, most.div_ceil(2) as usize, 0, tick)?;
     let mut split = Vec::new();
     split.try_reserve(starts.len())?;
-    for (key, ends) in starts.windows(2).enumerate() {
-        let (start, end) = (ends[0] as usize, ends[1] as usize);
-        if key % NUMBERS_BETWEEN_TICKS == 0 {
-            tick();
-        }
-        let same = &mut positions[start..end];
+    for ends in ticking(starts.windows(2), tick) {
+        let same = &mut positions[ends[0] as usize..ends[1] as usize];
         merge_sort(same, &mut spare, compare, tick);
         push(&mut split, ends[0])?;
         for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), tick)) {
@@ -120,5 +92,6 @@ fn split(positions: &mut [u32], starts: Vec<u32>, compare: Compare<'_>, tick: &d
         }
     }
     push(&mut split, positions.len() as u32)?;
-    Ok(split)
+    *starts = split;
+    Ok(())
 }

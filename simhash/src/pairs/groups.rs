@@ -93,10 +93,7 @@ impl Groups {
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
         starts.clear();
-        for position in 0..len {
-            if position % NUMBERS_BETWEEN_TICKS == 0 {
-                tick();
-            }
+        for position in ticking(0..len, tick) {
             let fingerprint = fingerprints[position];
             let group = starts.len();
             if group == 0 || fingerprints[group - 1] != fingerprint {
@@ -121,6 +118,17 @@ impl Groups {
     pub fn rows(&self, group: u32) -> &[u32] {
         let group = group as usize;
         &self.positions[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+
+    /// The position of the first row of a group.
+    #[inline]
+    pub fn first(&self, group: u32) -> u32 {
+        self.positions[self.starts[group as usize] as usize]
+    }
+
+    /// All rows with a fingerprint: the group and the position of each.
+    pub fn all_rows(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..self.len() as u32).flat_map(|group| self.rows(group).iter().map(move |&row| (group, row)))
     }
 }
 

@@ -28,7 +28,7 @@ mod search;
 mod verification;
 
 pub use cluster::clusters;
-pub use components::{Compare, Components};
+pub use components::{Compare, components};
 pub use confirmed::Confirmed;
 pub use groups::Rows;
 pub use kept::Kept;

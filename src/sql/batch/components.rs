@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::ordering::TypeOrder;
-use simhash::pairs::{Compare, Components, Rows};
+use simhash::pairs::{Compare, Rows, components};
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
@@ -44,7 +44,7 @@ fn simhash_components(
         unsafe { order.compare(at(x), at(y)) }
     };
     let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
-    let components = Components::new(keys, compare, &tick).map_err(algorithm_error)?;
+    let components = components(keys, compare, &tick).map_err(algorithm_error)?;
     // SAFETY: the id is of the type.
     let get = move |id| unsafe { AnyElement::from_polymorphic_datum(at(id), false, element_type) };
     Ok(TableIterator::new(components.map(move |(id, component)| (get(id), get(component)))))
