@@ -6,7 +6,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
@@ -148,13 +148,7 @@ impl CriterionDocument {
 
     /// Whether a search for text `b` finds text `a` as its near-duplicate; None if one of them has no feature. Costs as
     /// much as both fingerprints and, if these are near, a comparison of the texts.
-    pub fn near(
-        &self,
-        fingerprinter: &mut Fingerprinter,
-        a: &str,
-        b: &str,
-        tick: &dyn Fn(),
-    ) -> Result<Option<bool>, Error> {
+    pub fn near(&self, fingerprinter: &mut Fingerprinter, a: &str, b: &str, tick: &dyn Fn()) -> Result<Option<bool>> {
         let Criterion { near, resemblance: least } = self.of_texts();
         let of_a = fingerprinter.fingerprint(a, &self.options, tick)?;
         let of_b = fingerprinter.fingerprint(b, &self.options, tick)?;

@@ -29,6 +29,9 @@ pub enum Error {
     TooManyRows,
 }
 
+/// A result that may be an error of this crate, or another one.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 impl From<TryReserveError> for Error {
     fn from(_: TryReserveError) -> Self {
         Error::OutOfMemory

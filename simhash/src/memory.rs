@@ -3,7 +3,7 @@
 use std::collections::TryReserveError;
 use std::hint::black_box;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code of another
@@ -17,14 +17,14 @@ pub fn check_available(bytes: usize) -> Result<(), TryReserveError> {
 }
 
 /// Appends one value.
-pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<(), Error> {
+pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     values.try_reserve(1)?;
     values.push(value);
     Ok(())
 }
 
 /// Appends copies of a value up to a length. Ticks, since the first touch of memory takes long.
-pub(crate) fn fill<T: Copy>(values: &mut Vec<T>, len: usize, value: T, tick: &dyn Fn()) -> Result<(), Error> {
+pub(crate) fn fill<T: Copy>(values: &mut Vec<T>, len: usize, value: T, tick: &dyn Fn()) -> Result<()> {
     values.try_reserve_exact(len.saturating_sub(values.len()))?;
     while values.len() < len {
         values.resize(len.min(values.len() + NUMBERS_BETWEEN_TICKS), value);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::numbers::NumberList;
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::{normalise, normalise_separators};
 use crate::text::tokens::tokenize;
@@ -35,7 +35,7 @@ impl Same {
     }
 
     /// Reads a text in normal form.
-    pub(super) fn of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement, Error> {
+    pub(super) fn of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
         let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
         Ok(Agreement { numbers, words: self.words.found(normal, tick)? })
     }
@@ -44,7 +44,7 @@ impl Same {
 impl Words {
     /// Words that are normalised as texts are. None if one has no token or more than [`MAX_SAME_WORD_BYTES`], or if
     /// there are more than [`MAX_SAME_WORDS`].
-    pub fn new<S: AsRef<str>>(words: &[S], case_fold: bool, ignored: Ignored) -> Result<Option<Self>, Error> {
+    pub fn new<S: AsRef<str>>(words: &[S], case_fold: bool, ignored: Ignored) -> Result<Option<Self>> {
         let ignored = Ignored { numbers: false, ..ignored };
         let mut read = Vec::new();
         for word in words.iter().map(AsRef::as_ref) {
@@ -71,7 +71,7 @@ impl Words {
     }
 
     /// A bit for each word: 1 if the text in normal form has it.
-    fn found(&self, normal: &str, tick: &dyn Fn()) -> Result<u64, Error> {
+    fn found(&self, normal: &str, tick: &dyn Fn()) -> Result<u64> {
         let mut found = 0;
         let Some(longest) = self.0.iter().map(|tokens| tokens.len()).max() else { return Ok(found) };
         // The latest token comes first.

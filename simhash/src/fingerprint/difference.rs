@@ -3,7 +3,7 @@
 use super::feature_list::FeatureList;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::ticking;
 
 /// The features that weigh more in one of two texts than in the other, each with the difference of its weights: a list
@@ -18,8 +18,8 @@ pub fn difference(
     b: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<[FeatureList; 2], Error> {
-    let mut more_than = |text: &str, other: &str| -> Result<FeatureList, Error> {
+) -> Result<[FeatureList; 2]> {
+    let mut more_than = |text: &str, other: &str| -> Result<FeatureList> {
         let mut list = fingerprinter.features(text, options, tick)?;
         let other = fingerprinter.weighted_features(other, options, tick)?;
         for (weight, hash) in ticking(list.weights.iter_mut().zip(&list.hashes), tick) {
@@ -41,7 +41,7 @@ pub fn containment(
     b: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Option<f64>, Error> {
+) -> Result<Option<f64>> {
     let [a, b] = [a, b].map(|text| fingerprinter.weighted_and_compared(text, options, tick));
     let (a, b) = (a?, b?);
     let (mut of_a, mut common) = (0u128, 0u128);

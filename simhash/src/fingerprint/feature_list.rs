@@ -1,6 +1,6 @@
 //! The list of a text's features, for people to read.
 
-use crate::error::{Error, MAX_VALUE_BYTES};
+use crate::error::{Error, MAX_VALUE_BYTES, Result};
 
 #[derive(Debug, Default)]
 pub struct FeatureList {
@@ -49,7 +49,7 @@ impl FeatureList {
         Some(Feature { text: &self.bytes[start..self.ends[position]], weight, hash: self.hashes[position] })
     }
 
-    pub(super) fn push(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+    pub(super) fn push(&mut self, feature: &[u8], hash: u64) -> Result<()> {
         if self.bytes.len() + feature.len() > MAX_VALUE_BYTES {
             return Err(Error::FeaturesTooLong);
         }

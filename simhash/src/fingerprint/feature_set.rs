@@ -4,7 +4,7 @@ use super::agreement::Agreement;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use super::resemblance::share;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::push;
 use crate::random::GOLDEN_RATIO;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
@@ -35,7 +35,7 @@ impl FeatureSet {
         text: &str,
         options: &Options,
         tick: &dyn Fn(),
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>> {
         let (hashes, weights) = if options.is_plain_set() {
             (plain(fingerprinter, text, options, tick)?, Vec::new())
         } else {
@@ -80,7 +80,7 @@ impl FeatureSet {
     }
 }
 
-fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
+fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>> {
     let mut found = Vec::new();
     fingerprinter.count_compared(text, options, tick, |new| {
         found.try_reserve(new.len())?;
@@ -97,7 +97,7 @@ fn weighted(
     text: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<(Vec<u64>, Vec<u64>), Error> {
+) -> Result<(Vec<u64>, Vec<u64>)> {
     let features = fingerprinter.weighted_and_compared(text, options, tick)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
@@ -110,7 +110,7 @@ fn weighted(
 }
 
 /// A vector without spare memory.
-fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Result<Vec<T>, Error> {
+fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Result<Vec<T>> {
     let mut all = Vec::new();
     all.try_reserve_exact(len)?;
     all.extend(ticking(items, tick));

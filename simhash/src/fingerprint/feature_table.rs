@@ -1,6 +1,6 @@
 //! A hash table of the distinct features of a text.
 
-use crate::error::{Error, MAX_FEATURES};
+use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::fill;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
@@ -29,7 +29,7 @@ const MAX_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
     /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
-    pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
+    pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<()> {
         let slots = features.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
@@ -49,14 +49,14 @@ impl FeatureTable {
 
     /// Counts a feature by its hash, and returns whether the hash is new.
     #[inline(always)]
-    pub fn insert(&mut self, hash: u64, tick: &dyn Fn()) -> Result<bool, Error> {
+    pub fn insert(&mut self, hash: u64, tick: &dyn Fn()) -> Result<bool> {
         self.insert_all(&mut [hash], tick).map(|new| new == 1)
     }
 
     /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves those that are new to the front, and returns
     /// their number.
     #[inline]
-    pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize, Error> {
+    pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize> {
         debug_assert!(hashes.len() <= FEATURE_BATCH);
         let (slots, counts) = (&mut self.hashes[..], &mut self.counts[..]);
         let mut new = 0;
@@ -114,7 +114,7 @@ impl FeatureTable {
     }
 
     #[cold]
-    fn grow(&mut self, tick: &dyn Fn()) -> Result<(), Error> {
+    fn grow(&mut self, tick: &dyn Fn()) -> Result<()> {
         if self.distinct > MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }

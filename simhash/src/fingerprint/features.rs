@@ -4,17 +4,17 @@ use std::ops::Range;
 
 use super::hash::{Seeded, length_of, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 pub trait FeatureSink {
-    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error>;
+    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
     /// A word of 1 to 8 bytes. They are the lowest bytes of `word`, and none of them is 0.
     #[inline(always)]
-    fn word(&mut self, word: u64, hash: Seeded) -> Result<(), Error> {
+    fn word(&mut self, word: u64, hash: Seeded) -> Result<()> {
         let length = length_of(word);
         self.feature(&word.to_le_bytes()[..length], hash.hash_1_to_8(word, length))
     }
@@ -23,9 +23,9 @@ pub trait FeatureSink {
     fn end_run(&mut self) {}
 }
 
-impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
+impl<F: FnMut(&[u8], u64) -> Result<()>> FeatureSink for F {
     #[inline]
-    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()> {
         self(feature, hash)
     }
 }
@@ -42,7 +42,7 @@ pub fn each_feature(
     options: &Options,
     tick: &dyn Fn(),
     emit: impl FeatureSink,
-) -> Result<(), Error> {
+) -> Result<()> {
     debug_assert!(!has_capitals || takes_capitals(options));
     let hash = Seeded(options.seed);
     let text = normal.as_bytes();
@@ -78,7 +78,7 @@ pub fn each_feature(
 /// Not inlined: it has many callers, and the commonest features, single words and three Chinese letters, are passed on
 /// elsewhere.
 #[inline(never)]
-fn emit_hashed(feature: Option<&[u8]>, hash: Seeded, emit: &mut impl FeatureSink) -> Result<(), Error> {
+fn emit_hashed(feature: Option<&[u8]>, hash: Seeded, emit: &mut impl FeatureSink) -> Result<()> {
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
 }
 
@@ -107,7 +107,7 @@ struct WordFeatures<'t, E> {
 
 impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(always)]
-    fn end_words(&mut self) -> Result<(), Error> {
+    fn end_words(&mut self) -> Result<()> {
         match &mut self.words {
             Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, self.hash, &mut self.emit),
             _ => Ok(()),
@@ -115,7 +115,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     }
 
     #[inline(always)]
-    fn end_spaceless(&mut self) -> Result<(), Error> {
+    fn end_spaceless(&mut self) -> Result<()> {
         match &mut self.spaceless {
             Some(run) if !run.is_between_runs() => {
                 emit_hashed(run.end_run()?, self.hash, &mut self.emit)?;
@@ -127,7 +127,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     }
 
     #[inline(always)]
-    fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn single_word(&mut self, token: Range<usize>) -> Result<()> {
         match word_at(self.text, token.start, token.end) {
             Some(word) if word & self.high == 0 => {
                 self.emit.word(word | self.small & lowest_bytes(token.end - token.start), self.hash)
@@ -138,7 +138,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
 
     /// A word of more than eight bytes, or with capitals and other characters than ASCII.
     #[inline(never)]
-    fn long_word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn long_word(&mut self, token: Range<usize>) -> Result<()> {
         let mut word = &self.text[token];
         if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
             let [first, last] = [*first, *last].map(u64::from_le_bytes);
@@ -170,7 +170,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
 
 impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     #[inline(always)]
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
         self.end_spaceless()?;
         match &mut self.words {
             None => self.single_word(token),
@@ -179,7 +179,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     }
 
     #[inline(always)]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
         self.end_words()?;
         let run = self.spaceless.get_or_insert_with(|| Shingler::new(self.text, self.spaceless_length, None));
         if run.is_between_runs() {
@@ -191,7 +191,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers,
     /// whether or not there is punctuation between them.
     #[inline]
-    fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
+    fn letters(&mut self, base: usize, mut starts: u64) -> Result<()> {
         self.end_words()?;
         let last_two = loop {
             if let Some(last_two) = self.two_letters() {
@@ -240,7 +240,7 @@ struct CharFeatures<'t, E> {
 
 impl<E: FeatureSink> TokenSink for CharFeatures<'_, E> {
     #[inline]
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
         let mut start = token.start;
         let characters = self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000);
         // A token may be as long as the text, and the tokenizer ticks only between tokens.
@@ -256,7 +256,7 @@ impl<E: FeatureSink> TokenSink for CharFeatures<'_, E> {
     }
 
     #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
         self.word(token)
     }
 }

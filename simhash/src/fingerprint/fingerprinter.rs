@@ -11,7 +11,7 @@ use super::options::{Markup, Options};
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
-use crate::error::Error;
+use crate::error::Result;
 use crate::search::flips::BitOrder;
 use crate::text::ignore::Ignored;
 use crate::text::markup::text_of_html;
@@ -46,13 +46,13 @@ impl Fingerprinter {
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
     ///
     /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
-    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
+    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>> {
         self.read(text, options, tick, |this, text| this.tally(text, options, tick))
     }
 
     /// The bits of a text's fingerprint, from the one on which the vote was closest ([`Tally::closest`]); None if the
     /// text has no feature. Costs as much as the fingerprint and a microsecond.
-    pub fn closest_votes(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<BitOrder>, Error> {
+    pub fn closest_votes(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<BitOrder>> {
         Ok(self.fingerprint(text, options, tick)?.map(|_| self.tally.closest()))
     }
 
@@ -64,20 +64,15 @@ impl Fingerprinter {
     ///
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
-    pub fn features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
+    pub fn features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList> {
         self.read(text, options, tick, |this, text| this.list(text, options, tick))
     }
 
-    pub fn weighted_features(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<WeightedFeatures, Error> {
+    pub fn weighted_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures> {
         self.read(text, options, tick, |this, text| this.weigh(text, false, options, tick))
     }
 
-    pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement, Error> {
+    pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement> {
         if options.same.is_nothing() {
             return Ok(Agreement::default());
         }
@@ -91,12 +86,7 @@ impl Fingerprinter {
     }
 
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
-    pub(super) fn compared_features(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<FeatureTable, Error> {
+    pub(super) fn compared_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureTable> {
         self.read(text, options, tick, |this, text| {
             this.collector.collect(text, options.has_pairs(), options, tick, |_| Ok(()))?;
             Ok(std::mem::take(&mut this.collector.distinct))
@@ -109,7 +99,7 @@ impl Fingerprinter {
         text: &str,
         options: &Options,
         tick: &dyn Fn(),
-    ) -> Result<WeightedFeatures, Error> {
+    ) -> Result<WeightedFeatures> {
         self.read(text, options, tick, |this, text| this.weigh(text, options.has_pairs(), options, tick))
     }
 
@@ -120,8 +110,8 @@ impl Fingerprinter {
         text: &str,
         options: &Options,
         tick: &dyn Fn(),
-        new: impl FnMut(&[u64]) -> Result<(), Error>,
-    ) -> Result<usize, Error> {
+        new: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<usize> {
         self.read(text, options, tick, |this, text| {
             this.collector.collect(text, options.has_pairs(), options, tick, new)?;
             Ok(this.collector.distinct.distinct())
@@ -134,8 +124,8 @@ impl Fingerprinter {
         text: &str,
         options: &Options,
         tick: &dyn Fn(),
-        make: impl FnOnce(&str) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        make: impl FnOnce(&str) -> Result<T>,
+    ) -> Result<T> {
         self.read(text, options, tick, |this, text| {
             this.collector.normalise(text, options.case_fold, options.ignore, tick)?;
             make(&this.collector.normal)
@@ -149,8 +139,8 @@ impl Fingerprinter {
         text: &str,
         options: &Options,
         tick: &dyn Fn(),
-        make: impl FnOnce(&mut Self, &str) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        make: impl FnOnce(&mut Self, &str) -> Result<T>,
+    ) -> Result<T> {
         let mut without_markup = String::new();
         let text = match options.markup {
             None => text,
@@ -168,7 +158,7 @@ impl Fingerprinter {
         made
     }
 
-    fn list(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
+    fn list(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList> {
         self.collector.normalise(text, options.case_fold, options.ignore, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
         distinct.reset(expected_features(normal), true, tick)?;
@@ -195,7 +185,7 @@ impl Fingerprinter {
         }
     }
 
-    fn tally(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
+    fn tally(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>> {
         if options.is_plain_set() {
             self.tally.clear();
             if !vote_for_line(text, options, &mut self.tally)? {
@@ -217,13 +207,7 @@ impl Fingerprinter {
         Ok(self.tally.fingerprint())
     }
 
-    fn weigh(
-        &mut self,
-        text: &str,
-        with_pairs: bool,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<WeightedFeatures, Error> {
+    fn weigh(&mut self, text: &str, with_pairs: bool, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures> {
         self.collector.collect(text, with_pairs, options, tick, |_| Ok(()))?;
         let Collector { distinct, factors, .. } = &mut self.collector;
         let (distinct, factors) = (std::mem::take(distinct), std::mem::take(factors));
@@ -233,7 +217,7 @@ impl Fingerprinter {
 
 impl Collector {
     /// Makes the normal form of a text without what does not count.
-    fn normalise(&mut self, text: &str, case_fold: bool, ignored: Ignored, tick: &dyn Fn()) -> Result<(), Error> {
+    fn normalise(&mut self, text: &str, case_fold: bool, ignored: Ignored, tick: &dyn Fn()) -> Result<()> {
         self.normal.clear();
         normalise(text, case_fold, &mut self.normal, tick)?;
         ignored.remove(&mut self.normal, tick)
@@ -248,8 +232,8 @@ impl Collector {
         with_pairs: bool,
         options: &Options,
         tick: &dyn Fn(),
-        new: impl FnMut(&[u64]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        new: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
         let counted = !options.is_plain_set();
         let is_copied = if takes_capitals(options) {
             self.normal.clear();
@@ -323,10 +307,10 @@ struct Collecting<'a, N> {
     pending_len: usize,
 }
 
-impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
+impl<N: FnMut(&[u64]) -> Result<()>> Collecting<'_, N> {
     /// Looks up pending hashes.
     #[inline(never)]
-    fn flush(&mut self) -> Result<(), Error> {
+    fn flush(&mut self) -> Result<()> {
         let pending = &mut self.pending[..std::mem::take(&mut self.pending_len)];
         let new = self.distinct.insert_all(pending, self.tick)?;
         (self.new)(&pending[..new])
@@ -334,7 +318,7 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
 
     /// Hashes pending words, and looks them up.
     #[inline(never)]
-    fn flush_words(&mut self) -> Result<(), Error> {
+    fn flush_words(&mut self) -> Result<()> {
         let words = &mut self.words[..std::mem::take(&mut self.words_len)];
         let hash = Seeded(self.seed);
         words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
@@ -343,16 +327,16 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
     }
 }
 
-impl<N: FnMut(&[u64]) -> Result<(), Error>> FeatureSink for &mut Collecting<'_, N> {
+impl<N: FnMut(&[u64]) -> Result<()>> FeatureSink for &mut Collecting<'_, N> {
     #[inline(always)]
-    fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
+    fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
         self.pending[self.pending_len % FEATURE_BATCH] = hash;
         self.pending_len += 1;
         if self.pending_len == FEATURE_BATCH { self.flush() } else { Ok(()) }
     }
 
     #[inline(always)]
-    fn word(&mut self, word: u64, _: Seeded) -> Result<(), Error> {
+    fn word(&mut self, word: u64, _: Seeded) -> Result<()> {
         self.words[self.words_len % FEATURE_BATCH] = word;
         self.words_len += usize::from(!self.seen.repeats(word));
         if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }

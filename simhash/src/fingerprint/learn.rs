@@ -9,7 +9,7 @@ use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::neighbours::join;
 use super::options::Options;
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
@@ -73,7 +73,7 @@ impl TextSample {
     }
 
     /// Offers a text. Most texts of a large table cost only their hash.
-    pub fn add(&mut self, text: &str) -> Result<(), Error> {
+    pub fn add(&mut self, text: &str) -> Result<()> {
         let read = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
         let hash = hash(read.as_bytes());
         let Err(position) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
@@ -104,7 +104,7 @@ impl TextSample {
     ///
     /// The option `weights` has no effect. Reads the sample twice. Besides the sample, takes the memory of
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
-    pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
+    pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>> {
         let options = Options { weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let mut texts = 0;
@@ -138,7 +138,7 @@ impl TextSample {
     /// So the words of a template weigh less than those that a text has of its own, and frequent words of prose do not.
     /// What is stored of a table is bounded, and has no word of few rows. Reads the sample three times, and takes the
     /// memory of [`Self::learn`], with pairs.
-    pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String, Error> {
+    pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String> {
         let options = Options { weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let frequencies = self.frequencies(tick, |text| {
@@ -179,7 +179,7 @@ impl TextSample {
     /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
     /// these resemble each other whatever else they say. Reads the sample twice, and takes the memory of
     /// [`Self::learn`], with pairs.
-    pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64, Error> {
+    pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64> {
         let options = Options { weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let frequencies = self.frequencies(tick, |text| fingerprinter.compared_features(text, &options, tick))?;
@@ -194,11 +194,7 @@ impl TextSample {
     }
 
     /// How many texts have what `read` returns of each text.
-    fn frequencies(
-        &self,
-        tick: &dyn Fn(),
-        mut read: impl FnMut(&str) -> Result<FeatureTable, Error>,
-    ) -> Result<FeatureTable, Error> {
+    fn frequencies(&self, tick: &dyn Fn(), mut read: impl FnMut(&str) -> Result<FeatureTable>) -> Result<FeatureTable> {
         let mut frequencies = FeatureTable::default();
         frequencies.reset(0, true, tick)?;
         for (_, text) in &self.texts {
@@ -216,7 +212,7 @@ impl TextSample {
         options: &Options,
         tick: &dyn Fn(),
         fifths: impl Fn(u32) -> u8,
-    ) -> Result<Vec<Learnt>, Error> {
+    ) -> Result<Vec<Learnt>> {
         let mut learnt = Vec::new();
         learnt.try_reserve_exact(common.len())?;
         let unnamed = |(Reverse(frequency), _): &(_, _)| Learnt { feature: String::new(), fifths: fifths(*frequency) };
@@ -247,15 +243,15 @@ fn each_succession(
     text: &str,
     options: &Options,
     tick: &dyn Fn(),
-    pass: impl FnMut(Option<u64>, u64) -> Result<(), Error>,
-) -> Result<(), Error> {
+    pass: impl FnMut(Option<u64>, u64) -> Result<()>,
+) -> Result<()> {
     struct Successions<F> {
         previous: Option<u64>,
         pass: F,
     }
 
-    impl<F: FnMut(Option<u64>, u64) -> Result<(), Error>> FeatureSink for Successions<F> {
-        fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
+    impl<F: FnMut(Option<u64>, u64) -> Result<()>> FeatureSink for Successions<F> {
+        fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
             (self.pass)(self.previous.replace(hash), hash)
         }
 

@@ -10,7 +10,7 @@ use super::features::takes_capitals;
 use super::hash::{hash, hash_1_to_8, hash_9_to_16, lowest_bytes, word_at};
 use super::options::Options;
 use super::tally::Tally;
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::mask::CASE_BITS;
 use crate::text::tokens::{TokenSink, tokenize};
 
@@ -21,7 +21,7 @@ const SLOTS: usize = 128;
 /// Adds the votes of the words of a line, each once, to an empty tally. Returns false, perhaps after some votes, if the
 /// text must be read by the general path. The options weigh all features the same.
 #[inline]
-pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result<bool, Error> {
+pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result<bool> {
     if text.len() > MAX_LINE_BYTES || options.seed != 0 || !takes_capitals(options) || !text.is_ascii() {
         return Ok(false);
     }
@@ -75,7 +75,7 @@ fn long_hash(word: &[u8], small: u64) -> u64 {
 
 impl TokenSink for Words<'_> {
     #[inline(always)]
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
         let hash = match word_at(self.text, token.start, token.end) {
             Some(word) => hash_1_to_8(word | self.small & lowest_bytes(token.len()), token.len()),
             None => long_hash(&self.text[token], self.small),
@@ -84,7 +84,7 @@ impl TokenSink for Words<'_> {
         Ok(())
     }
 
-    fn spaceless(&mut self, _: Range<usize>) -> Result<(), Error> {
+    fn spaceless(&mut self, _: Range<usize>) -> Result<()> {
         unreachable!("ASCII has no letter of a script written without spaces")
     }
 }

@@ -10,7 +10,7 @@ use super::features::FeatureSink;
 use super::hash::Seeded;
 use super::options::Options;
 use super::weight_map::{Hashed, WeightMap};
-use crate::error::Error;
+use crate::error::Result;
 use std::hash::BuildHasherDefault;
 
 /// The factors of pairs by the option `weights`, by the hashes of pairs, in units of the map; without those of weight
@@ -39,7 +39,7 @@ impl<'a, S: FeatureSink> Neighbours<'a, S> {
     }
 
     #[inline(always)]
-    fn follow(&mut self, id: u64, hash: impl FnOnce() -> u64) -> Result<(), Error> {
+    fn follow(&mut self, id: u64, hash: impl FnOnce() -> u64) -> Result<()> {
         let factor = self.weights.map_or(0, |weights| weights.weight(hash()));
         let Some(previous) = self.previous.replace(Neighbour { id, factor }) else { return Ok(()) };
         let pair = join(previous.id, id);
@@ -56,7 +56,7 @@ impl<'a, S: FeatureSink> Neighbours<'a, S> {
 
 impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     #[inline(always)]
-    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()> {
         self.sink.feature(feature, hash)?;
         // Sinks get a short word in either form.
         let id = match feature.len() {
@@ -67,7 +67,7 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     }
 
     #[inline(always)]
-    fn word(&mut self, word: u64, hash: Seeded) -> Result<(), Error> {
+    fn word(&mut self, word: u64, hash: Seeded) -> Result<()> {
         self.sink.word(word, hash)?;
         self.follow(word, || hash.hash_1_to_8(word, super::hash::length_of(word)))
     }

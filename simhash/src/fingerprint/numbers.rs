@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::hash::hash;
-use crate::error::Error;
+use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
 use crate::text::classes::{SEPARATOR, kind};
 use crate::text::ignore::has_digit;
@@ -33,7 +33,7 @@ const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
 
 impl NumberList {
     /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
-    pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self, Error> {
+    pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self> {
         let mut reading = NumberSink { normal, number: 0..0, canonical: String::new(), numbers: Self::default() };
         tokenize(normal, &mut reading, tick)?;
         reading.end_number()?;
@@ -55,7 +55,7 @@ struct NumberSink<'a> {
 }
 
 impl NumberSink<'_> {
-    fn end_number(&mut self) -> Result<(), Error> {
+    fn end_number(&mut self) -> Result<()> {
         let number = std::mem::take(&mut self.number);
         if number.is_empty() {
             return Ok(());
@@ -112,7 +112,7 @@ fn group_separator(number: &str) -> Option<char> {
 }
 
 impl TokenSink for NumberSink<'_> {
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
         if !has_digit(&self.normal[token.clone()]) {
             return Ok(());
         }
@@ -129,7 +129,7 @@ impl TokenSink for NumberSink<'_> {
     }
 
     // A letter of a script written without spaces is no digit.
-    fn spaceless(&mut self, _: Range<usize>) -> Result<(), Error> {
+    fn spaceless(&mut self, _: Range<usize>) -> Result<()> {
         Ok(())
     }
 }

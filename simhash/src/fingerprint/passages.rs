@@ -24,7 +24,7 @@ use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::options::Options;
-use crate::error::{Error, MAX_FEATURES};
+use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::push;
 use crate::text::tokens::{TokenSink, tokenize};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
@@ -52,12 +52,7 @@ const COVERING: Lengths = Lengths { words: 3, spaceless: 5 };
 /// is a passage; a text that is shorter than a run has one passage, all of it. Empty if the text has no token.
 ///
 /// Of the options, those count that say how a text is read and normalised.
-pub fn passages(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Vec<u64>, Error> {
+pub fn passages(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>> {
     let mut window = Window::new(WINDOW);
     each_run(fingerprinter, text, options, LENGTHS, tick, |_, hash| window.push(hash))?;
     Ok(ascending(window.end()?, tick))
@@ -86,7 +81,7 @@ pub enum Found {
 }
 
 /// The runs of a clue. Clues of at least 11 words, or 13 letters of a script without spaces, are found everywhere.
-pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Clue, Error> {
+pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Clue> {
     let (mut window, mut starts) = (Window::new(1), 0);
     let tokens = each_run(fingerprinter, text, options, LENGTHS, tick, |run, hash| {
         starts += usize::from(run.start == starts);
@@ -113,7 +108,7 @@ pub fn coverage(
     text: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Option<f64>, Error> {
+) -> Result<Option<f64>> {
     let mut runs = Vec::new();
     let tokens = each_run(fingerprinter, clue, options, COVERING, tick, |run, hash| push(&mut runs, (run, hash)))?;
     let [mut of_clue, mut common] = [FeatureTable::default(), FeatureTable::default()];
@@ -177,8 +172,8 @@ fn each_run(
     options: &Options,
     lengths: Lengths,
     tick: &dyn Fn(),
-    emit: impl FnMut(Range<usize>, u64) -> Result<(), Error>,
-) -> Result<Tokens, Error> {
+    emit: impl FnMut(Range<usize>, u64) -> Result<()>,
+) -> Result<Tokens> {
     debug_assert!((1..=MAX_RUN).contains(&lengths.spaceless) && (1..=lengths.spaceless).contains(&lengths.words));
     fingerprinter.read_normal(text, options, tick, |normal| {
         let mut runs = Runs { text: normal.as_bytes(), lengths, last: [(0, 0); MAX_RUN], tokens: 0, emit, tick };
@@ -198,9 +193,9 @@ struct Runs<'t, E> {
     tick: &'t dyn Fn(),
 }
 
-impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> Runs<'_, E> {
+impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
     #[inline]
-    fn push(&mut self, token: Range<usize>, length: usize) -> Result<(), Error> {
+    fn push(&mut self, token: Range<usize>, length: usize) -> Result<()> {
         if self.tokens.is_multiple_of(ITEMS_BETWEEN_TICKS) {
             (self.tick)();
         }
@@ -215,7 +210,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> Runs<'_, E> {
 
     /// The hash of a run is the hash of the hashes of its tokens, as little-endian bytes.
     #[inline]
-    fn run(&mut self, start: usize, length: usize) -> Result<(), Error> {
+    fn run(&mut self, start: usize, length: usize) -> Result<()> {
         let mut hashes = [0; 8 * MAX_RUN];
         for (bytes, token) in hashes.chunks_exact_mut(8).zip(start..start + length) {
             bytes.copy_from_slice(&self.last[token % MAX_RUN].0.to_le_bytes());
@@ -223,7 +218,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> Runs<'_, E> {
         (self.emit)(start..start + length, hash(&hashes[..8 * length]))
     }
 
-    fn end(mut self) -> Result<Tokens, Error> {
+    fn end(mut self) -> Result<Tokens> {
         let count = self.tokens;
         let mut is_run = count < self.lengths.spaceless;
         for start in (count + 1).saturating_sub(self.lengths.spaceless)..count {
@@ -241,14 +236,14 @@ impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> Runs<'_, E> {
     }
 }
 
-impl<E: FnMut(Range<usize>, u64) -> Result<(), Error>> TokenSink for Runs<'_, E> {
+impl<E: FnMut(Range<usize>, u64) -> Result<()>> TokenSink for Runs<'_, E> {
     #[inline]
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
         self.push(token, self.lengths.words)
     }
 
     #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
         self.push(token, self.lengths.spaceless)
     }
 }
@@ -270,7 +265,7 @@ impl Window {
     }
 
     #[inline]
-    fn push(&mut self, hash: u64) -> Result<(), Error> {
+    fn push(&mut self, hash: u64) -> Result<()> {
         let number = self.runs;
         self.last[number % WINDOW] = hash;
         self.runs += 1;
@@ -291,14 +286,14 @@ impl Window {
         if self.runs >= self.length { self.select() } else { Ok(()) }
     }
 
-    fn select(&mut self) -> Result<(), Error> {
+    fn select(&mut self) -> Result<()> {
         if self.selected.len() >= MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }
         push(&mut self.selected, self.smallest.0)
     }
 
-    fn end(mut self) -> Result<Vec<u64>, Error> {
+    fn end(mut self) -> Result<Vec<u64>> {
         if (1..self.length).contains(&self.runs) {
             self.select()?;
         }

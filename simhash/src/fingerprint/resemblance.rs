@@ -5,7 +5,7 @@ use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use super::weighted::WeightedFeatures;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::ticking::ticking;
 
 /// The resemblance from which two texts are copies, if nothing else is asked for. Measured on news, licences, laws and
@@ -29,7 +29,7 @@ pub fn resemblance(
     b: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Option<f64>, Error> {
+) -> Result<Option<f64>> {
     Prepared::new(fingerprinter, a, options, tick)?.resemblance(fingerprinter, b, tick)
 }
 
@@ -50,12 +50,7 @@ enum Features {
 
 impl Prepared {
     /// Reads the features of a text. Costs as much as its fingerprint, in time and in memory.
-    pub fn new(
-        fingerprinter: &mut Fingerprinter,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<Self, Error> {
+    pub fn new(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Self> {
         let features = if options.is_plain_set() {
             Features::Set(fingerprinter.compared_features(text, options, tick)?)
         } else {
@@ -67,12 +62,7 @@ impl Prepared {
 
     /// The [`resemblance`] of the text and another one, with the same options for both. Costs as much as the other
     /// text's fingerprint.
-    pub fn resemblance(
-        &self,
-        fingerprinter: &mut Fingerprinter,
-        other: &str,
-        tick: &dyn Fn(),
-    ) -> Result<Option<f64>, Error> {
+    pub fn resemblance(&self, fingerprinter: &mut Fingerprinter, other: &str, tick: &dyn Fn()) -> Result<Option<f64>> {
         self.resemblance_from(0.0, fingerprinter, other, tick)
     }
 
@@ -84,7 +74,7 @@ impl Prepared {
         fingerprinter: &mut Fingerprinter,
         other: &str,
         tick: &dyn Fn(),
-    ) -> Result<Option<f64>, Error> {
+    ) -> Result<Option<f64>> {
         let agrees = fingerprinter.agreement(other, &self.options, tick)? == self.agreement;
         if !agrees && least > 0.0 {
             return Ok(None);
@@ -115,7 +105,7 @@ fn of_sets(
     other: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Option<f64>, Error> {
+) -> Result<Option<f64>> {
     let of_self = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them

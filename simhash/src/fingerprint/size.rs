@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::ticking;
 
 /// The number of features and pairs of neighbouring features, as one set, by which
@@ -13,12 +13,7 @@ use crate::ticking::ticking;
 /// `i32::MAX`. None if nothing weighs anything, so that the text resembles none.
 ///
 /// Costs as much as two fingerprints, in time and in memory.
-pub fn size(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Option<i32>, Error> {
+pub fn size(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<i32>> {
     let (total, one) = if options.is_plain_set() {
         (fingerprinter.count_compared(text, options, tick, |_| Ok(()))? as u128, 1)
     } else {

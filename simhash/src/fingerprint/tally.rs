@@ -14,7 +14,7 @@
 //!
 //! All arithmetic is on integers, so the order of adding does not matter.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::search::flips::BitOrder;
 
 /// Bits of the largest total of weights.
@@ -73,7 +73,7 @@ impl Tally {
     }
 
     /// Adds a feature with a weight; a weight of 0 has no effect. Fails if the total would reach 2^96.
-    pub fn add(&mut self, hash: u64, weight: u64) -> Result<(), Error> {
+    pub fn add(&mut self, hash: u64, weight: u64) -> Result<()> {
         self.grow_total(u128::from(weight))?;
         let (mut weight, mut plane, mut carry) = (weight, 0, 0);
         while weight | carry != 0 {
@@ -86,7 +86,7 @@ impl Tally {
     }
 
     /// Adds everything that another tally has counted. Fails if the total would reach 2^96.
-    pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
         let mut other = other.clone();
         other.flush();
         self.grow_total(other.total())?;
@@ -153,7 +153,7 @@ impl Tally {
         u128::from(self.total[1]) << 64 | u128::from(self.total[0])
     }
 
-    fn grow_total(&mut self, weight: u128) -> Result<(), Error> {
+    fn grow_total(&mut self, weight: u128) -> Result<()> {
         let total = self.total().checked_add(weight).filter(|total| total >> TOTAL_BITS == 0);
         let total = total.ok_or(Error::WeightOverflow)?;
         self.set_total(total);

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::hash::Seeded;
 use super::weights::UNITS;
-use crate::error::Error;
+use crate::error::Result;
 use crate::text::normalise::normalise;
 
 /// Weights of features, from 0 to 1. All other features weigh 1.
@@ -33,7 +33,7 @@ impl WeightMap {
         weights: impl ExactSizeIterator<Item = (S, u32)>,
         case_fold: bool,
         seed: u64,
-    ) -> Result<Result<Self, String>, Error> {
+    ) -> Result<Result<Self, String>> {
         let mut features = Vec::new();
         features.try_reserve_exact(weights.len())?;
         for (feature, weight) in weights {

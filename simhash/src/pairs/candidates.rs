@@ -2,7 +2,7 @@
 
 use super::cluster::clusters;
 use super::groups::Rows;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::{fill, push};
 use crate::search::nearness::Nearness;
 use crate::ticking::ticking;
@@ -21,7 +21,7 @@ impl Candidates {
     /// Finds the components of all rows. Fails if memory is refused.
     ///
     /// Needs 8 bytes a row more than [`clusters`], and afterwards 16 bytes for each row of a component.
-    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self, Error> {
+    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self> {
         let fingerprints = rows.by_position(tick)?;
         let firsts = clusters(rows, near, tick)?;
         let mut sizes = Vec::new();

@@ -3,7 +3,7 @@
 use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
 use super::search::{NearPair, PairSearch};
-use crate::error::Error;
+use crate::error::Result;
 use crate::search::nearness::Nearness;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
@@ -12,7 +12,7 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].
-pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
+pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let len = rows.len();
     if !near.contains(0) {
         return ascending(len, tick);

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use super::merge_sort::merge_sort;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::{fill, push};
 use crate::ticking::ticking;
 
@@ -39,7 +39,7 @@ pub fn components(
     keys: Rows,
     compare: Option<Compare<'_>>,
     tick: &dyn Fn(),
-) -> Result<impl Iterator<Item = (u32, u32)> + use<>, Error> {
+) -> Result<impl Iterator<Item = (u32, u32)> + use<>> {
     let len = keys.len();
     let (mut ids, _) = Groups::new(keys, tick)?;
     if let Some(compare) = compare {
@@ -74,7 +74,7 @@ pub fn components(
 }
 
 /// Splits the group of each key into groups of equal ids, by comparison.
-fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<(), Error> {
+fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> {
     let Groups { positions, starts } = ids;
     let most = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
     let mut spare = Vec::new();

@@ -7,7 +7,7 @@ use super::groups::{Groups, Rows};
 use super::search::PairSearch;
 use super::verification::{Component, ReadCandidate};
 use crate::criterion::Criterion;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::{fill, push};
 use crate::ticking::{PAIRS_BETWEEN_TICKS, ticking};
 
@@ -27,13 +27,7 @@ pub struct Confirmed {
 }
 
 impl Component for Confirmed {
-    fn add(
-        &mut self,
-        candidate: ReadCandidate,
-        criterion: &Criterion,
-        _: &mut [u32],
-        _: &dyn Fn(),
-    ) -> Result<(), Error> {
+    fn add(&mut self, candidate: ReadCandidate, criterion: &Criterion, _: &mut [u32], _: &dyn Fn()) -> Result<()> {
         if !criterion.applies(candidate.features.as_ref()) {
             return Ok(());
         }
@@ -52,7 +46,7 @@ impl Component for Confirmed {
         push(&mut self.nodes, candidate)
     }
 
-    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn()) -> Result<(), Error> {
+    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn()) -> Result<()> {
         let mut rows = Rows::with_capacity(self.nodes.len())?;
         for node in &self.nodes {
             rows.push(Some(node.fingerprint))?;
@@ -95,7 +89,7 @@ struct Joining<'a> {
 
 impl Joining<'_> {
     /// Joins nodes with equal fingerprints, which are in no tree yet. Returns whether all are in one tree then.
-    fn within(&mut self, nodes: &[u32], tick: &dyn Fn()) -> Result<bool, Error> {
+    fn within(&mut self, nodes: &[u32], tick: &dyn Fn()) -> Result<bool> {
         if nodes.len() == 1 {
             return Ok(true);
         }
@@ -122,7 +116,7 @@ impl Joining<'_> {
         Ok(trees.len() == 1)
     }
 
-    fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &dyn Fn()) -> Result<(), Error> {
+    fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &dyn Fn()) -> Result<()> {
         let nodes = [groups.rows(a), groups.rows(b)];
         if self.whole[a as usize] && self.whole[b as usize] {
             self.join(nodes[0], nodes[1], tick);
@@ -141,7 +135,7 @@ impl Joining<'_> {
         Ok(())
     }
 
-    fn by_tree(&mut self, nodes: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<(), Error> {
+    fn by_tree(&mut self, nodes: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<()> {
         let mut positions: HashMap<u32, usize> = HashMap::new();
         for &node in ticking(nodes, tick) {
             positions.try_reserve(1)?;

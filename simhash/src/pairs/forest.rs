@@ -1,7 +1,7 @@
 //! Sets that are joined: a forest with a tree for each set (Galler and Fischer, 1964).
 
 use super::groups::ascending;
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::ticking;
 
 /// The parents of the nodes of a forest; a root is its own parent.
@@ -9,7 +9,7 @@ pub struct Forest(Vec<u32>);
 
 impl Forest {
     /// A forest in which each of `nodes` nodes is a tree. Fails if memory is refused.
-    pub fn new(nodes: usize, tick: &dyn Fn()) -> Result<Self, Error> {
+    pub fn new(nodes: usize, tick: &dyn Fn()) -> Result<Self> {
         Ok(Self(ascending(nodes, tick)?))
     }
 

@@ -2,7 +2,7 @@
 
 use super::compare::LANES;
 use super::partition::{Numbered, PartitionBlock, begins};
-use crate::error::{Error, MAX_ROWS};
+use crate::error::{Error, MAX_ROWS, Result};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bits of a digit of the radix sort.
@@ -21,7 +21,7 @@ pub struct Rows {
 
 impl Rows {
     /// Allocates the memory for `rows` fingerprints at once. Fails if memory is refused, or for more than [`MAX_ROWS`].
-    pub fn with_capacity(rows: usize) -> Result<Self, Error> {
+    pub fn with_capacity(rows: usize) -> Result<Self> {
         if rows > MAX_ROWS {
             return Err(Error::TooManyRows);
         }
@@ -32,7 +32,7 @@ impl Rows {
     }
 
     /// Adds a row. Pairs name a row by its position: the number of rows before it, with or without a fingerprint.
-    pub fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
+    pub fn push(&mut self, fingerprint: Option<u64>) -> Result<()> {
         if self.len >= MAX_ROWS {
             return Err(Error::TooManyRows);
         }
@@ -47,7 +47,7 @@ impl Rows {
     }
 
     /// A copy of the fingerprints: one for each row, 0 for a row without. Fails if memory is refused.
-    pub(super) fn by_position(&self, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
+    pub(super) fn by_position(&self, tick: &dyn Fn()) -> Result<Vec<u64>> {
         let mut all = Vec::new();
         all.try_reserve_exact(self.len)?;
         for (fingerprint, &position) in ticking(self.fingerprints.iter().zip(&self.positions), tick) {
@@ -79,7 +79,7 @@ pub struct Groups {
 impl Groups {
     /// Groups the rows. Returns the groups, and two buffers: the first one has the distinct fingerprints in ascending
     /// order with their numbers, the second is spare memory of the same size.
-    pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [Numbered; 2]), Error> {
+    pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [Numbered; 2])> {
         let Rows { mut fingerprints, positions, .. } = rows;
         let len = positions.len();
         fingerprints.try_reserve_exact(LANES)?;
@@ -133,7 +133,7 @@ impl Groups {
 }
 
 /// The numbers from 0 to `end` - 1.
-pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
+pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(end)?;
     for start in (0..end).step_by(NUMBERS_BETWEEN_TICKS) {

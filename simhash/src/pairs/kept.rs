@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::compare::{Cursor, LANES, advance};
 use super::verification::{Component, ReadCandidate};
 use crate::criterion::Criterion;
-use crate::error::Error;
+use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};
@@ -37,7 +37,7 @@ impl Component for Kept {
         criterion: &Criterion,
         results: &mut [u32],
         tick: &dyn Fn(),
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         if !criterion.applies(candidate.features.as_ref()) {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Kept {
         key: u64,
         criterion: &Criterion,
         tick: &dyn Fn(),
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<Option<usize>> {
         // An identical kept row is at distance 0. If an earlier kept row at distance 0 were confirmed for this row, it
         // would have been confirmed for the identical row, which would then not be kept.
         if let Some(&position) = self.by_key.get(&key) {

@@ -2,7 +2,7 @@
 
 use super::groups::{Groups, Rows};
 use super::search::{NearPair, PairSearch};
-use crate::error::Error;
+use crate::error::Result;
 use crate::search::nearness::Nearness;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
@@ -37,7 +37,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
-    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self, Error> {
+    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
             group: if near.contains(0) { 0 } else { groups.len() as u32 },
@@ -50,7 +50,7 @@ impl Pairs {
     }
 
     /// The next pair; None at the end. Fails only if memory is refused.
-    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>, Error> {
+    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         self.since_tick += 1;
         if self.since_tick == NUMBERS_BETWEEN_TICKS {
             self.since_tick = 0;
@@ -76,7 +76,7 @@ impl Pairs {
     }
 
     /// The next groups to pair: each group with itself, then near ones.
-    fn next_groups(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>, Error> {
+    fn next_groups(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>> {
         let group = self.group;
         if group as usize == self.groups.len() {
             return self.search.next(tick);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::compare::LANES;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::fill;
 use crate::random::GOLDEN_RATIO;
 use crate::search::blocks::words_of_weight;
@@ -127,7 +127,7 @@ pub struct Numbered {
 
 impl Numbered {
     /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read. Fails if memory is refused.
-    pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self, Error> {
+    pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self> {
         let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
         fill(&mut fingerprints, len + LANES, 0, tick)?;
         fill(&mut numbers, len, 0, tick)?;

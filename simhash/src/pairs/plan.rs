@@ -3,7 +3,7 @@
 //! Costs are in nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are expected
 //! costs for uniform fingerprints; the search finds out what a slice really costs (see [`super::search`]).
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::fill;
 
 /// Cost of comparing one pair.
@@ -50,7 +50,7 @@ pub struct Plan {
 
 impl Plan {
     /// A plan for slices of at most `len` fingerprints. Fails if memory is refused.
-    pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
+    pub fn new(len: usize, max_distance: u32) -> Result<Self> {
         let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
         let mut choices = Vec::new();
         fill(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1), None, &|| ())?;

@@ -37,7 +37,7 @@ use super::compare::{Cursor, RowPairs, advance};
 use super::partition::{Numbered, PartitionBlock, begins};
 use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use crate::distance::hamming;
-use crate::error::Error;
+use crate::error::Result;
 use crate::memory::{fill, push};
 use crate::search::flips::Probed;
 use crate::search::nearness::Nearness;
@@ -175,7 +175,7 @@ fn least_distance(blocks: &[PartitionBlock]) -> u32 {
 impl PairSearch {
     /// A search in the first buffer, which holds distinct fingerprints in ascending order. The second buffer is spare
     /// memory of the same size. Fails if memory is refused.
-    pub fn new([rows, spare]: [Numbered; 2], near: Nearness) -> Result<Self, Error> {
+    pub fn new([rows, spare]: [Numbered; 2], near: Nearness) -> Result<Self> {
         let len = rows.numbers.len();
         let max_distance = near.max_distance().clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
@@ -197,7 +197,7 @@ impl PairSearch {
     }
 
     /// The next near pair; None at the end. Fails if memory is refused.
-    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>, Error> {
+    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>> {
         loop {
             let Numbered { fingerprints, numbers } = &self.rows;
             for (row, column) in self.found.by_ref() {
@@ -218,7 +218,7 @@ impl PairSearch {
     }
 
     /// Goes on to the next slice whose pairs are to be compared. Returns false at the end.
-    fn next_slice(&mut self, tick: &dyn Fn()) -> Result<bool, Error> {
+    fn next_slice(&mut self, tick: &dyn Fn()) -> Result<bool> {
         while self.cursor.is_done() {
             if let Some(all) = self.all.take() {
                 self.enter(&all, tick)?;
@@ -242,7 +242,7 @@ impl PairSearch {
     }
 
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
-    fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<(), Error> {
+    fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<()> {
         let by_radii = self.levels.is_empty() && self.near.blocks().is_some();
         let is_split = match bucket.end - bucket.start {
             ..MIN_SPLIT_ROWS => false,
@@ -258,7 +258,7 @@ impl PairSearch {
 
     /// Enters a level that splits all fingerprints by the blocks of the radii. Returns false if comparing all pairs is
     /// cheaper.
-    fn split_by_radii(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool, Error> {
+    fn split_by_radii(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool> {
         let len = bucket.end - bucket.start;
         let mut blocks: Vec<PartitionBlock> = Vec::new();
         let (mut cost, mut bits) = (0.0, u32::MAX);
@@ -279,7 +279,7 @@ impl PairSearch {
     }
 
     /// Enters a level that splits a slice by blocks of its bits. Returns false if comparing all pairs is cheaper.
-    fn split_by_distance(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool, Error> {
+    fn split_by_distance(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool> {
         if self.levels.len() == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
             return Ok(false);
         }
@@ -317,7 +317,7 @@ impl PairSearch {
         width: u32,
         most: f64,
         tick: &dyn Fn(),
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let wanted = bucket.budget + 1;
         let mut blocks = Vec::new();
         blocks.try_reserve_exact(wanted as usize)?;
@@ -337,7 +337,7 @@ impl PairSearch {
         bits: u32,
         most: f64,
         tick: &dyn Fn(),
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let Bucket { start, end, budget, .. } = *bucket;
         let len = end - start;
         let (first_count, stride) = (self.counts.len(), blocks.iter().map(|block| block.buckets()).max().unwrap_or(0));
@@ -378,7 +378,7 @@ impl PairSearch {
     }
 
     /// Partitions the innermost slice by its current block.
-    fn partition(&mut self, tick: &dyn Fn()) -> Result<(), Error> {
+    fn partition(&mut self, tick: &dyn Fn()) -> Result<()> {
         // The slice of all fingerprints is in ascending order at first.
         let is_first = self.levels.len() == 1;
         let Some(level) = self.levels.last_mut() else { return Ok(()) };

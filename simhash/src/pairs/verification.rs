@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::candidates::Candidates;
 use super::groups::{Rows, ascending};
 use crate::criterion::Criterion;
-use crate::error::Error;
+use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
@@ -47,10 +47,10 @@ pub trait Component: Default {
         criterion: &Criterion,
         results: &mut [u32],
         tick: &dyn Fn(),
-    ) -> Result<(), Error>;
+    ) -> Result<()>;
 
     /// Ends the component after its last row.
-    fn finish(&mut self, _criterion: &Criterion, _results: &mut [u32], _tick: &dyn Fn()) -> Result<(), Error> {
+    fn finish(&mut self, _criterion: &Criterion, _results: &mut [u32], _tick: &dyn Fn()) -> Result<()> {
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl<C: Component> Verification<C> {
     /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
     ///
     /// All pairs are compared that are near by the radii: no text is searched for whose votes could decide on flips.
-    pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn()) -> Result<Self, Error> {
+    pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn()) -> Result<Self> {
         let criterion = Criterion { near: criterion.near.by_radii_alone(), ..criterion };
         let len = rows.len();
         let candidates = Candidates::new(rows, criterion.near, tick)?;
@@ -153,7 +153,7 @@ impl<C: Component> Verification<C> {
 
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
-    pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<(), Error> {
+    pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
         let Some(&number) = self.candidates.components.get(self.position) else { return Ok(()) };
         if self.states[number as usize] == State::Unread {
             self.open.try_reserve(1)?;

@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 
 use super::flips::Probed;
-use crate::error::Error;
+use crate::error::Result;
 
 /// Numbers of blocks that a layout may have.
 pub const BLOCK_COUNTS: RangeInclusive<i32> = 2..=8;
@@ -81,7 +81,7 @@ impl Block {
     }
 
     /// [`Block::probes`] as a list of up to 4 MB. Fails if out of memory.
-    pub fn list_probes(self, fingerprint: u64, radius: Option<u32>) -> Result<Vec<i32>, Error> {
+    pub fn list_probes(self, fingerprint: u64, radius: Option<u32>) -> Result<Vec<i32>> {
         let mut list = Vec::new();
         list.try_reserve_exact(self.probe_count(radius) as usize)?;
         list.extend(self.probes(fingerprint, radius));

@@ -13,7 +13,7 @@ use super::cost::{cost, probes, uniform_share};
 use super::flips::Probed;
 use super::nearness::Nearness;
 use super::recall::recall;
-use crate::error::Error;
+use crate::error::Result;
 use crate::random::Random;
 
 /// The most fingerprints in a sample: at 24 bytes each while they are counted, 2.4 MB.
@@ -34,7 +34,7 @@ pub struct FingerprintSample {
 
 impl FingerprintSample {
     /// An empty sample. Allocates all its memory at once; fails if out of memory.
-    pub fn new() -> Result<Self, Error> {
+    pub fn new() -> Result<Self> {
         let mut fingerprints = Vec::new();
         fingerprints.try_reserve_exact(MAX_SAMPLE_FINGERPRINTS)?;
         Ok(Self { fingerprints, added: 0, random: Random(0) })
@@ -90,7 +90,7 @@ pub fn layout_costs(
     rows: f64,
     searches: impl IntoIterator<Item = (i32, Nearness)>,
     tick: &dyn Fn(),
-) -> Result<Vec<LayoutCost>, Error> {
+) -> Result<Vec<LayoutCost>> {
     let mut counted = CountedSample::new(sample, rows)?;
     let mut layouts = Vec::new();
     for (blocks, near) in searches {
@@ -126,7 +126,7 @@ struct CountedSample {
 }
 
 impl CountedSample {
-    fn new(sample: FingerprintSample, rows: f64) -> Result<Self, Error> {
+    fn new(sample: FingerprintSample, rows: f64) -> Result<Self> {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
         // Take queries evenly spaced in sorted order, so that fingerprints that begin alike get their share.
@@ -142,7 +142,7 @@ impl CountedSample {
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
-    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost, Error> {
+    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost> {
         let uniform_share = uniform_share(blocks, near);
         let probed: Vec<Probed> = near.probed_blocks(blocks).into_iter().flatten().collect();
         let mut commonest = Vec::new();

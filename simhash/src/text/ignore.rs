@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::classes::{DIGIT, class};
 use super::normalise::{normalise_separators, remove_accents};
 use super::tokens::tokenize;
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// Classes of tokens, and of marks, that do not count.
@@ -26,13 +26,13 @@ impl Ignored {
     }
 
     /// Removes what does not count from a text in normal form. Needs memory for another copy of the text.
-    pub fn remove(self, normal: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+    pub fn remove(self, normal: &mut String, tick: &dyn Fn()) -> Result<()> {
         if self.is_nothing() {
             return Ok(());
         }
         normalise_separators(normal, tick)?;
         for (is_wanted, remove) in [
-            (self.accents, remove_accents as fn(&str, &mut String, &dyn Fn()) -> Result<(), Error>),
+            (self.accents, remove_accents as fn(&str, &mut String, &dyn Fn()) -> Result<()>),
             (self.urls, remove_urls),
             (self.numbers, remove_numbers),
         ] {
@@ -52,7 +52,7 @@ pub fn has_digit(token: &str) -> bool {
     token.bytes().any(|byte| byte.is_ascii_digit()) || !token.is_ascii() && token.contains(is_digit)
 }
 
-fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     // A space takes the place of at least one byte.
     out.try_reserve_exact(normal.len())?;
     let mut copied = 0;
@@ -68,7 +68,7 @@ fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(),
     Ok(())
 }
 
-fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     out.try_reserve_exact(normal.len())?;
     let bytes = normal.as_bytes();
     let (mut copied, mut at, mut next_tick) = (0, 0, BYTES_BETWEEN_TICKS);

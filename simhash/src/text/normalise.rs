@@ -28,7 +28,7 @@ use super::classes::{
 };
 use super::mask::{CHUNK, mask};
 use super::utf8::decode;
-use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES};
+use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES, Result};
 use crate::memory::check_available;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
@@ -51,7 +51,7 @@ const DECOMPOSE: CanonicalDecompositionBorrowed<'static> = CanonicalDecompositio
 ///
 /// Full-width punctuation, and other separators that NFKC would turn into separators, may stay as they are, since no
 /// token contains them. `tick` is called at least every 64 kB.
-pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     if !normalise_beyond_capitals(text, case_fold, out, tick)? {
         copy(text, case_fold, out, tick)?;
     }
@@ -61,12 +61,7 @@ pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn())
 /// The same as [`normalise`] for a text that normalisation changes. Returns false, and appends nothing, if it changes
 /// ASCII capitals at most.
 #[inline]
-pub fn normalise_beyond_capitals(
-    text: &str,
-    case_fold: bool,
-    out: &mut String,
-    tick: &dyn Fn(),
-) -> Result<bool, Error> {
+pub fn normalise_beyond_capitals(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<bool> {
     match next_changing_span(text, 0, tick)? {
         Some(span) => normalise_from(text, span, case_fold, out, tick).map(|()| true),
         None if text.len() > MAX_VALUE_BYTES => Err(Error::NormalFormTooLong),
@@ -76,13 +71,7 @@ pub fn normalise_beyond_capitals(
 
 /// Appends the normal form of a text, of which `first` is the first span that may change.
 #[inline(never)]
-fn normalise_from(
-    text: &str,
-    first: Range<usize>,
-    case_fold: bool,
-    out: &mut String,
-    tick: &dyn Fn(),
-) -> Result<(), Error> {
+fn normalise_from(text: &str, first: Range<usize>, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     reserve(out, text.len())?;
     let mut scratch = String::new();
     let mut copied = 0;
@@ -98,7 +87,7 @@ fn normalise_from(
 }
 
 /// Appends a span in which normalisation changes only ASCII capitals.
-fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     reserve(out, span.len())?;
     let mut rest = span;
     while !rest.is_empty() {
@@ -114,7 +103,7 @@ fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Resul
     Ok(())
 }
 
-fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
+fn reserve(out: &mut String, bytes: usize) -> Result<()> {
     if out.len() + bytes > MAX_VALUE_BYTES {
         return Err(Error::NormalFormTooLong);
     }
@@ -122,7 +111,7 @@ fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
 }
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
-fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
+fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<()> {
     let mut visible = String::new();
     let span = if span.contains(is_invisible) {
         visible.try_reserve(span.len())?;
@@ -199,7 +188,7 @@ pub fn base(c: char) -> char {
 }
 
 /// Makes separators in a normal form what NFKC makes of them: see [`normalise`].
-pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<()> {
     let mut out = String::new();
     out.try_reserve(normal.len())?;
     for (index, c) in normal.char_indices() {
@@ -220,7 +209,7 @@ pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<(), 
 
 /// Appends a text in normal form without the marks on letters of the Latin, Greek and Cyrillic alphabets. `tick` is
 /// called every 64 kB.
-pub fn remove_accents(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+pub fn remove_accents(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     out.try_reserve(normal.len())?;
     let mut is_after_letter = false;
     for (index, c) in normal.chars().enumerate() {
@@ -251,7 +240,7 @@ fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
 
 /// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries.
 #[inline]
-fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>, Error> {
+fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>> {
     let bytes = text.as_bytes();
     let mut boundary = from;
     let mut at = from;
@@ -294,7 +283,7 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
 
 /// The end of a span that starts at `start`: at the next unchanged character that is a boundary, unless the character
 /// after it changes, or, once the span is long enough, at any boundary.
-fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
+fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize> {
     let mut invisible = 0;
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::Error;
+use crate::error::Result;
 
 /// Largest number of tokens in a shingle.
 pub const MAX_NGRAM: usize = 16;
@@ -33,7 +33,7 @@ impl<'t> Shingler<'t> {
 
     /// Takes the next token of the run. Returns the shingle that ends with it; None if the run is too short so far.
     #[inline(always)]
-    pub fn push(&mut self, token: Range<usize>) -> Result<Option<&[u8]>, Error> {
+    pub fn push(&mut self, token: Range<usize>) -> Result<Option<&[u8]>> {
         let (_, previous_end) = self.last[self.tokens.wrapping_sub(1) % RING];
         let joined = self.tokens > 0
             && match self.joiner {
@@ -82,7 +82,7 @@ impl<'t> Shingler<'t> {
 
     /// Ends the run. Returns the whole run if it was too short for a shingle, but not empty.
     #[inline]
-    pub fn end_run(&mut self) -> Result<Option<&[u8]>, Error> {
+    pub fn end_run(&mut self) -> Result<Option<&[u8]>> {
         let tokens = std::mem::take(&mut self.tokens);
         if tokens == 0 || tokens >= self.n {
             return Ok(None);
@@ -92,7 +92,7 @@ impl<'t> Shingler<'t> {
 
     /// Tokens of the run as a shingle; the last one must be the token pushed last.
     #[inline(always)]
-    fn shingle(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
+    fn shingle(&mut self, tokens: Range<usize>) -> Result<&[u8]> {
         if self.joined >= tokens.len() {
             let (start, _) = self.last[tokens.start % RING];
             let (_, end) = self.last[(tokens.end - 1) % RING];
@@ -102,7 +102,7 @@ impl<'t> Shingler<'t> {
     }
 
     #[cold]
-    fn copy(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
+    fn copy(&mut self, tokens: Range<usize>) -> Result<&[u8]> {
         self.shingle.clear();
         for number in tokens.clone() {
             let (start, end) = self.last[number % RING];

@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
 use super::mask::{CHUNK, HIGH_BITS, collect, highest_bits, mask};
 use super::utf8::decode;
-use crate::error::Error;
+use crate::error::Result;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// Bytes of a letter that is passed on together with others.
@@ -22,12 +22,12 @@ pub const LETTER_BYTES: usize = 3;
 /// Receives the tokens of a text in order, as ranges of its bytes.
 pub trait TokenSink {
     /// A token of a script written with spaces, or a number.
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
+    fn word(&mut self, token: Range<usize>) -> Result<()>;
     /// A letter, with its marks, of a script written without spaces.
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()>;
     /// One or more letters without marks, of [`LETTER_BYTES`] bytes each, of scripts written without spaces. Bit `i` of
     /// `starts` is 1 if one starts at byte `base + i`.
-    fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
+    fn letters(&mut self, base: usize, mut starts: u64) -> Result<()> {
         while let Some(start) = next_start(base, &mut starts) {
             self.spaceless(start..start + LETTER_BYTES)?;
         }
@@ -37,19 +37,19 @@ pub trait TokenSink {
 
 /// Receives tokens of all scripts.
 impl<F: FnMut(Range<usize>)> TokenSink for F {
-    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
         self(token);
         Ok(())
     }
 
-    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
         self.word(token)
     }
 }
 
 /// Passes each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
 #[inline]
-pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<(), Error> {
+pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<()> {
     let mut open = OpenToken { start: 0, kind: SEPARATOR };
     let mut at = 0;
     let mut next_tick = BYTES_BETWEEN_TICKS;
@@ -91,7 +91,7 @@ struct OpenToken {
 impl OpenToken {
     /// Not inlined, because most words and letters are passed on elsewhere.
     #[inline(never)]
-    fn close(&mut self, end: usize, sink: &mut impl TokenSink) -> Result<(), Error> {
+    fn close(&mut self, end: usize, sink: &mut impl TokenSink) -> Result<()> {
         let token = self.start..end;
         let kind = std::mem::replace(&mut self.kind, SEPARATOR);
         match kind {
@@ -102,7 +102,7 @@ impl OpenToken {
     }
 
     #[inline(always)]
-    fn character(&mut self, at: usize, kind: u8, sink: &mut impl TokenSink) -> Result<(), Error> {
+    fn character(&mut self, at: usize, kind: u8, sink: &mut impl TokenSink) -> Result<()> {
         let continues = kind == MARK || (kind == WORD && self.kind == WORD);
         if !continues {
             if self.kind != SEPARATOR {
@@ -116,7 +116,7 @@ impl OpenToken {
     /// Reads letters of three bytes of scripts written without spaces, and separators, from `from` on. Returns the
     /// offset of the character after them.
     #[inline]
-    fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize, Error> {
+    fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize> {
         let (starts, at) = match text[from..].first_chunk() {
             // Chinese characters, kana and their punctuation; in other scripts, marks are frequent.
             Some(chunk) if matches!(chunk[0], 0xe3..=0xe9) => chunk_letters(chunk),
@@ -148,7 +148,7 @@ impl OpenToken {
     /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word. Returns the offset of the next
     /// chunk: where the last word starts, unless it ends in this chunk or fills it.
     #[inline(always)]
-    fn ascii_chunk(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<usize, Error> {
+    fn ascii_chunk(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<usize> {
         let mut words = words;
         if self.kind != SEPARATOR {
             let more = if self.kind == WORD { words.trailing_ones() } else { 0 };

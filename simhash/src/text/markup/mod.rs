@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 use html5gum::{Emitter, State, Tokenizer};
 
-use crate::error::{Error, MAX_VALUE_BYTES};
+use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use elements::Element;
 use source::HtmlSource;
 
@@ -19,7 +19,7 @@ use source::HtmlSource;
 /// scripts, styles, templates and the like, and attributes are no text; see [`Element`].
 ///
 /// One pass. `tick` is called every 64 kB. Takes memory for the text alone.
-pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
+pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     let mut text = std::mem::take(out).into_bytes();
     text.clear();
     let has_tags = Cell::new(true);

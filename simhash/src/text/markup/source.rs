@@ -11,7 +11,7 @@ use std::collections::TryReserveError;
 use html5gum::{Readable, Reader};
 
 use super::elements::Element;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::memory::check_available;
 use crate::text::mask::{CASE_BITS, HIGH_BITS, LOW_BITS};
 use crate::ticking::BYTES_BETWEEN_TICKS;
@@ -75,7 +75,7 @@ impl Reader for HtmlSource<'_> {
     type Error = Error;
 
     #[inline(always)]
-    fn read_byte(&mut self) -> Result<Option<u8>, Error> {
+    fn read_byte(&mut self) -> Result<Option<u8>> {
         let Some(byte) = self.rest.first().copied() else { return Ok(None) };
         self.skip(1);
         self.single += 1;
@@ -86,7 +86,7 @@ impl Reader for HtmlSource<'_> {
     }
 
     #[inline(always)]
-    fn try_read_string(&mut self, string: &[u8], case_sensitive: bool) -> Result<bool, Error> {
+    fn try_read_string(&mut self, string: &[u8], case_sensitive: bool) -> Result<bool> {
         let Ok(is_next) = self.rest.to_reader().try_read_string(string, case_sensitive);
         if is_next {
             self.skip(string.len());
@@ -95,7 +95,7 @@ impl Reader for HtmlSource<'_> {
     }
 
     #[inline(always)]
-    fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>, Error> {
+    fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>> {
         self.single = 0;
         if needle == ENDS_OF_TEXT && self.has_tags.get() && self.skip_tags() {
             return Ok(Some(b"\n"));
