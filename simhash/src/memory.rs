@@ -1,6 +1,5 @@
 //! Memory that may be refused: then, Rust's own collections and other libraries would end the process.
 
-use std::collections::TryReserveError;
 use std::hint::black_box;
 
 use crate::error::Result;
@@ -8,7 +7,7 @@ use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code of another
 /// library can allocate them.
-pub fn check_available(bytes: usize) -> Result<(), TryReserveError> {
+pub fn check_available(bytes: usize) -> Result<()> {
     let mut memory = Vec::<u8>::new();
     memory.try_reserve_exact(bytes)?;
     // Without this, the compiler removes the allocation as unused.

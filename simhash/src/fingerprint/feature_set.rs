@@ -125,10 +125,7 @@ pub(super) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32
         return items.sort_unstable_by_key(key);
     }
     let mut zeros = 0;
-    for index in 0..items.len() {
-        if index % NUMBERS_BETWEEN_TICKS == 0 {
-            tick();
-        }
+    for index in ticking(0..items.len(), tick) {
         if key(&items[index]) >> (bits - 1) & 1 == 0 {
             items.swap(zeros, index);
             zeros += 1;

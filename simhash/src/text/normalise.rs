@@ -14,7 +14,6 @@
 //! ICU4X is used rather than the unicode-rs crates: it is 0.9 to 1.5 times as fast at normalising, and 5 to 13 times at
 //! looking up properties (record `unicode` of 2026-11-25 in `benches/records`).
 
-use std::collections::TryReserveError;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 
@@ -30,7 +29,7 @@ use super::mask::{CHUNK, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES, Result};
 use crate::memory::check_available;
-use crate::ticking::BYTES_BETWEEN_TICKS;
+use crate::ticking::{BYTES_BETWEEN_TICKS, ticking};
 
 /// After this many bytes, a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
 const MIN_SPAN_BYTES: usize = 4 * 1024;
@@ -191,10 +190,7 @@ pub fn base(c: char) -> char {
 pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<()> {
     let mut out = String::new();
     out.try_reserve(normal.len())?;
-    for (index, c) in normal.char_indices() {
-        if index.is_multiple_of(BYTES_BETWEEN_TICKS) {
-            tick();
-        }
+    for (index, c) in ticking(normal.char_indices(), tick) {
         if c.is_ascii() || kind(c.into()) != SEPARATOR {
             out.push(c);
             continue;
@@ -207,15 +203,11 @@ pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<()> 
     Ok(())
 }
 
-/// Appends a text in normal form without the marks on letters of the Latin, Greek and Cyrillic alphabets. `tick` is
-/// called every 64 kB.
+/// Appends a text in normal form without the marks on letters of the Latin, Greek and Cyrillic alphabets.
 pub fn remove_accents(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     out.try_reserve(normal.len())?;
     let mut is_after_letter = false;
-    for (index, c) in normal.chars().enumerate() {
-        if index.is_multiple_of(BYTES_BETWEEN_TICKS) {
-            tick();
-        }
+    for c in ticking(normal.chars(), tick) {
         if is_after_letter && !c.is_ascii() && kind(c.into()) == MARK {
             continue;
         }
@@ -230,7 +222,7 @@ pub fn remove_accents(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result
 ///
 /// ICU4X collects the marks in a vector of four bytes for each, which doubles as it grows, and sorts them with a second
 /// vector. If that memory were refused, the process would end.
-fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
+fn reserve_for_marks(bytes: usize) -> Result<()> {
     let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
     if marks <= FEW_MARKS {
         return Ok(());

@@ -6,7 +6,6 @@
 //! `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
 
 use std::cell::Cell;
-use std::collections::TryReserveError;
 
 use html5gum::{Readable, Reader};
 
@@ -113,7 +112,7 @@ impl Reader for HtmlSource<'_> {
 /// Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that memory
 /// were refused, the process would end.
 #[cold]
-fn reserve_for_name(bytes: usize) -> Result<(), TryReserveError> {
+fn reserve_for_name(bytes: usize) -> Result<()> {
     check_available(4 * bytes)
 }
 
