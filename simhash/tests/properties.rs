@@ -24,6 +24,7 @@ use simhash::fingerprint::size::{SimilarSizes, is_exact, size};
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, radius};
+use simhash::search::flips::Probed;
 use simhash::text::ignore::Ignored;
 use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
@@ -266,10 +267,10 @@ proptest! {
         // The features of one text, compared with several others: with itself, with the other one, and again.
         let mut fingerprinter = Fingerprinter::default();
         let prepared = Prepared::new(&mut fingerprinter, &b, &options, &|| ()).expect("memory suffices");
-        let itself = prepared.resemblance(&mut fingerprinter, &b, &|| ());
+        let itself = prepared.resemblance_from(0.0, &mut fingerprinter, &b, &|| ());
         prop_assert!(matches!(itself, Ok(None | Some(1.0))), "{itself:?}");
         for _ in 0..2 {
-            prop_assert_eq!(prepared.resemblance(&mut fingerprinter, &a, &|| ()), resemblance);
+            prop_assert_eq!(prepared.resemblance_from(0.0, &mut fingerprinter, &a, &|| ()), resemblance);
         }
         let exact = resemblance.expect("memory suffices");
         for least in [least, exact.unwrap_or(least), exact.unwrap_or(least).next_up()] {
@@ -469,13 +470,14 @@ proptest! {
     #[test]
     fn probes_match_oracle(fingerprint in any::<u64>(), number in 0i32..8, radius in prop::option::of(0u32..10)) {
         let block = Block::new(number, 8).expect("a block of the layout");
-        let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
+        let probed = radius.map(|radius| Probed::whole(block, radius));
+        let mut probes: Vec<i32> = probed.into_iter().flat_map(|probed| probed.probes(fingerprint)).collect();
         probes.sort_unstable();
         let within = |value: &i32| {
             radius.is_some_and(|radius| (value ^ block.value(fingerprint)).count_ones() <= radius)
         };
         let expected: Vec<i32> = (0..1 << block.width()).filter(within).collect();
-        prop_assert_eq!(block.probe_count(radius), expected.len() as u64);
+        prop_assert_eq!(probed.map_or(0, Probed::probe_count), expected.len() as u64);
         prop_assert_eq!(probes, expected);
     }
 }

@@ -14,6 +14,7 @@ use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
 use simhash::search::blocks::Block;
+use simhash::search::flips::Probed;
 use simhash::search::layout_costs::{FingerprintSample, layout_costs};
 use simhash::search::nearness::Nearness;
 
@@ -197,5 +198,5 @@ fn layouts() {
 #[test]
 fn probes() {
     let block = Block::new(0, 2).expect("a block");
-    assert!(refusals(|| block.list_probes(5, Some(6))) > 5);
+    assert!(refusals(|| Probed::whole(block, 6).list_probes(5)) > 5);
 }

@@ -3,6 +3,7 @@
 use super::feature_list::FeatureList;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
+use super::resemblance::total_and_common;
 use crate::error::Result;
 use crate::ticking::ticking;
 
@@ -44,11 +45,7 @@ pub fn containment(
 ) -> Result<Option<f64>> {
     let [a, b] = [a, b].map(|text| fingerprinter.weighted_and_compared(text, options, tick));
     let (a, b) = (a?, b?);
-    let (mut of_a, mut common) = (0u128, 0u128);
-    for (hash, weight) in ticking(a.iter(), tick) {
-        of_a += u128::from(weight);
-        common += u128::from(weight.min(b.weight(hash)));
-    }
+    let (of_a, common) = total_and_common(&a, &b, tick);
     // Exact integers, and one division of IEEE doubles: the same result on every CPU.
     Ok((of_a > 0).then(|| common as f64 / of_a as f64))
 }

@@ -30,7 +30,7 @@ pub fn resemblance(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Option<f64>> {
-    Prepared::new(fingerprinter, a, options, tick)?.resemblance(fingerprinter, b, tick)
+    Prepared::new(fingerprinter, a, options, tick)?.resemblance_from(0.0, fingerprinter, b, tick)
 }
 
 /// The features of a text, to be compared with those of other texts.
@@ -60,14 +60,9 @@ impl Prepared {
         Ok(Self { options: options.clone(), agreement, features })
     }
 
-    /// The [`resemblance`] of the text and another one, with the same options for both. Costs as much as the other
-    /// text's fingerprint.
-    pub fn resemblance(&self, fingerprinter: &mut Fingerprinter, other: &str, tick: &dyn Fn()) -> Result<Option<f64>> {
-        self.resemblance_from(0.0, fingerprinter, other, tick)
-    }
-
-    /// The resemblance; None if it is less than `least`, or if a text has no feature. If all weights are 1, the other
-    /// text is read only until it has so many features of its own that its resemblance is smaller.
+    /// The [`resemblance`] of the text and another one, with the same options for both; None if it is less than
+    /// `least`, or if a text has no feature. Costs as much as the other text's fingerprint. If all weights are 1, the
+    /// other text is read only until it has so many features of its own that its resemblance is smaller.
     pub fn resemblance_from(
         &self,
         least: f64,
@@ -127,15 +122,19 @@ fn of_sets(
 }
 
 fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &dyn Fn()) -> Option<f64> {
-    let (mut of_a, mut of_b, mut common) = (0u128, 0u128, 0u128);
-    for (_, weight) in ticking(a.iter(), tick) {
-        of_a += u128::from(weight);
-    }
-    for (hash, weight) in ticking(b.iter(), tick) {
-        of_b += u128::from(weight);
-        common += u128::from(weight.min(a.weight(hash)));
-    }
+    let of_a = ticking(a.iter(), tick).map(|(_, weight)| u128::from(weight)).sum();
+    let (of_b, common) = total_and_common(b, a, tick);
     share(common, of_a, of_b)
+}
+
+/// The sum of the weights of a text's features, and that of the smaller of their weights in this and another text.
+pub(super) fn total_and_common(text: &WeightedFeatures, other: &WeightedFeatures, tick: &dyn Fn()) -> (u128, u128) {
+    let (mut total, mut common) = (0, 0);
+    for (hash, weight) in ticking(text.iter(), tick) {
+        total += u128::from(weight);
+        common += u128::from(weight.min(other.weight(hash)));
+    }
+    (total, common)
 }
 
 /// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 62 bits each.

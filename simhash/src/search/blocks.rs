@@ -7,9 +7,6 @@
 
 use std::ops::RangeInclusive;
 
-use super::flips::Probed;
-use crate::error::Result;
-
 /// Numbers of blocks that a layout may have.
 pub const BLOCK_COUNTS: RangeInclusive<i32> = 2..=8;
 /// The default number of blocks, also in SQL.
@@ -66,27 +63,6 @@ impl Block {
         let [value, among] = [fingerprint, among].map(|bits| self.value(bits) as u32);
         words_of_weight(radius, among.count_ones()).map(move |word| (value ^ deposited(word, among)) as i32)
     }
-
-    /// Number of values that [`Block::probes`] returns for a radius.
-    pub fn probe_count(self, radius: Option<u32>) -> u64 {
-        radius.map_or(0, |radius| Probed::whole(self, radius).probe_count())
-    }
-
-    /// The values that a search must look up in this block: the value of `fingerprint` with up to `radius` bits
-    /// flipped, ordered by the number of flipped bits. Empty if `radius` is None.
-    ///
-    /// There are [`Block::probe_count`] values; the caller must check that they are not too many.
-    pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
-        radius.into_iter().flat_map(move |radius| Probed::whole(self, radius).probes(fingerprint))
-    }
-
-    /// [`Block::probes`] as a list of up to 4 MB. Fails if out of memory.
-    pub fn list_probes(self, fingerprint: u64, radius: Option<u32>) -> Result<Vec<i32>> {
-        let mut list = Vec::new();
-        list.try_reserve_exact(self.probe_count(radius) as usize)?;
-        list.extend(self.probes(fingerprint, radius));
-        Ok(list)
-    }
 }
 
 /// The radius of block `number` in a search at a distance of at most `max_distance`; None if the block need not be
@@ -101,9 +77,8 @@ pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
 }
 
 /// The lowest bits of `word`, in the places of the bits that are 1 in `among`, from the lowest on.
-fn deposited(word: u32, mut among: u32) -> u32 {
+fn deposited(mut word: u32, mut among: u32) -> u32 {
     let mut deposited = 0;
-    let mut word = word;
     while word != 0 {
         let place = among & among.wrapping_neg();
         deposited |= place * (word & 1);

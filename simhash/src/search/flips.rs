@@ -14,6 +14,7 @@
 //! is found may depend on which of two texts is searched for.
 
 use super::blocks::{Block, count_of_weight};
+use crate::error::Result;
 
 /// The most bits of a block that are flipped together.
 pub const MAX_FLIPS: usize = 3;
@@ -95,9 +96,19 @@ impl Probed {
         count_of_weight(flipped, self.block.ones(self.flippable.among(flipped)))
     }
 
-    /// All values that a search looks up; there are [`Probed::probe_count`].
+    /// All values that a search looks up, ordered by the number of flipped bits.
+    ///
+    /// There are [`Probed::probe_count`] values; the caller must check that they are not too many.
     pub fn probes(self, query: u64) -> impl Iterator<Item = i32> {
         (0..=self.radius.min(self.block.width())).flat_map(move |flipped| self.ring(query, flipped))
+    }
+
+    /// [`Probed::probes`] as a list of up to 4 MB. Fails if out of memory.
+    pub fn list_probes(self, query: u64) -> Result<Vec<i32>> {
+        let mut list = Vec::new();
+        list.try_reserve_exact(self.probe_count() as usize)?;
+        list.extend(self.probes(query));
+        Ok(list)
     }
 
     pub fn probe_count(self) -> u64 {

@@ -10,6 +10,7 @@ use postgres::call::{Call, null_unless_planning};
 use postgres::error::{Result, algorithm_error, user_error};
 use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
+use simhash::search::flips::Probed;
 
 #[pg_extern(sql = false)]
 fn simhash_block(fingerprint: i64, block: i32, blocks: i32, call: Call<'_>) -> Result<Option<i32>> {
@@ -31,7 +32,8 @@ fn simhash_probes(
         // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with an
         // empty array, `block = ANY (probes)` would be false for a NULL fingerprint, but must be NULL.
         Ok(_) if max_distance < 0 => Ok(None),
-        Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
+        Ok(None) => Ok(Some(Vec::new())),
+        Ok(Some(probed)) => Ok(Some(probed.list_probes(fingerprint.cast_unsigned()).map_err(algorithm_error)?)),
         Err(error) => null_unless_planning(error, call),
     }
 }
@@ -77,15 +79,15 @@ fn cut(block: i32, blocks: i32) -> Result<Block> {
     })
 }
 
-fn cut_to_probe(block: i32, blocks: i32, max_distance: i32) -> Result<(Block, Option<u32>)> {
+fn cut_to_probe(block: i32, blocks: i32, max_distance: i32) -> Result<Option<Probed>> {
     let cut = cut(block, blocks)?;
-    let radius = radius(block, blocks, max_distance);
-    let count = cut.probe_count(radius);
+    let probed = radius(block, blocks, max_distance).map(|radius| Probed::whole(cut, radius));
+    let count = probed.map_or(0, Probed::probe_count);
     if count > MAX_PROBES {
         let message = format!("distance {max_distance} needs {count} probes of block {block} of {blocks}");
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
             .set_detail(format!("At most {MAX_PROBES} are possible."))
             .set_hint("Use a layout of more blocks."));
     }
-    Ok((cut, radius))
+    Ok(probed)
 }
