@@ -64,12 +64,9 @@ impl TextSample {
         Self { size, texts: Vec::new() }
     }
 
-    pub fn len(&self) -> usize {
+    /// Number of texts.
+    pub fn texts(&self) -> usize {
         self.texts.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
     }
 
     /// Offers a text. Most texts of a large table cost only their hash.

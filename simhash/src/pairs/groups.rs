@@ -136,10 +136,7 @@ impl Groups {
 pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(end)?;
-    for start in (0..end).step_by(NUMBERS_BETWEEN_TICKS) {
-        tick();
-        numbers.extend(start as u32..end.min(start + NUMBERS_BETWEEN_TICKS) as u32);
-    }
+    numbers.extend(ticking(0..end as u32, tick));
     Ok(numbers)
 }
 

@@ -31,7 +31,7 @@ pub struct Pairs {
     /// Two near groups, or twice the same one, whose rows are being paired, and the positions of the next two rows.
     near: Option<NearPair>,
     positions: (usize, usize),
-    /// Number of pairs since the last tick.
+    /// Number of steps since the last tick.
     since_tick: usize,
 }
 
@@ -51,12 +51,12 @@ impl Pairs {
 
     /// The next pair; None at the end. Fails only if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
-        self.since_tick += 1;
-        if self.since_tick == NUMBERS_BETWEEN_TICKS {
-            self.since_tick = 0;
-            tick();
-        }
         loop {
+            self.since_tick += 1;
+            if self.since_tick == NUMBERS_BETWEEN_TICKS {
+                self.since_tick = 0;
+                tick();
+            }
             if let Some(NearPair { a, b, distance }) = self.near {
                 let (rows, others) = (self.groups.rows(a), self.groups.rows(b));
                 let (position, other) = self.positions;
@@ -82,9 +82,6 @@ impl Pairs {
             return self.search.next(tick);
         }
         self.group += 1;
-        if (self.group as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
-            tick();
-        }
         Ok(Some(NearPair { a: group, b: group, distance: 0 }))
     }
 }

@@ -111,18 +111,12 @@ impl Growth {
 
     /// The largest distance within which everything near has been found; -1 at the beginning.
     pub fn complete_within(&self) -> i32 {
-        let by_radii = self
-            .by_radii
-            .is_some_and(|layout| self.layouts[layout].iter().all(|progress| progress.radii >= progress.needed));
-        if by_radii {
+        let is_complete = |layout: usize| self.layouts[layout].iter().all(|progress| progress.radii >= progress.needed);
+        if self.by_radii.is_some_and(is_complete) {
             return LARGEST_DISTANCE;
         }
-        self.layouts
-            .iter()
-            .filter(|blocks| !is_partial(blocks))
-            .map(|blocks| complete_within(blocks))
-            .max()
-            .unwrap_or(-1)
+        let whole = self.layouts.iter().filter(|blocks| !is_partial(blocks));
+        whole.map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
     }
 
     /// The values that a step looks up, in a search for `query`.
@@ -252,14 +246,14 @@ impl Growth {
 
     /// The steps that are left until everything near by the radii of the search is found; None if none is left.
     fn steps_by_radii(&self, blocks: &[BlockProgress]) -> Option<StepSequence> {
-        let cost = |progress: &BlockProgress, radii: std::ops::Range<u32>| -> f64 {
-            radii.map(|radius| self.step_cost(progress, radius)).sum()
+        let cost = |progress: &BlockProgress| -> f64 {
+            (progress.radii..progress.needed).map(|radius| self.step_cost(progress, radius)).sum()
         };
         let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.needed);
-        let first_cost = |progress: &BlockProgress| cost(progress, progress.radii..progress.radii + 1);
+        let first_cost = |progress: &BlockProgress| self.step_cost(progress, progress.radii);
         let (first, _) = left.clone().min_by(|(_, a), (_, b)| first_cost(a).total_cmp(&first_cost(b)))?;
         Some(StepSequence {
-            cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.needed)).sum(),
+            cost: left.map(|(_, progress)| cost(progress)).sum(),
             first,
             radii: blocks.iter().map(|progress| progress.radii.max(progress.needed)).collect(),
         })

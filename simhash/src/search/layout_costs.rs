@@ -135,10 +135,8 @@ impl CountedSample {
         queries.extend(spaced_evenly(&fingerprints, *QUERIES.end()));
         let mut groups = Vec::new();
         groups.try_reserve_exact(fingerprints.chunk_by(u64::eq).count())?;
-        groups.extend(fingerprints.chunk_by(u64::eq).filter_map(|equal| {
-            let (&fingerprint, count) = (equal.first()?, u32::try_from(equal.len()).ok()?);
-            Some(EqualFingerprints { fingerprint, count })
-        }));
+        let count = |equal: &[u64]| EqualFingerprints { fingerprint: equal[0], count: equal.len() as u32 };
+        groups.extend(fingerprints.chunk_by(u64::eq).map(count));
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 

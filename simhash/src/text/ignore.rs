@@ -6,7 +6,7 @@ use super::classes::{DIGIT, class};
 use super::normalise::{normalise_separators, remove_accents};
 use super::tokens::tokenize;
 use crate::error::Result;
-use crate::ticking::BYTES_BETWEEN_TICKS;
+use crate::ticking::ticking;
 
 /// Classes of tokens, and of marks, that do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,21 +71,16 @@ fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()>
 fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     out.try_reserve_exact(normal.len())?;
     let bytes = normal.as_bytes();
-    let (mut copied, mut at, mut next_tick) = (0, 0, BYTES_BETWEEN_TICKS);
-    while at < bytes.len() {
-        if at >= next_tick {
-            tick();
-            next_tick = at + BYTES_BETWEEN_TICKS;
+    let mut copied = 0;
+    for at in ticking(0..bytes.len(), tick) {
+        if at >= copied
+            && let Some(start) = url_start(bytes, copied, at)
+        {
+            // All of an address is ASCII, so its ends are between characters.
+            out.push_str(&normal[copied..start]);
+            out.push(' ');
+            copied = at + bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count();
         }
-        let Some(start) = url_start(bytes, copied, at) else {
-            at += 1;
-            continue;
-        };
-        // All of an address is ASCII, so its ends are between characters.
-        out.push_str(&normal[copied..start]);
-        out.push(' ');
-        at += bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count();
-        copied = at;
     }
     out.push_str(&normal[copied..]);
     Ok(())

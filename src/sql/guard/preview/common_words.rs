@@ -52,7 +52,7 @@ fn can_be_read(table: &Target) -> Result<bool> {
 
 fn report(options: &Options, sample: &TextSample, table: &Target) -> Result<()> {
     let share = sample.mostly_common(options, &tick).map_err(algorithm_error)?;
-    if sample.len() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
+    if sample.texts() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
         notice(format!(
             "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows have; \
              texts that differ in few others are near-duplicates, unless the criterion has {{\"weights\": \"table\"}}",
