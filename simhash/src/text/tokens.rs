@@ -58,25 +58,22 @@ pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Res
             tick();
             next_tick = at + BYTES_BETWEEN_TICKS;
         }
-        match ascii_words(&normal.as_bytes()[at..]) {
-            Some(words) => {
-                at = open.ascii_chunk(at, words, sink)?;
-            }
-            None => {
-                let end = normal.len().min(at + CHUNK);
-                while at < end {
-                    if matches!(normal.as_bytes()[at], 0xe0..0xf0) {
-                        let after = open.letters(normal.as_bytes(), at, sink)?;
-                        if after > at {
-                            at = after;
-                            continue;
-                        }
-                    }
-                    let (c, length) = decode(normal.as_bytes(), at);
-                    open.character(at, kind(c), sink)?;
-                    at += length;
+        if let Some(words) = ascii_words(&normal.as_bytes()[at..]) {
+            at = open.ascii_chunk(at, words, sink)?;
+            continue;
+        }
+        let end = normal.len().min(at + CHUNK);
+        while at < end {
+            if matches!(normal.as_bytes()[at], 0xe0..0xf0) {
+                let after = open.letters(normal.as_bytes(), at, sink)?;
+                if after > at {
+                    at = after;
+                    continue;
                 }
             }
+            let (c, length) = decode(normal.as_bytes(), at);
+            open.character(at, kind(c), sink)?;
+            at += length;
         }
     }
     open.close(normal.len(), sink)
@@ -117,7 +114,7 @@ impl OpenToken {
     /// offset of the character after them.
     #[inline]
     fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize> {
-        let (starts, at) = match text[from..].first_chunk() {
+        let (mut starts, at) = match text[from..].first_chunk() {
             // Chinese characters, kana and their punctuation; in other scripts, marks are frequent.
             Some(chunk) if matches!(chunk[0], 0xe3..=0xe9) => chunk_letters(chunk),
             _ => few_letters(&text[from..]),
@@ -128,7 +125,6 @@ impl OpenToken {
         if self.kind != SEPARATOR {
             self.close(from, sink)?;
         }
-        let mut starts = starts;
         // A mark belongs to the letter right before it.
         if from + at < text.len()
             && let Some(last) = starts.checked_ilog2()
@@ -148,8 +144,7 @@ impl OpenToken {
     /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word. Returns the offset of the next
     /// chunk: where the last word starts, unless it ends in this chunk or fills it.
     #[inline(always)]
-    fn ascii_chunk(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<usize> {
-        let mut words = words;
+    fn ascii_chunk(&mut self, at: usize, mut words: u64, sink: &mut impl TokenSink) -> Result<usize> {
         if self.kind != SEPARATOR {
             let more = if self.kind == WORD { words.trailing_ones() } else { 0 };
             if more == u64::BITS {
@@ -248,18 +243,9 @@ fn few_letters(text: &[u8]) -> (u64, usize) {
 #[inline(always)]
 fn ascii_words(text: &[u8]) -> Option<u64> {
     match text.first_chunk() {
-        Some(chunk) => chunk_words(chunk),
+        Some(chunk) => chunk.is_ascii().then(|| mask(chunk, is_ascii_word)),
         None => end_words(text),
     }
-}
-
-/// As [`ascii_words`], for 64 bytes. The compiler vectorises the first loop: 16 or more comparisons at a time.
-#[inline(always)]
-fn chunk_words(chunk: &[u8; CHUNK]) -> Option<u64> {
-    if !chunk.is_ascii() {
-        return None;
-    }
-    Some(mask(chunk, is_ascii_word))
 }
 
 #[inline(always)]
@@ -267,41 +253,39 @@ fn is_ascii_word(byte: u8) -> bool {
     ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10)
 }
 
-/// The same as [`chunk_words`] for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads what
+/// The same as [`ascii_words`] for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads what
 /// it has just written in several parts waits for the writes.
 #[inline(always)]
 fn end_words(text: &[u8]) -> Option<u64> {
     let (words, tail) = text.as_chunks::<8>();
     let mut mask = 0;
     for (i, word) in words.iter().enumerate() {
-        mask |= ascii_alphanumeric(u64::from_le_bytes(*word))? << (8 * i);
+        mask |= alphanumeric(u64::from_le_bytes(*word))? << (8 * i);
     }
     let last = match text.last_chunk() {
         _ if tail.is_empty() => return Some(mask),
         Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * tail.len()),
         None => tail.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)),
     };
-    Some(mask | ascii_alphanumeric(last)? << (8 * words.len()))
+    Some(mask | alphanumeric(last)? << (8 * words.len()))
 }
 
-#[inline(always)]
-fn ascii_alphanumeric(bytes: u64) -> Option<u64> {
-    (bytes & HIGH_BITS == 0).then(|| alphanumeric(bytes))
-}
-
-/// One bit for each of 8 ASCII bytes: 1 for a letter or digit.
+/// One bit for each of 8 bytes: 1 for a letter or digit. None if one of the bytes is not ASCII.
 ///
 /// Adding 0x80 - x to a byte below 0x80 sets its high bit exactly if the byte is at least x, and carries nothing into
 /// the next byte.
-#[inline]
-fn alphanumeric(bytes: u64) -> u64 {
+#[inline(always)]
+fn alphanumeric(bytes: u64) -> Option<u64> {
     const fn each(byte: u8) -> u64 {
         u64::from_ne_bytes([byte; 8])
+    }
+    if bytes & HIGH_BITS != 0 {
+        return None;
     }
     let lower = bytes | each(0x20);
     let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - (b'z' + 1)));
     let digit = (bytes + each(0x80 - b'0')) & !(bytes + each(0x80 - (b'9' + 1)));
-    collect(((letter | digit) & each(0x80)) >> 7)
+    Some(collect(((letter | digit) & each(0x80)) >> 7))
 }
 
 #[cfg(test)]
