@@ -7,6 +7,7 @@ use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code of another
 /// library can allocate them.
+#[cold]
 pub fn check_available(bytes: usize) -> Result<()> {
     let mut memory = Vec::<u8>::new();
     memory.try_reserve_exact(bytes)?;

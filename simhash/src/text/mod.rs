@@ -9,4 +9,3 @@ pub(crate) mod mask;
 pub mod normalise;
 pub mod shingle;
 pub mod tokens;
-mod utf8;

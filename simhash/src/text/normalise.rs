@@ -23,10 +23,10 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{
-    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, is_greek_mark, kind,
+    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, decode,
+    is_greek_mark, kind,
 };
 use super::mask::{CHUNK, mask};
-use super::utf8::decode;
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES, Result};
 use crate::memory::check_available;
 use crate::ticking::{BYTES_BETWEEN_TICKS, ticking};

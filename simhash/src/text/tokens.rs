@@ -10,9 +10,8 @@
 
 use std::ops::Range;
 
-use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
+use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, decode, kind};
 use super::mask::{CHUNK, HIGH_BITS, collect, highest_bits, mask};
-use super::utf8::decode;
 use crate::error::Result;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 

@@ -78,8 +78,10 @@ impl Reader for HtmlSource<'_> {
         let Some(byte) = self.rest.first().copied() else { return Ok(None) };
         self.skip(1);
         self.single += 1;
+        // Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that
+        // memory were refused, the process would end.
         if self.single >= FEW_BYTES && self.single.is_power_of_two() {
-            reserve_for_name(self.single)?;
+            check_available(4 * self.single)?;
         }
         Ok(Some(byte))
     }
@@ -105,15 +107,6 @@ impl Reader for HtmlSource<'_> {
         self.skip(length.unwrap_or_default());
         Ok(piece)
     }
-}
-
-/// Fails if the memory is not available that html5gum needs for a name of up to twice as many bytes.
-///
-/// Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that memory
-/// were refused, the process would end.
-#[cold]
-fn reserve_for_name(bytes: usize) -> Result<()> {
-    check_available(4 * bytes)
 }
 
 /// The end of the tag at this offset of a text, and whether it is a box's. None if there is no tag, or if html5gum must
