@@ -7,15 +7,17 @@
 //! {1, 2, 3, 4}, whose component is 1, its smallest id. What is known of a component is itself a list of pairs: of each
 //! id with the smallest one. So the components of parts of the pairs can be joined again, in any order.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
-use super::merge_sort::merge_sort;
 use crate::error::Result;
 use crate::memory::{fill, push};
 use crate::ticking::ticking;
 
+/// Comparisons of ids between two ticks. One may take as long as a thousand steps of other loops.
+const COMPARISONS_BETWEEN_TICKS: usize = 64;
 /// The number of a position without an id.
 const NO_ID: u32 = u32::MAX;
 
@@ -77,13 +79,21 @@ pub fn components(
 fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> {
     let Groups { positions, starts } = ids;
     let most = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+    let done = Cell::new(0usize);
+    let compare = |a, b| {
+        done.set(done.get() + 1);
+        if done.get().is_multiple_of(COMPARISONS_BETWEEN_TICKS) {
+            tick();
+        }
+        compare(a, b)
+    };
     let mut spare = Vec::new();
     fill(&mut spare, most.div_ceil(2) as usize, 0, tick)?;
     let mut split = Vec::new();
     split.try_reserve(starts.len())?;
     for ends in ticking(starts.windows(2), tick) {
         let same = &mut positions[ends[0] as usize..ends[1] as usize];
-        merge_sort(same, &mut spare, compare, tick);
+        merge_sort(same, &mut spare, &compare);
         push(&mut split, ends[0])?;
         for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), tick)) {
             if compare(pair[0], pair[1]).is_ne() {
@@ -94,4 +104,39 @@ fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> 
     push(&mut split, positions.len() as u32)?;
     *starts = split;
     Ok(())
+}
+
+/// Sorts positions by a comparison that takes long, and that may be wrong; equal ones keep their order. `spare` has at
+/// least half as many elements.
+///
+/// It compares about as few times as possible, and allocates nothing. The standard library's sorts panic if a comparison
+/// contradicts itself, as that of a user-defined type may. This one returns some order.
+fn merge_sort(positions: &mut [u32], spare: &mut [u32], compare: &impl Fn(u32, u32) -> Ordering) {
+    if positions.len() < 2 {
+        return;
+    }
+    let middle = positions.len() / 2;
+    merge_sort(&mut positions[..middle], spare, compare);
+    merge_sort(&mut positions[middle..], spare, compare);
+    if compare(positions[middle - 1], positions[middle]).is_gt() {
+        merge(positions, middle, &mut spare[..middle], compare);
+    }
+}
+
+/// Merges the positions before `middle`, which it first moves to `left`, with the others.
+fn merge(positions: &mut [u32], middle: usize, left: &mut [u32], compare: &impl Fn(u32, u32) -> Ordering) {
+    left.copy_from_slice(&positions[..middle]);
+    let (mut from_left, mut from_right) = (0, middle);
+    while from_left < left.len() && from_right < positions.len() {
+        let position = from_left + from_right - middle;
+        if compare(left[from_left], positions[from_right]).is_gt() {
+            positions[position] = positions[from_right];
+            from_right += 1;
+        } else {
+            positions[position] = left[from_left];
+            from_left += 1;
+        }
+    }
+    let rest = &left[from_left..];
+    positions[from_right - rest.len()..from_right].copy_from_slice(rest);
 }

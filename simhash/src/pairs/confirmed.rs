@@ -122,30 +122,28 @@ impl Joining<'_> {
             self.join(nodes[0], nodes[1], tick);
             return Ok(());
         }
-        let mut trees = [Vec::new(), Vec::new()];
-        for ((nodes, group), trees) in nodes.iter().zip([a, b]).zip(&mut trees) {
-            self.by_tree(nodes, trees, tick)?;
-            self.whole[group as usize] = trees.len() == 1;
-        }
-        for one in &trees[0] {
-            for other in &trees[1] {
+        let [of_a, of_b] = [self.by_tree(nodes[0], tick)?, self.by_tree(nodes[1], tick)?];
+        (self.whole[a as usize], self.whole[b as usize]) = (of_a.len() == 1, of_b.len() == 1);
+        for one in &of_a {
+            for other in &of_b {
                 self.join(one, other, tick);
             }
         }
         Ok(())
     }
 
-    fn by_tree(&mut self, nodes: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<()> {
-        let mut positions: HashMap<u32, usize> = HashMap::new();
+    /// The nodes of each tree.
+    fn by_tree(&mut self, nodes: &[u32], tick: &dyn Fn()) -> Result<Vec<Vec<u32>>> {
+        let (mut trees, mut positions) = (Vec::new(), HashMap::new());
         for &node in ticking(nodes, tick) {
             positions.try_reserve(1)?;
             let position = *positions.entry(self.forest.root(node)).or_insert(trees.len());
             if position == trees.len() {
-                push(trees, Vec::new())?;
+                push(&mut trees, Vec::new())?;
             }
             push(&mut trees[position], node)?;
         }
-        Ok(())
+        Ok(trees)
     }
 
     /// Joins two trees if they differ and a pair of their nodes is confirmed. All nodes of one must be near all

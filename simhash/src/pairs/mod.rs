@@ -4,8 +4,7 @@
 //! pairs of the distinct fingerprints: [`partition`] brings fingerprints together that agree on a block, [`compare`]
 //! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
 //! [`near_pairs`] turns what is found into pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a
-//! [`forest`]. [`components`] joins pairs that come from many searches, by ids of any kind; [`merge_sort`] sorts ids
-//! that are not numbers.
+//! [`forest`]. [`components()`] joins pairs that come from many searches, by ids of any kind.
 //!
 //! Rows with near fingerprints are only [`candidates`] for near-duplicates. [`verification`] reads their texts, and
 //! asks a [`criterion`](crate::criterion) which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or
@@ -20,7 +19,6 @@ mod confirmed;
 mod forest;
 mod groups;
 mod kept;
-mod merge_sort;
 mod near_pairs;
 mod partition;
 mod plan;

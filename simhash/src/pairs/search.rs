@@ -82,6 +82,7 @@ pub struct PairSearch {
 }
 
 /// A slice that is partitioned.
+#[derive(Default)]
 struct Level {
     start: usize,
     end: usize,
@@ -364,14 +365,8 @@ impl PairSearch {
             blocks,
             first_count,
             stride,
-            begins: Vec::new(),
-            masks: Vec::new(),
-            mask: 0,
-            block: 0,
-            bucket: 0,
-            position: start,
-            entered: start,
             expected: 2 * (len >> bits) + MIN_SPLIT_ROWS,
+            ..Level::default()
         };
         push(&mut self.levels, level)?;
         Ok(true)

@@ -154,12 +154,10 @@ impl<C: Component> Verification<C> {
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
-        let Some(&number) = self.candidates.components.get(self.position) else { return Ok(()) };
+        let number = self.candidates.components[self.position];
         if self.states[number as usize] == State::Unread {
             self.open.try_reserve(1)?;
             push(&mut self.opened, number)?;
-            let left = self.candidates.sizes[number as usize];
-            self.open.insert(number, Open { component: C::default(), left });
             self.states[number as usize] = State::Open;
         }
         let candidate = ReadCandidate {
@@ -170,7 +168,9 @@ impl<C: Component> Verification<C> {
         self.position += 1;
         // Reading a text takes longer than this.
         tick();
-        let Some(Open { component, left }) = self.open.get_mut(&number) else { return Ok(()) };
+        let left = self.candidates.sizes[number as usize];
+        let open = self.open.entry(number).or_insert_with(|| Open { component: C::default(), left });
+        let Open { component, left } = open;
         self.memory -= component.memory();
         component.add(candidate, &self.criterion, &mut self.results, tick)?;
         *left -= 1;
