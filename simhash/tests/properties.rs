@@ -129,7 +129,7 @@ fn options() -> impl Strategy<Value = Options> {
                 case_fold,
                 seed,
                 weights: weights.map(|weights| {
-                    let map = WeightMap::new(weights.into_iter(), case_fold, seed).expect("memory suffices");
+                    let map = WeightMap::new(Vec::from_iter(weights), case_fold, seed).expect("memory suffices");
                     Arc::new(map.expect("no feature twice"))
                 }),
                 markup,

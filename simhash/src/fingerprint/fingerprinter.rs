@@ -24,7 +24,7 @@ const RETAINED_BYTES: usize = 1 << 20;
 /// Makes fingerprints of texts. Reuses up to 1 MB of scratch memory for the next text.
 ///
 /// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
-/// Every allocation that grows with the text may fail with [`Error::OutOfMemory`].
+/// Every allocation that grows with the text may fail, as [out of memory](crate::error::Error::OutOfMemory).
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
     /// The text of the last document with markup.

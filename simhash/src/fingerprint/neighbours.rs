@@ -4,18 +4,15 @@
 //! shingles of which one begins a token later. So order counts, and texts of few different words do not all resemble
 //! each other. Fingerprints are made without pairs.
 
-use std::collections::HashMap;
-
 use super::features::FeatureSink;
 use super::hash::Seeded;
 use super::options::Options;
-use super::weight_map::{Hashed, WeightMap};
+use super::weight_map::{ByHash, WeightMap};
 use crate::error::Result;
-use std::hash::BuildHasherDefault;
 
 /// The factors of pairs by the option `weights`, by the hashes of pairs, in units of the map; without those of weight
 /// 1. A pair weighs what the lighter of its two features does.
-pub type PairFactors = HashMap<u64, u64, BuildHasherDefault<Hashed>>;
+pub type PairFactors = ByHash;
 
 /// Passes on each feature and, after it, its pair with the feature before it.
 pub struct Neighbours<'a, S> {

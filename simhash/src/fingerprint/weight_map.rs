@@ -8,6 +8,9 @@ use super::weights::UNITS;
 use crate::error::Result;
 use crate::text::normalise::normalise;
 
+/// Numbers by the hashes of features or pairs.
+pub type ByHash = HashMap<u64, u64, BuildHasherDefault<Hashed>>;
+
 /// Weights of features, from 0 to 1. All other features weigh 1.
 ///
 /// Weights are whole numbers of billionths. The units of a map are the largest that express all its weights, so that
@@ -19,7 +22,7 @@ pub struct WeightMap {
     /// Features in normal form with their weights in billionths, in byte order; none weighs 1.
     features: Vec<(String, u32)>,
     /// The weights in units, by the features' hashes.
-    units: HashMap<u64, u64, BuildHasherDefault<Hashed>>,
+    units: ByHash,
     /// A weight of 1, in units.
     one: u64,
 }
@@ -29,16 +32,12 @@ impl WeightMap {
     /// are.
     ///
     /// If two of them are the same feature, returns it.
-    pub fn new<S: AsRef<str>>(
-        weights: impl ExactSizeIterator<Item = (S, u32)>,
-        case_fold: bool,
-        seed: u64,
-    ) -> Result<Result<Self, String>> {
+    pub fn new(weights: Vec<(String, u32)>, case_fold: bool, seed: u64) -> Result<Result<Self, String>> {
         let mut features = Vec::new();
         features.try_reserve_exact(weights.len())?;
         for (feature, weight) in weights {
             let mut normal = String::new();
-            normalise(feature.as_ref(), case_fold, &mut normal, &|| ())?;
+            normalise(&feature, case_fold, &mut normal, &|| ())?;
             normal.shrink_to_fit();
             features.push((normal, weight));
         }
@@ -95,7 +94,7 @@ fn common_divisor(mut a: u32, mut b: u32) -> u32 {
 
 /// The hash of a feature serves as its hash in a map.
 #[derive(Default)]
-pub(super) struct Hashed(u64);
+pub struct Hashed(u64);
 
 impl Hasher for Hashed {
     fn finish(&self) -> u64 {

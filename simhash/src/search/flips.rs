@@ -48,7 +48,7 @@ impl Flippable {
 
     /// The bits as a mask for each number of flipped bits, from 1 on; empty if there is no limit.
     pub fn masks(self) -> impl Iterator<Item = u64> {
-        self.0.into_iter().flatten().take(self.most() as usize)
+        self.0.into_iter().flatten().take_while(|mask| *mask != 0)
     }
 
     /// Reads [`Flippable::masks`].
@@ -56,11 +56,6 @@ impl Flippable {
         let mut read = [0; MAX_FLIPS];
         read.iter_mut().zip(masks).for_each(|(mask, given)| *mask = given);
         if read == [0; MAX_FLIPS] { Self::ALL } else { Self(Some(read)) }
-    }
-
-    /// The most bits that are flipped together, at most 64.
-    pub fn most(self) -> u32 {
-        self.0.map_or(u64::BITS, |masks| masks.iter().rposition(|mask| *mask != 0).map_or(0, |last| last as u32 + 1))
     }
 
     /// The bits of which so many are flipped together.
@@ -138,7 +133,7 @@ mod tests {
             let counts: Vec<_> = (0..random.below(4)).map(|_| random.below(7) as u32 + 1).collect();
             let flippable = Flippable::first_of(&order, blocks, &counts);
             let block = Block::new(random.below(blocks as u64) as i32, blocks).unwrap();
-            let radius = flippable.most().min(3);
+            let radius = if counts.is_empty() { 3 } else { counts.len() as u32 };
             let probed = Probed { block, radius, flippable };
             let query = random.next();
             let values: Vec<_> = probed.probes(query).collect();

@@ -83,8 +83,8 @@ impl LockKeys<'_> {
 
     fn decrypt(&self, encrypted: u64) -> u64 {
         let halves = ((encrypted >> 32) as u32, encrypted as u32);
-        let mut rounds = Self::ROUNDS.rev();
-        let (left, right) = rounds.by_ref().fold(halves, |(left, right), round| (right ^ self.hash(round, left), left));
+        let rounds = Self::ROUNDS.rev();
+        let (left, right) = rounds.fold(halves, |(left, right), round| (right ^ self.hash(round, left), left));
         u64::from(left) << 32 | u64::from(right)
     }
 
