@@ -93,7 +93,10 @@ impl Groups {
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
         starts.clear();
-        for position in ticking(0..len, tick) {
+        for position in 0..len {
+            if position % NUMBERS_BETWEEN_TICKS == 0 {
+                tick();
+            }
             let fingerprint = fingerprints[position];
             let group = starts.len();
             if group == 0 || fingerprints[group - 1] != fingerprint {
@@ -136,7 +139,10 @@ impl Groups {
 pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(end)?;
-    numbers.extend(ticking(0..end as u32, tick));
+    for start in (0..end).step_by(NUMBERS_BETWEEN_TICKS) {
+        tick();
+        numbers.extend(start as u32..end.min(start + NUMBERS_BETWEEN_TICKS) as u32);
+    }
     Ok(numbers)
 }
 
