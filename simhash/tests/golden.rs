@@ -1,5 +1,5 @@
-//! Golden vectors fix the stored format: fingerprints, features and blocks. An independent implementation, in Python and
-//! with other tables of Unicode, computed them from the definition alone. The oracle confirms them.
+//! Golden vectors fix the stored format: fingerprints, features and blocks. An independent implementation, in Python
+//! and with other tables of Unicode, computed them from the definition alone. The oracle confirms them.
 //!
 //! To add a vector, add a line without results. The tests fail, and say what the oracle computes.
 

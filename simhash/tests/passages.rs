@@ -1,4 +1,5 @@
-//! Passages: compared with their oracle, and with what they promise; golden.rs has the vectors of another implementation.
+//! Passages: compared with their oracle, and with what they promise; golden.rs has the vectors of another
+//! implementation.
 
 #[allow(dead_code, reason = "fingerprints have other tests")]
 mod oracle;

@@ -4,8 +4,8 @@ use simhash::text::classes::kind;
 use simhash::text::normalise::{normalise, remove_accents};
 use xxhash_rust::xxh3::Xxh3;
 
-/// A hash of what normalisation and the tokenizer make of every character of Unicode 17. If it changes, fingerprints change: that
-/// needs a new `simhash_format()` and a migration, not another number here.
+/// A hash of what normalisation and the tokenizer make of every character of Unicode 17. If it changes, fingerprints
+/// change: that needs a new `simhash_format()` and a migration, not another number here.
 #[test]
 fn tables_match_format_2() {
     assert_eq!(simhash::FORMAT, 2);

@@ -155,6 +155,7 @@ impl<C: Component> Verification<C> {
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
         let number = self.candidates.components[self.position];
+        debug_assert!(matches!(self.states[number as usize], State::Unread | State::Open), "no row has been asked for");
         if self.states[number as usize] == State::Unread {
             self.open.try_reserve(1)?;
             push(&mut self.opened, number)?;
