@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
+use postgres::error::Result;
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::settings::with_fixed_settings;
@@ -27,7 +27,7 @@ impl Condition {
     }
 
     /// Whether the condition holds for a row of a table. It does not hold if it is NULL.
-    pub fn holds(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
+    pub fn holds(&self, table: Oid, row: Row<'_>) -> Result<bool> {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
         let holds = || Ok(unsafe { condition.value(row) } == Some(Datum::from(true)));
@@ -35,28 +35,28 @@ impl Condition {
     }
 
     /// Whether the condition holds for a new row, of which the writer knows all values.
-    pub fn holds_for_new(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
+    pub fn holds_for_new(&self, table: Oid, row: Row<'_>) -> Result<bool> {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
         Ok(with_fixed_settings(|| unsafe { condition.value(row) }) == Some(Datum::from(true)))
     }
 
     /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.
-    pub fn includes_present(&self, table: Oid, row: Row<'_>, excluded: &Dismissed) -> Result<bool, ErrorReport> {
+    pub fn includes_present(&self, table: Oid, row: Row<'_>, excluded: &Dismissed) -> Result<bool> {
         Ok(excluded.unless_dismissed(table, row, || Ok(self.holds(table, row)?.then_some(())))?.is_some())
     }
 
     /// Whether two rows of a table have the same values in the condition's columns.
-    pub fn has_same_columns(&self, table: Oid, a: Row<'_>, b: Row<'_>) -> Result<bool, ErrorReport> {
+    pub fn has_same_columns(&self, table: Oid, a: Row<'_>, b: Row<'_>) -> Result<bool> {
         Ok(a.has_same_values(b, self.condition.columns(table)?.iter().copied()))
     }
 
     /// Whether a value that the condition reads is stored out of line.
-    pub fn is_out_of_line(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
+    pub fn is_out_of_line(&self, table: Oid, row: Row<'_>) -> Result<bool> {
         Ok(self.condition.columns(table)?.iter().any(|&column| row.is_out_of_line(column)))
     }
 
-    fn of_table(&self, table: Oid) -> Result<Rc<Computed>, ErrorReport> {
+    fn of_table(&self, table: Oid) -> Result<Rc<Computed>> {
         let make = || {
             let condition = self.condition.parse(table)?;
             Ok(with_fixed_settings(|| Computed::new(condition)))

@@ -11,9 +11,8 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use postgres::catalog::relation::Relation;
-use postgres::error::tick;
+use postgres::error::{Result, tick};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::settings::with_safe_search_path;
@@ -61,8 +60,8 @@ impl TextReader {
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
-        f: impl FnOnce(&str) -> Result<T, ErrorReport>,
-    ) -> Result<Option<T>, ErrorReport> {
+        f: impl FnOnce(&str) -> Result<T>,
+    ) -> Result<Option<T>> {
         let text = self.text(searched)?;
         let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
         let StoredText { computed, is_stored } = text.of_stored_row.get_or_init(|| {
@@ -77,7 +76,7 @@ impl TextReader {
         self.guard.on_stored_row(searched.oid, !is_stored, read)
     }
 
-    fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>, ErrorReport> {
+    fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>> {
         let make = || {
             let table = Relation::open(searched.oid);
             let schema = ExtensionSchema::from_function(self.guard.function);
@@ -96,8 +95,8 @@ impl TextReader {
 unsafe fn with_text<T>(
     expression: &Computed,
     row: Row<'_>,
-    f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
-) -> Result<Option<T>, ErrorReport> {
+    f: impl FnOnce(TextArgument<'_>) -> Result<T>,
+) -> Result<Option<T>> {
     // SAFETY: the caller passes an expression with such a value, and a row of the expression's table.
     unsafe { expression.with_value(row, |text| text.map(|text| f(TextArgument::new(text))).transpose()) }
 }
@@ -123,17 +122,14 @@ impl<'a> NewText<'a> {
     }
 
     /// Calls `f` with the new text, also if a generated column that is not computed yet has it; None if it is NULL.
-    fn with_text<T>(
-        &self,
-        f: impl FnOnce(TextArgument<'_>) -> Result<T, ErrorReport>,
-    ) -> Result<Option<T>, ErrorReport> {
+    fn with_text<T>(&self, f: impl FnOnce(TextArgument<'_>) -> Result<T>) -> Result<Option<T>> {
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
         unsafe { with_text(&self.reader.text(self.own)?.of_new_row, self.row, f) }
     }
 
     /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text
     /// is not known, or the tables do not have sizes.
-    pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>, ErrorReport> {
+    pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>> {
         let Some(source) = self.own.source.as_ref().filter(|_| self.own.has_sizes) else { return Ok(None) };
         // The generated columns ask for the same size when the row is stored.
         let size = self.with_text(|text| fingerprint_cache::size(text, &source.options))?;
@@ -142,7 +138,7 @@ impl<'a> NewText<'a> {
     }
 
     /// Which fingerprints are near the new row: by the votes of its text, if the guard flips bits.
-    pub fn near(&self, near: Nearness) -> Result<Nearness, ErrorReport> {
+    pub fn near(&self, near: Nearness) -> Result<Nearness> {
         let Some(source) = self.own.source.as_ref().filter(|_| near.flips().next().is_some()) else { return Ok(near) };
         let order = self.with_text(|text| fingerprint_cache::closest_votes(text, &source.fingerprint_options))?;
         Ok(order.flatten().map_or(near.by_radii_alone(), |order| near.by_votes(&order)))
@@ -150,13 +146,13 @@ impl<'a> NewText<'a> {
 
     /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is
     /// compared once.
-    pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
+    pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
         self.refuted.unless_dismissed(searched.oid, row, || self.confirm(searched, row))
     }
 
     /// The resemblance of a row's text to the new text; None if it is less than `least_resemblance`, or if one of the
     /// texts is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
-    pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
+    pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
         let Some(features) = self.features()? else { return Ok(None) };
         let resemblance = self.reader.with_stored_text(searched, row, |text| {
             with_fingerprinter(|fingerprinter| {
@@ -167,7 +163,7 @@ impl<'a> NewText<'a> {
     }
 
     /// The features of the new text; None if it is NULL.
-    fn features(&self) -> Result<Option<&Prepared>, ErrorReport> {
+    fn features(&self) -> Result<Option<&Prepared>> {
         if let Some(known) = self.features.get() {
             return Ok(known.as_ref());
         }

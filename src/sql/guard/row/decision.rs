@@ -10,11 +10,11 @@
 use std::cell::{Cell, OnceCell};
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, HeapTuple};
 use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::catalog::relation::Relation;
+use postgres::error::Result;
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::trigger::RowEvent;
 use simhash::search::nearness::Nearness;
@@ -34,7 +34,7 @@ use crate::sql::guard::definition::scope::GuardScopeValues;
 const MAX_WAITS_FOR_SAME_KEY: u32 = 8;
 
 #[pg_extern(sql = false)]
-fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
+fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
     // SAFETY: `fcinfo` belongs to the running call.
     let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
     // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
@@ -44,7 +44,7 @@ fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRepo
 
 /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An error if
 /// it is rejected.
-fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
+fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     statement.begin_row();
     let Some(fingerprint) = statement.fingerprint(event) else {
         statement.current.borrow_mut().registration.release();
@@ -90,7 +90,7 @@ fn search_once(
     scope: &GuardScopeValues<'_>,
     near: Nearness,
     waits: &mut u32,
-) -> Result<Option<HeapTuple>, ErrorReport> {
+) -> Result<Option<HeapTuple>> {
     // The transaction may have to wait for the registered row: release the registration first.
     let wait = |transaction: Transaction, table: &Relation, tid| {
         statement.current.borrow_mut().registration.release();

@@ -4,11 +4,11 @@
 //! derive a hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, attnum_of};
 use postgres::catalog::partition::ancestors;
 use postgres::catalog::relation::{Relation, hides_rows};
+use postgres::error::Result;
 use postgres::json;
 
 use super::near_rows::NearDuplicate;
@@ -27,7 +27,7 @@ pub struct Disclosure {
 const MAX_KEY_BYTES: usize = 8192;
 
 impl Disclosure {
-    pub fn new(nearest: &NearDuplicate) -> Result<Self, ErrorReport> {
+    pub fn new(nearest: &NearDuplicate) -> Result<Self> {
         let searched = nearest.searched;
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();

@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::user_error;
+use postgres::error::{ErrorReport, Result, user_error};
 use postgres::heap::dirty_scan::VersionState;
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
@@ -70,11 +69,7 @@ struct NearRows<'a> {
 ///
 /// A present row at distance 0 ends the search, and so does any present row unless the action is to reject: thousands of
 /// copies may be marked with one row, and the search does not look among them for a nearer one.
-pub fn find_near<'a>(
-    statement: &'a Statement,
-    query: &NearQuery,
-    new_text: Option<&NewText>,
-) -> Result<Outcome<'a>, ErrorReport> {
+pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
     let mut found = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
@@ -109,7 +104,7 @@ fn may_count(
     query: &NearQuery,
     searched: &SearchedTable,
     candidate: &Candidate,
-) -> Result<bool, ErrorReport> {
+) -> Result<bool> {
     let row = candidate.version.row();
     // A version that is gone may only cause another search, so it need not be checked.
     let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
@@ -129,7 +124,7 @@ fn may_count(
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
-fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
+fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<()> {
     let others = rows_of_other_statements(statement.running.memory(), &statement.guard.identity.without_detached());
     for other in others {
         if let Some(pending) = &other.borrow().pending
@@ -149,12 +144,7 @@ fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&New
 
 /// Whether a near row that is being stored is in the scope, fulfils the condition `among`, and its text resembles the
 /// new text.
-fn counts(
-    statement: &Statement,
-    pending: &PendingRow,
-    query: &NearQuery,
-    new_text: Option<&NewText>,
-) -> Result<bool, ErrorReport> {
+fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery, new_text: Option<&NewText>) -> Result<bool> {
     let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
     let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
     let table = Relation::open(pending.table);
@@ -173,12 +163,7 @@ fn counts(
 impl<'a> NearRows<'a> {
     /// Adds a near row, unless its text does not resemble the new text. A row that is present must be nearer than all
     /// present rows that were added before.
-    fn add(
-        &mut self,
-        searched: &'a SearchedTable,
-        candidate: &Candidate,
-        new_text: Option<&NewText>,
-    ) -> Result<(), ErrorReport> {
+    fn add(&mut self, searched: &'a SearchedTable, candidate: &Candidate, new_text: Option<&NewText>) -> Result<()> {
         let row = candidate.version.row();
         match candidate.state {
             VersionState::Depends { on, inserts } => {

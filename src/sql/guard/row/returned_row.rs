@@ -4,11 +4,10 @@
 use std::convert::Infallible;
 
 use pgrx::pg_sys::HeapTuple;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::names::schema_name;
 use postgres::catalog::relation::foreign_keys;
-use postgres::error::{sendable, user_error};
+use postgres::error::{Result, sendable, user_error};
 use postgres::heap::row::Row;
 use postgres::raised::{ErrorNames, raise_with_names};
 use postgres::row_movement::may_complete_move;
@@ -22,7 +21,7 @@ use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 
 /// Takes the guard's action for a row with a near-duplicate.
-pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
+pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple> {
     let action = statement.guard.action;
     let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.running.memory());
     if action != Action::Reject && !nearest.is_visible {
@@ -46,11 +45,7 @@ pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> 
 }
 
 /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
-pub fn with_mark(
-    statement: &Statement,
-    event: &RowEvent,
-    near: Option<&NearDuplicate>,
-) -> Result<HeapTuple, ErrorReport> {
+pub fn with_mark(statement: &Statement, event: &RowEvent, near: Option<&NearDuplicate>) -> Result<HeapTuple> {
     let Some(own) = &statement.own_table().mark else { return Ok(event.new_tuple()) };
     let of_near = |near: &NearDuplicate| near.searched.mark.as_ref().map(|mark| mark.value(near.searched, &near.key));
     let value = near.and_then(of_near).transpose()?.flatten();
@@ -77,7 +72,7 @@ pub fn with_old_mark(statement: &Statement, event: &RowEvent, old: Row<'_>) -> O
 /// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
 /// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
 /// has no other use in an error about a constraint.
-fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport> {
+fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
     let names = ErrorNames {

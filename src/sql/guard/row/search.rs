@@ -10,10 +10,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
-use postgres::error::algorithm_error;
+use postgres::error::{Result, algorithm_error};
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
 use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
@@ -67,8 +66,8 @@ impl Dismissed {
         &self,
         table: Oid,
         row: Row<'_>,
-        judge: impl FnOnce() -> Result<Option<T>, ErrorReport>,
-    ) -> Result<Option<T>, ErrorReport> {
+        judge: impl FnOnce() -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         let row = (table.to_u32(), item_pointer_to_u64(row.tid()));
         if self.0.borrow().contains(&row) {
             return Ok(None);
@@ -111,8 +110,8 @@ impl NearQuery<'_> {
     pub fn each_near<'t>(
         &self,
         tables: &'t [SearchedTable],
-        mut show: impl FnMut(&'t SearchedTable, &Candidate) -> Result<ControlFlow<()>, ErrorReport>,
-    ) -> Result<(), ErrorReport> {
+        mut show: impl FnMut(&'t SearchedTable, &Candidate) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         for searched in tables {
             if self.each_near_of(searched, |candidate| show(searched, candidate))?.is_break() {
                 break;
@@ -124,8 +123,8 @@ impl NearQuery<'_> {
     fn each_near_of(
         &self,
         searched: &SearchedTable,
-        mut show: impl FnMut(&Candidate) -> Result<ControlFlow<()>, ErrorReport>,
-    ) -> Result<ControlFlow<()>, ErrorReport> {
+        mut show: impl FnMut(&Candidate) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();

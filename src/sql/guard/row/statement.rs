@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use postgres::error::{ErrorReport, Result};
 use postgres::heap::computed::Computed;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
@@ -50,10 +50,7 @@ impl Statement {
     ///
     /// # Safety
     /// `fcinfo` belongs to the running call, and the function stores nothing else in its `fn_extra`.
-    pub unsafe fn from_call<'a>(
-        fcinfo: pg_sys::FunctionCallInfo,
-        event: &RowEvent,
-    ) -> Result<&'a mut Self, ErrorReport> {
+    pub unsafe fn from_call<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &RowEvent) -> Result<&'a mut Self> {
         // SAFETY: a trigger's call information and its memory live as long as the statement. What is made here is
         // dropped with that memory, and its locks are released.
         unsafe {
@@ -66,7 +63,7 @@ impl Statement {
         }
     }
 
-    fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self, ErrorReport> {
+    fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self> {
         let guard = Guard::of_trigger(function, event, None)?;
         let table = event.table();
         let position = guard.position_of(&table)?;
@@ -82,7 +79,7 @@ impl Statement {
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
     /// stored a near row in a new partition.
-    pub fn refresh(&mut self, event: &RowEvent) -> Result<(), ErrorReport> {
+    pub fn refresh(&mut self, event: &RowEvent) -> Result<()> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
         let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
@@ -101,7 +98,7 @@ impl Statement {
     }
 
     /// Whether the new row is stored unchecked, by the condition `unless`.
-    pub fn is_unchecked(&self, event: &RowEvent) -> Result<bool, ErrorReport> {
+    pub fn is_unchecked(&self, event: &RowEvent) -> Result<bool> {
         let unless = self.unless.as_ref();
         unless.map_or(Ok(false), |unless| unless.holds_for_new(event.table().oid(), event.new_row()))
     }
@@ -131,7 +128,7 @@ impl Statement {
 
     /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
     /// checked as if it were new.
-    pub fn is_checked_anew(&self, event: &RowEvent, old: Row<'_>) -> Result<bool, ErrorReport> {
+    pub fn is_checked_anew(&self, event: &RowEvent, old: Row<'_>) -> Result<bool> {
         let (table, new) = (event.table().oid(), event.new_row());
         let becomes = |condition: &Option<Condition>, value| match condition {
             Some(condition) if !condition.has_same_columns(table, old, new)? => {

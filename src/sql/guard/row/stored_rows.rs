@@ -11,10 +11,9 @@ use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::raise;
+use postgres::error::{Result, raise};
 use postgres::raised::{raise_without_values, without_messages};
 use postgres::settings::with_safe_search_path;
 
@@ -50,12 +49,7 @@ impl RunningGuard {
 
     /// Reads a value of a stored row, which may be an expression to evaluate. If the current user may not read the rows
     /// of the table, an error keeps its SQLSTATE, and the message says only which guard has failed.
-    pub fn on_stored_row<T>(
-        &self,
-        table: Oid,
-        is_expression: bool,
-        read: impl FnOnce() -> Result<T, ErrorReport>,
-    ) -> Result<T, ErrorReport> {
+    pub fn on_stored_row<T>(&self, table: Oid, is_expression: bool, read: impl FnOnce() -> Result<T>) -> Result<T> {
         let is_readable = may_select_rows(table);
         let read = || if is_expression { with_safe_search_path(read) } else { read() };
         if is_readable {
