@@ -16,6 +16,18 @@ pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorRepo
     ErrorReport::new(code, sendable(message.into()), "pg_simhash")
 }
 
+/// The error for an argument with a wrong value.
+#[track_caller]
+pub fn invalid_parameter(message: impl Into<String>) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+/// The error for an object of a kind that the extension does not support.
+#[track_caller]
+pub fn not_supported(message: impl Into<String>) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+}
+
 /// Raises an error, in code that cannot return one.
 pub fn raise(error: ErrorReport) -> ! {
     error.report(PgLogLevel::ERROR);

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use postgres::arrays::integers;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, invalid_parameter, user_error};
 use postgres::text::from_bytes;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
@@ -25,8 +25,7 @@ pub fn check_distance(distance: i32) -> Result<i32> {
     if (0..=64).contains(&distance) {
         return Ok(distance);
     }
-    let message = format!("maximum distance {distance} is out of range");
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+    Err(invalid_parameter(format!("maximum distance {distance} is out of range"))
         .set_detail("Two fingerprints differ in 0 to 64 bits."))
 }
 
@@ -46,6 +45,6 @@ pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness> {
                 format!("There is one radius for each of {least} to {most} blocks, or none."),
             ),
         };
-        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(detail)
+        invalid_parameter(message).set_detail(detail)
     })
 }

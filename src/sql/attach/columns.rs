@@ -6,7 +6,7 @@ use postgres::catalog::column::{Column, generation_of, type_name};
 use postgres::catalog::generation::definition;
 use postgres::catalog::relation::{Relation, server_name};
 use postgres::catalog::target::Target;
-use postgres::error::{Result, notice, sendable, user_error};
+use postgres::error::{Result, not_supported, notice, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::spi::execute;
 use postgres::text::from_server;
@@ -169,7 +169,7 @@ fn check_triggers(family: &[Target]) -> Result<()> {
             // SAFETY: a trigger has a NUL-terminated name.
             let name = unsafe { from_server(trigger.tgname) }?;
             let message = format!("trigger \"{name}\" of table \"{}\" has a condition on a whole row", table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            return Err(not_supported(message)
                 .set_detail("With generated columns, a dump of the table could not be restored.")
                 .set_hint("Call simhash_attach with columns => false, which makes indexes alone."));
         }

@@ -7,7 +7,7 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
-use postgres::error::{Result, algorithm_error, user_error};
+use postgres::error::{Result, algorithm_error, invalid_parameter, user_error};
 use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 use simhash::search::flips::Probed;
@@ -62,8 +62,7 @@ pub fn check_layout(blocks: i32) -> Result<()> {
     if BLOCK_COUNTS.contains(&blocks) {
         return Ok(());
     }
-    let message = format!("number of blocks {blocks} is out of range");
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(format!(
+    Err(invalid_parameter(format!("number of blocks {blocks} is out of range")).set_detail(format!(
         "A layout has {} to {} blocks.",
         BLOCK_COUNTS.start(),
         BLOCK_COUNTS.end()
@@ -73,8 +72,7 @@ pub fn check_layout(blocks: i32) -> Result<()> {
 fn cut(block: i32, blocks: i32) -> Result<Block> {
     check_layout(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {
-        let message = format!("block number {block} is out of range");
-        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        invalid_parameter(format!("block number {block} is out of range"))
             .set_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))
     })
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result, algorithm_error, out_of_memory, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, out_of_memory, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
 use simhash::criterion::{self, CriterionDocument};
@@ -61,8 +61,7 @@ pub fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
     if !document.weights_of_table {
         return Ok(document);
     }
-    let message = "invalid value for key \"weights\" of a criterion: \"table\"";
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+    Err(invalid_parameter("invalid value for key \"weights\" of a criterion: \"table\"")
         .set_detail("There is no table here to learn the weights from.")
         .set_hint("Use it in simhash_guard, simhash_preview, simhash_cluster and simhash_duplicate_of."))
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use pgrx::prelude::*;
-use postgres::error::{Result, out_of_memory, tick, user_error};
+use postgres::error::{Result, invalid_parameter, out_of_memory, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
@@ -56,8 +56,7 @@ fn simhash_clue_of_share(content: TextArgument<'_>, options: RawJsonb<'_>, share
     if (0.0..=1.0).contains(&share) {
         return simhash_clue(content, options);
     }
-    let message = format!("share {share} is out of range");
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+    Err(invalid_parameter(format!("share {share} is out of range"))
         .set_detail("A text has a share of 0 to 1 of a clue."))
 }
 
@@ -107,8 +106,7 @@ fn check(clue: &Clue) -> Result<()> {
         }
         Found::All | Found::Most => {}
         Found::Whole => {
-            let message = format!("clue of {tokens} is too short");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            return Err(invalid_parameter(format!("clue of {tokens} is too short"))
                 .set_detail(format!(
                     "A clue has at least {} words, or {} letters of a script without spaces.",
                     LENGTHS.words, LENGTHS.spaceless

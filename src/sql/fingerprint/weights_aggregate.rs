@@ -6,7 +6,7 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
-use postgres::error::{Result, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, invalid_parameter, tick};
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::memory::aggregate_state;
 use postgres::text::{RawText, decode};
@@ -43,8 +43,7 @@ fn simhash_weights_add(
     // SAFETY: `fcinfo` is the running call's, and the state is one that this function has made.
     let (state, known) = unsafe { aggregate_state(state, fcinfo, "simhash_weights", create) }?;
     if known.options != options {
-        let message = "the options of simhash_weights differ between rows";
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        return Err(invalid_parameter("the options of simhash_weights differ between rows")
             .set_hint("Use GROUP BY to learn weights for each group."));
     }
     if let Some(content) = content {

@@ -11,7 +11,7 @@ use postgres::call::Call;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::{ForeignKey, Relation, foreign_keys, relation_name};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{Result, notice, sendable, user_error, warn};
+use postgres::error::{Result, invalid_parameter, notice, sendable, user_error, warn};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
@@ -172,15 +172,14 @@ impl AskedGuard {
     }
 
     fn check_mark(&self, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
-        let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
                 mark_column::check(relation, mark, None, searched)?;
                 MarkColumn::set(searched, mark)
             }
-            (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")
+            (Action::Mark, None) => Err(invalid_parameter("the action mark needs a mark_column")
                 .set_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),
-            (_, Some(_)) => Err(wrong("mark_column is for the action mark only")),
+            (_, Some(_)) => Err(invalid_parameter("mark_column is for the action mark only")),
             (_, None) => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, sendable, user_error};
+use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::expression::Expression;
 
 use super::bits::Bits;
@@ -111,7 +111,7 @@ pub fn check_is_stored(table: &Relation, column: &Column) -> Result<()> {
         return Ok(());
     }
     let message = format!("column \"{}\" of table \"{}\" is a virtual generated column", column.name()?, table.name()?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+    Err(not_supported(message)
         .set_detail("Its values are not stored, so that they can be neither indexed nor guarded.")
         .set_hint("Drop the column, and add it again as GENERATED ALWAYS AS (...) STORED."))
 }

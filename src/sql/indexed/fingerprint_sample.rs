@@ -8,7 +8,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{Relation, is_foreign, no_such_relation, relation_name};
-use postgres::error::{ErrorReport, Result, algorithm_error, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
 use postgres::spi::query_strings;
@@ -144,8 +144,7 @@ fn check_is_here(table: pg_sys::Oid) -> Result<()> {
     let family = with_inheritors(table, pg_sys::NoLock as pg_sys::LOCKMODE);
     let Some(foreign) = family.into_iter().find(|&member| is_foreign(member)) else { return Ok(()) };
     let name = relation_name(foreign)?.unwrap_or_default();
-    let message = format!("foreign table \"{name}\" cannot be sampled");
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+    Err(not_supported(format!("foreign table \"{name}\" cannot be sampled"))
         .set_detail("All its rows would be fetched from its server.")
         .set_hint("Call simhash_layouts on that server."))
 }

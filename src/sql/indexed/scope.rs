@@ -6,7 +6,7 @@ use pgrx::spi::quote_identifier;
 use postgres::arrays::names;
 use postgres::catalog::column::{Column, btree_family};
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, invalid_parameter, user_error};
 
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
@@ -42,7 +42,7 @@ impl Scope {
             if name == source {
                 let message =
                     format!("scope column \"{name}\" of table \"{}\" is the source of the fingerprint", table.name()?);
-                return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                return Err(invalid_parameter(message)
                     .set_hint("Name a column in which the rows that belong together are equal."));
             }
             check_is_stored(table, &column)?;

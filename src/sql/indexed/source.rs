@@ -6,7 +6,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::generation::{generation_sql, lock_generation_names};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::{Result, sendable, user_error};
+use postgres::error::{Result, invalid_parameter, not_supported, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
@@ -111,8 +111,7 @@ impl Source {
         }
         if options.is_some() && kind != SourceKind::Text {
             let message = format!("column \"{column}\" of type {} takes no options", found.type_name());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-                .set_detail("Options say how the features of a text are made."));
+            return Err(invalid_parameter(message).set_detail("Options say how the features of a text are made."));
         }
         let (options, options_json) = match options {
             None => (Options::default(), None),
@@ -205,8 +204,7 @@ impl Source {
         {
             return Ok(());
         }
-        let message = format!("the expression of generated column \"{}\" cannot be repeated", self.column);
-        Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        Err(not_supported(format!("the expression of generated column \"{}\" cannot be repeated", self.column))
             .set_detail(sendable(format!("Parsed again, {expression} calls other functions.")))
             .set_hint("Name a column that it is computed from."))
     }
@@ -262,7 +260,7 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind, is_repeated: b
                 column.name()?,
                 column.type_name()
             );
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            return Err(not_supported(message)
                 .set_detail("Its expression is used in its place, and does not include the limit.")
                 .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
         }

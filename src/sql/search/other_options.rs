@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;

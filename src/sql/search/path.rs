@@ -6,7 +6,6 @@
 use std::cell::Cell;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::RowValue;
 use postgres::catalog::relation::Relation;

@@ -5,8 +5,7 @@
 //!
 //! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
-use pgrx::prelude::*;
-use postgres::error::{Result, shorten, user_error};
+use postgres::error::{Result, invalid_parameter, shorten};
 use postgres::trigger::protocol_violated;
 
 use super::criterion::GuardCriterion;
@@ -32,8 +31,7 @@ impl Action {
     pub fn named(name: &str) -> Result<Self> {
         let found = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
         found.ok_or_else(|| {
-            let message = format!("unknown action \"{}\"", shorten(name));
-            user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            invalid_parameter(format!("unknown action \"{}\"", shorten(name)))
                 .set_hint("The actions are reject, skip and mark.")
         })
     }

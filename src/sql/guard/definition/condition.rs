@@ -5,11 +5,10 @@ use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::condition::parse;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, invalid_parameter};
 use postgres::expression::Expression;
 use postgres::settings::{set_locally, with_fixed_settings, with_settings};
 use postgres::text::{RawText, from_bytes};
@@ -53,8 +52,7 @@ impl AskedCondition {
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
         if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
-            let message = format!("among must not have the mark column \"{}\"", mark.name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            return Err(invalid_parameter(format!("among must not have the mark column \"{}\"", mark.name()?))
                 .set_detail("Rows with a mark do not count, whatever the condition."));
         }
         with_fixed_settings(|| condition.to_sql(table, None))

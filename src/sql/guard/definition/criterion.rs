@@ -1,7 +1,6 @@
 //! The criterion of near-duplicates: as a user asks for it, and complete, as an argument of a guard's trigger.
 
-use pgrx::prelude::*;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, invalid_parameter};
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::text::to_server;
 use simhash::criterion::{Criterion, CriterionDocument};
@@ -76,8 +75,7 @@ impl AskedCriterion {
         let first = document.of_rows(source.is_some());
         let for_texts = document.options != options || document.weights_of_table || document.has_flips();
         if first.resemblance.is_none() && for_texts {
-            let message = "options and flips are for comparing texts, and no texts are compared";
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            return Err(invalid_parameter("options and flips are for comparing texts, and no texts are compared")
                 .set_detail("The fingerprints are made with the options of simhash_attach.")
                 .set_hint("Give a resemblance, or leave them out."));
         }

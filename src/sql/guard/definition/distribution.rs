@@ -3,7 +3,7 @@
 use pgrx::prelude::*;
 use postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
 use postgres::catalog::relation::{Relation, relation_name};
-use postgres::error::{ErrorReport, Result, sendable, user_error};
+use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
@@ -49,10 +49,6 @@ fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Re
         Distribution::Other => Err(not_supported(format!("table \"{table}\" cannot be guarded"))
             .set_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only.")),
     }
-}
-
-fn not_supported(message: String) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
 }
 
 /// The user's names of a table and of a trigger on it: without the number of a shard.

@@ -6,7 +6,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::partition::{check_owner, with_inheritors};
 use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name};
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, not_supported, user_error};
 
 use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
@@ -35,8 +35,7 @@ impl Members {
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
             let kind = if foreign == root { "table" } else { "partition" };
-            let message = format!("{kind} \"{name}\" is a foreign table");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            return Err(not_supported(format!("{kind} \"{name}\" is a foreign table"))
                 .set_detail("A guard searches the indexes of this server only.")
                 .set_hint(
                     "Guard the table on its server instead. That guard also checks the rows that come from here.",
@@ -46,8 +45,7 @@ impl Members {
             all.iter().copied().filter(|&member| relation_kind(member) == pg_sys::RELKIND_RELATION).collect();
         // The search depends on the heap's row versions and row locks.
         if let Some(other) = with_rows.iter().map(|&member| Relation::open(member)).find(|table| !table.is_heap()) {
-            let message = format!("table \"{}\" is not stored as a heap", other.name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            return Err(not_supported(format!("table \"{}\" is not stored as a heap", other.name()?))
                 .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
                 .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."));
         }
@@ -107,7 +105,6 @@ pub fn check_is_whole(table: &Target) -> Result<()> {
     if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
         return Ok(());
     }
-    let message = format!("other tables inherit from table \"{}\"", table.name);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+    Err(not_supported(format!("other tables inherit from table \"{}\"", table.name))
         .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }

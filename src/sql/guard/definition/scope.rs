@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, not_supported, user_error};
 use postgres::heap::entry_scan::equality_key;
 use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
@@ -86,8 +86,7 @@ impl ScopeColumn {
     fn new(table: &Relation, name: &str) -> Result<Self> {
         let column = Column::named(table, name)?;
         if column.is_generated {
-            let message = format!("scope column \"{name}\" of table \"{}\" is generated", table.name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            return Err(not_supported(format!("scope column \"{name}\" of table \"{}\" is generated", table.name()?))
                 .set_detail("Generated columns are computed after BEFORE triggers.")
                 .set_hint("Name the columns that it is computed from."));
         }

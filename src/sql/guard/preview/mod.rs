@@ -19,7 +19,7 @@ use postgres::call::Call;
 use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, raise, user_error};
+use postgres::error::{ErrorReport, Result, invalid_parameter, raise};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
@@ -74,8 +74,7 @@ fn simhash_preview(
     let fingerprint = name(fingerprint, "fingerprint")?;
     let sample = required(sample, "sample")?;
     if sample < 1 {
-        let message = format!("sample of {sample} rows is too small");
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        return Err(invalid_parameter(format!("sample of {sample} rows is too small"))
             .set_hint("A sample of some thousand rows takes seconds."));
     }
     let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
