@@ -32,11 +32,10 @@ pub unsafe fn explain(
         {
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
-        if let Some(limit) = shown(Role::Limit) {
-            output.text(c"Within", &limit);
-        }
-        if let Some(radii) = shown(Role::Radii) {
-            output.text(c"Within Radii", &radii);
+        for (role, label) in [(Role::Limit, c"Within"), (Role::Radii, c"Within Radii")] {
+            if let Some(limit) = shown(role) {
+                output.text(label, &limit);
+            }
         }
         let resemblance = of_role(Role::Resemblance).and_then(|resemblance| resemblance.value::<f64>());
         if let (Some(size), Some(resemblance)) = (shown(Role::Size), resemblance) {

@@ -7,7 +7,7 @@
 
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::push;
-use simhash::search::growth::{Growth, LARGEST_DISTANCE};
+use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::USUAL_DISTANCE;
 use super::finder::{Finder, FinderOutcome, NearEntry};
@@ -27,8 +27,6 @@ pub struct NearestSearch {
     /// Entries farther than this are dropped.
     farthest: i32,
     reading: Reading,
-    /// The expected cost of a full scan, in microseconds.
-    full_scan: f64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -50,9 +48,9 @@ pub fn largest_capacity() -> usize {
 }
 
 impl NearestSearch {
-    /// Begins a search for everything within `limit`. A full scan is expected to cost `full_scan` microseconds.
-    pub fn new(limit: i32, growth: &Growth, full_scan: f64) -> Self {
-        let limit = limit.min(LARGEST_DISTANCE);
+    /// Begins the search that the finder has begun.
+    pub fn new(finder: &Finder) -> Self {
+        let limit = finder.near.max_distance().min(LARGEST_DISTANCE);
         Self {
             limit,
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
@@ -62,9 +60,8 @@ impl NearestSearch {
             complete_within: -1,
             // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
             // ones.
-            farthest: growth.reach(full_scan).clamp(0, limit),
+            farthest: finder.growth.reach(finder.full_scan_cost()).clamp(0, limit),
             reading: Reading::Steps,
-            full_scan,
         }
     }
 
@@ -103,7 +100,7 @@ impl NearestSearch {
     /// Makes the next step. If a full scan is cheaper, full scans come next.
     fn make_step(&mut self, finder: &mut Finder) {
         let target = (finder.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
-        let left = self.full_scan - finder.growth.spent();
+        let left = finder.full_scan_cost() - finder.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match finder.next(target, &(0..=farthest), left) {
                 FinderOutcome::Entry(entry) => self.store(entry),

@@ -248,9 +248,8 @@ impl Running {
             Some((query, Goal { near, sizes, is_for_all })) if near.max_distance() >= 0 => {
                 self.finder.begin(settings, query, near, sizes, self.searches > 1);
                 if settings.is_ordered {
-                    let full_scan = self.finder.full_scan_cost();
-                    let nearest = NearestSearch::new(near.max_distance(), &self.finder.growth, full_scan);
-                    SearchState::Nearest { nearest: Box::new(nearest), and_nulls: is_for_all }
+                    let nearest = Box::new(NearestSearch::new(&self.finder));
+                    SearchState::Nearest { nearest, and_nulls: is_for_all }
                 } else {
                     SearchState::Near { is_full_scan: false }
                 }
