@@ -160,9 +160,7 @@ pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target
 
 /// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
 #[derive(Default)]
-pub struct IndexNames {
-    given: HashSet<(pg_sys::Oid, String)>,
-}
+pub struct IndexNames(HashSet<(pg_sys::Oid, String)>);
 
 impl IndexNames {
     /// A name for an index of a table, made of the table's name and `part`, and shortened if it is too long.
@@ -175,7 +173,7 @@ impl IndexNames {
                 let name = pg_sys::makeObjectName(table_name.as_ptr(), part.as_ptr(), label.as_ptr());
                 (from_server(name)?, table.is_name_taken(CStr::from_ptr(name)))
             };
-            if !exists && self.given.insert((table.schema, name.clone())) {
+            if !exists && self.0.insert((table.schema, name.clone())) {
                 return Ok(name);
             }
         }

@@ -113,25 +113,21 @@ impl Source {
             let message = format!("column \"{column}\" of type {} takes no options", found.type_name());
             return Err(invalid_parameter(message).set_detail("Options say how the features of a text are made."));
         }
-        let (options, options_json) = match options {
-            None => (Options::default(), None),
-            Some(document) => {
-                // SAFETY: an argument or a constant of type jsonb.
-                let json = unsafe { to_json_text(document) }?;
-                if json == IS_HEX {
-                    kind = SourceKind::Hex;
-                    (Options::default(), None)
-                } else {
-                    let options = read_options(OptionsDocument::Jsonb(document))?;
-                    let is_default = options == Options::default();
-                    (options, (!is_default).then_some(json))
-                }
+        let (mut parsed, mut options_json) = (Options::default(), None);
+        if let Some(document) = options {
+            // SAFETY: an argument or a constant of type jsonb.
+            let json = unsafe { to_json_text(document) }?;
+            if json == IS_HEX {
+                kind = SourceKind::Hex;
+            } else {
+                parsed = read_options(OptionsDocument::Jsonb(document))?;
+                options_json = (parsed != Options::default()).then_some(json);
             }
-        };
+        }
         // A generated column cannot refer to another one, and an index cannot have a virtual one.
         let is_repeated = found.is_generated && (in_columns && !kind.is_fingerprint() || !found.is_stored);
         let argument = as_argument(table, &found, kind, is_repeated)?;
-        Ok(Self { column, kind, options, options_json, argument })
+        Ok(Self { column, kind, options: parsed, options_json, argument })
     }
 
     /// The SQL expression of the fingerprint, for statements of this transaction.

@@ -4,6 +4,7 @@
 //! another relation or query cannot be mistaken for a column of the table.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::prelude::*;
@@ -179,9 +180,7 @@ impl Indexes {
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
         let relation = self.relation;
         let indexed = self.blocks(fingerprint);
-        let mut scopes: Vec<&Vec<i16>> = indexed.iter().map(|scoped| &scoped.scope).collect();
-        scopes.sort();
-        scopes.dedup();
+        let scopes: BTreeSet<_> = indexed.iter().map(|scoped| &scoped.scope).collect();
         let mut tables = Vec::new();
         for columns in scopes {
             let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();

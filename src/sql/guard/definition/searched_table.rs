@@ -1,7 +1,7 @@
 //! A table that a guard searches: the columns that a search reads, and the cheapest indexes.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
@@ -201,9 +201,7 @@ impl SearchedIndexes {
         let is_usable =
             |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
         let usable: Vec<_> = indexed.iter().filter(is_usable).collect();
-        let mut before: Vec<_> = usable.iter().map(|scoped| &scoped.scope).collect();
-        before.sort();
-        before.dedup();
+        let before: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
         let of_scope = |before: &Vec<i16>| {
             let layouts =
