@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::expression::{Expression, expressions};
 
 pub enum Request<'a> {
-    /// A request for an expression that is equivalent to the call, and may be cheaper.
-    Simplify { call: Expression },
+    /// A request for an expression that is equivalent to the call with these arguments, and may be cheaper.
+    Simplify { arguments: Vec<Expression> },
     /// A request for the share of rows, or of pairs of rows, for which a condition with these arguments is true; for a
     /// semi-join, of the rows for which another row exists.
     Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },
@@ -25,7 +25,8 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
             Some(NodeTag::T_SupportRequestSimplify) => {
                 let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
-                Expression::new(request.fcall).map(|call| Request::Simplify { call })
+                let call = Expression::new(request.fcall).and_then(Expression::call);
+                call.map(|(_, arguments)| Request::Simplify { arguments })
             }
             Some(NodeTag::T_SupportRequestSelectivity) => {
                 let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();

@@ -43,8 +43,7 @@ fn simhash_probes(
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {
-        Request::Simplify { call } => {
-            let arguments = call.call().map_or(Vec::new(), |(_, arguments)| arguments);
+        Request::Simplify { arguments } => {
             let after_fingerprint = arguments.iter().skip(1).map(|argument| argument.value());
             match after_fingerprint.collect::<Option<Vec<i32>>>().as_deref() {
                 Some(&[block, blocks]) => drop(cut(block, blocks)?),

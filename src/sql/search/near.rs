@@ -66,8 +66,7 @@ fn simhash_flips(content: TextArgument<'_>, criterion: RawJsonb<'_>) -> Result<O
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {
-        Request::Simplify { call } => {
-            let arguments = call.call().map_or(Vec::new(), |(_, arguments)| arguments);
+        Request::Simplify { arguments } => {
             if let Some(radii) = arguments.get(3).and_then(|radii| radii.array()) {
                 check_radii(USUAL_DISTANCE, &radii)?;
             }
