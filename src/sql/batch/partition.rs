@@ -23,26 +23,20 @@ const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 
 /// The result for a row, in the partition's numbers: NULL, its own key, or a key that was kept, counted from here.
-const NULL: u32 = 0;
-const OWN_KEY: u32 = 1;
+pub const NULL: u32 = 0;
+pub const OWN_KEY: u32 = 1;
 const FIRST_KEPT_KEY: u32 = 2;
-
-/// The result for a row that has a fingerprint, and that no other row represents.
-#[derive(Clone, Copy)]
-pub enum Alone {
-    Null = NULL as isize,
-    OwnKey = OWN_KEY as isize,
-}
 
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
 /// earlier row, or itself. None if all results are NULL. The partition's memory holds 4 bytes for each row, and the
-/// keys of rows that represent others. `result_name` names the result in an error.
+/// keys of rows that represent others. `alone`, [`NULL`] or [`OWN_KEY`], is the result for a row with a fingerprint that
+/// no other row represents. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,
-    alone: Alone,
+    alone: u32,
     compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>>,
 ) -> Result<Option<AnyElement>> {
     let too_many = |rows| {
@@ -67,7 +61,7 @@ pub fn key_of_current_row(
 }
 
 /// Keeps the keys of the rows that represent others. The numbers of rows with a fingerprint are [`OWN_KEY`].
-fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> Result<()> {
+fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) -> Result<()> {
     let numbers = window.numbers();
     let represented = || (0..).zip(representatives).filter(|(row, representative)| row != *representative);
     for (_, &representative) in ticking(represented(), tick) {
@@ -86,7 +80,7 @@ fn keep_keys(window: &mut Window<'_>, alone: Alone, representatives: &[u32]) -> 
         if representative as usize != row {
             numbers[row] = numbers[representative as usize];
         } else if numbers[row] != NULL {
-            numbers[row] = alone as u32;
+            numbers[row] = alone;
         }
     }
     window.keep(KEY_ARGUMENT, &kept, tick);
