@@ -2,6 +2,7 @@
 
 use pgrx::pg_sys::{self, Datum};
 use postgres::expression::Expression;
+use postgres::heap::entry_scan::equality_key;
 
 use super::plan::ScopeKey;
 
@@ -17,23 +18,13 @@ impl ScopeConditions {
     /// # Safety
     /// The expressions belong to the plan of `parent`, which is being initialised. There is one for each key.
     pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
-        let strategy = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
         let key = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
             let ScopeKey { function, value_type, collation } = *key;
-            let (mut key, no_argument) = (pg_sys::ScanKeyData::default(), Datum::null());
             // SAFETY: the caller passes expressions of the plan. The function is the equality of the index's operator
-            // family for the two types.
+            // family for the column's type and `value_type`.
             unsafe {
-                pg_sys::ScanKeyEntryInitialize(
-                    &mut key,
-                    0,
-                    attnum,
-                    strategy,
-                    value_type,
-                    collation,
-                    function,
-                    no_argument,
-                );
+                let mut key = equality_key(attnum, function, collation, Some(Datum::null()));
+                key.sk_subtype = value_type;
                 (key, pg_sys::ExecInitExpr(value.as_ptr().cast(), parent))
             }
         };
