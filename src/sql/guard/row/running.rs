@@ -15,6 +15,7 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::heap::row_version::RowVersion;
+use postgres::memory::OnDrop;
 use postgres::trigger::RowEvent;
 
 use super::registration::Registration;
@@ -97,14 +98,8 @@ unsafe extern "C-unwind" fn subtransaction_ended(
 /// Clears the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets after
 /// the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
 pub fn clear_after_call(row: &Rc<RefCell<CurrentRow>>) {
-    /// Clears the row when dropped.
-    struct ClearedRow(Weak<RefCell<CurrentRow>>);
-    impl Drop for ClearedRow {
-        fn drop(&mut self) {
-            clear(&self.0);
-        }
-    }
-    PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(ClearedRow(Rc::downgrade(row)));
+    let row = Rc::downgrade(row);
+    PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(OnDrop(move || clear(&row)));
 }
 
 /// Releases the locks of a row and forgets it. The row is stored now, or will never be stored.
