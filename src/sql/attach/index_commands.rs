@@ -15,8 +15,8 @@ use postgres::text::to_text;
 
 use super::command;
 use super::indexes::{BlockIndexes, IndexNames, to_analyze};
-use super::table::required_blocks;
 use crate::sql::arguments::{name, required};
+use crate::sql::fingerprint::blocks::check_layout;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 
@@ -32,7 +32,7 @@ fn simhash_index_commands(
 ) -> Result<SetOfIterator<'static, AnyElement>> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
-    let blocks = required_blocks(blocks)?;
+    let blocks = check_layout(required(blocks, "blocks")?)?;
     let scope = Scope::read(scope)?;
     let commands =
         command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |schema, prefix, table, family| {

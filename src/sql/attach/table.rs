@@ -35,7 +35,7 @@ fn simhash_attach(
 ) -> Result<()> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
-    let blocks = required_blocks(blocks)?;
+    let blocks = check_layout(required(blocks, "blocks")?)?;
     let scope = Scope::read(scope)?;
     let columns = required(columns, "columns")?;
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
@@ -48,21 +48,15 @@ fn simhash_attach(
     })
 }
 
-pub fn required_blocks(blocks: Option<i32>) -> Result<i32> {
-    let blocks = required(blocks, "blocks")?;
-    check_layout(blocks)?;
-    Ok(blocks)
-}
-
 fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<()> {
     wanted.check(table, family)?;
     let columns = Columns::new(wanted);
-    let mut analyzed = Vec::new();
-    let mut is_new = false;
+    let (mut is_new, mut analyzed) = (false, String::new());
     if wanted.has_columns {
         table.check_is_no_partition()?;
         is_new = columns.add(table, family)?;
-        analyzed.extend(columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str)));
+        let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
+        analyzed = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
     if build(wanted, table, family)? == 0 && !is_new {
         notice(format!("table \"{}\" is already attached, skipping", table.name));
@@ -70,8 +64,6 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
     }
     // Without statistics, the planner assumes that each search finds a 200th of the table, and prefers a sequential
     // scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
-    let analyzed: Vec<_> = analyzed.into_iter().map(quote_identifier).collect();
-    let analyzed = if analyzed.is_empty() { String::new() } else { format!(" ({})", analyzed.join(", ")) };
     for member in to_analyze(table, family) {
         notice(format!("analyzing table \"{}\"", member.name));
         execute(&format!("ANALYZE {}{analyzed}", member.sql()))?;

@@ -56,10 +56,10 @@ fn simhash_block_support(request: Internal) -> Result<Internal> {
     })
 }
 
-/// Returns an error if no layout has this number of blocks.
-pub fn check_layout(blocks: i32) -> Result<()> {
+/// The number of blocks of a layout; an error if no layout has it.
+pub fn check_layout(blocks: i32) -> Result<i32> {
     if BLOCK_COUNTS.contains(&blocks) {
-        return Ok(());
+        return Ok(blocks);
     }
     Err(invalid_parameter(format!("number of blocks {blocks} is out of range")).set_detail(format!(
         "A layout has {} to {} blocks.",
