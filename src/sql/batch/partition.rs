@@ -5,9 +5,8 @@ use std::ffi::c_int;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, push, tick, user_error};
 use postgres::window::Window;
-use simhash::Error;
 use simhash::pairs::Rows;
 use simhash::ticking::ticking;
 
@@ -48,7 +47,7 @@ pub fn key_of_current_row(
     let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
     if !window.is_computed() {
         if let Some(representatives) = compute(&mut window)? {
-            keep_keys(&mut window, alone, &representatives)?;
+            keep_keys(&mut window, alone, &representatives);
         }
         window.set_computed();
     }
@@ -61,7 +60,7 @@ pub fn key_of_current_row(
 }
 
 /// Keeps the keys of the rows that represent others. The numbers of rows with a fingerprint are [`OWN_KEY`].
-fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) -> Result<()> {
+fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) {
     let numbers = window.numbers();
     let represented = || (0..).zip(representatives).filter(|(row, representative)| row != *representative);
     for (_, &representative) in ticking(represented(), tick) {
@@ -71,8 +70,7 @@ fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) -> Re
     for (row, number) in ticking((0..).zip(numbers.iter_mut()), tick) {
         if *number == FIRST_KEPT_KEY {
             *number += kept.len() as u32;
-            kept.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
-            kept.push(row);
+            push(&mut kept, row);
         }
     }
     // From the last row to the first: a row gets its result after all rows that it represents, which are later ones.
@@ -84,7 +82,6 @@ fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) -> Re
         }
     }
     window.keep(KEY_ARGUMENT, &kept, tick);
-    Ok(())
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.

@@ -81,8 +81,7 @@ unsafe extern "C-unwind" fn plan(
     // SAFETY: the planner passes the path that was offered, its relation and its conditions. The new node is all zeros,
     // which is valid in each of its fields, with the tag of its type.
     unsafe {
-        let scan = pg_sys::palloc0(size_of::<pg_sys::CustomScan>()).cast::<pg_sys::CustomScan>();
-        (*scan).scan.plan.type_ = pg_sys::NodeTag::T_CustomScan;
+        let scan = PgBox::<pg_sys::CustomScan>::alloc_node(pg_sys::NodeTag::T_CustomScan).into_pg();
         (*scan).scan.plan.targetlist = targets;
         // The node checks all conditions, so that EvalPlanQual rechecks all of them.
         (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
