@@ -48,7 +48,7 @@ pub fn largest_capacity() -> usize {
 }
 
 impl NearestSearch {
-    /// Begins the search that the finder has begun.
+    /// Returns the nearest rows first, of those for which the finder has begun a search.
     pub fn new(finder: &Finder) -> Self {
         let limit = finder.near.max_distance().min(LARGEST_DISTANCE);
         Self {
