@@ -13,17 +13,10 @@ unsafe extern "C-unwind" {
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
     // utils/partcache.h. Call it only in [`guarded`].
     pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
-}
-
-/// Comparators of datums in utils/sortsupport.h. pgrx's bindings of them are other functions, with other addresses.
-pub mod comparators {
-    use super::*;
-
-    unsafe extern "C-unwind" {
-        pub fn ssup_datum_unsigned_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
-        pub fn ssup_datum_signed_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
-        pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
-    }
+    // Comparators in utils/sortsupport.h. pgrx's bindings of them are other functions, with other addresses.
+    pub fn ssup_datum_unsigned_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
+    pub fn ssup_datum_signed_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
+    pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
 }
 
 /// The descriptor's entry for the column with this attnum; None if there is no such column.
@@ -109,10 +102,6 @@ pub mod windowapi {
 pub mod executor {
     use super::*;
 
-    /// A function that returns the next row of a scan, or checks a row that another transaction has changed.
-    pub type AccessMethod = unsafe extern "C-unwind" fn(*mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot;
-    pub type RecheckMethod = unsafe extern "C-unwind" fn(*mut pg_sys::ScanState, *mut pg_sys::TupleTableSlot) -> bool;
-
     unsafe extern "C-unwind" {
         // access/genam.h
         pub fn index_getnext_tid(
@@ -123,8 +112,8 @@ pub mod executor {
         // executor/executor.h
         pub fn ExecScan(
             node: *mut pg_sys::ScanState,
-            access: AccessMethod,
-            recheck: RecheckMethod,
+            access: pg_sys::ExecScanAccessMtd,
+            recheck: pg_sys::ExecScanRecheckMtd,
         ) -> *mut pg_sys::TupleTableSlot;
         pub fn standard_ExecutorRun(
             query: *mut pg_sys::QueryDesc,

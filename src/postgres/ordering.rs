@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 
 use super::catalog::column::type_name;
 use super::error::{Result, user_error};
-use super::ffi::{comparators, guarded};
+use super::ffi::{guarded, ssup_datum_int32_cmp, ssup_datum_signed_cmp, ssup_datum_unsigned_cmp};
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
 type Converter = unsafe extern "C-unwind" fn(Datum, pg_sys::SortSupport) -> Datum;
@@ -52,8 +52,8 @@ impl TypeOrder {
             pg_sys::PrepareSortSupportFromOrderingOp(less, support);
             let is = |known: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, known));
             let keys = match (*support).abbrev_converter {
-                Some(converter) if is(comparators::ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
-                None if is(comparators::ssup_datum_signed_cmp) || is(comparators::ssup_datum_int32_cmp) => Keys::Whole,
+                Some(converter) if is(ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
+                None if is(ssup_datum_signed_cmp) || is(ssup_datum_int32_cmp) => Keys::Whole,
                 _ => Keys::None,
             };
             let comparator = (*support).abbrev_full_comparator.or((*support).comparator);

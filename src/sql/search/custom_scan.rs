@@ -139,7 +139,7 @@ unsafe extern "C-unwind" fn begin(node: *mut CustomScanState, state: *mut pg_sys
 // This function needs no guard: it has nothing to drop, so a PostgreSQL error may leave it by longjmp.
 unsafe extern "C-unwind" fn execute(node: *mut CustomScanState) -> *mut pg_sys::TupleTableSlot {
     // SAFETY: the node has begun. Both functions accept it.
-    unsafe { ExecScan(&mut (*node).ss, access, recheck) }
+    unsafe { ExecScan(&mut (*node).ss, Some(access), Some(recheck)) }
 }
 
 #[pg_guard]
