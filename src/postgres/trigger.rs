@@ -82,14 +82,8 @@ impl<'a> RowEvent<'a> {
         // SAFETY: the caller passes a column of the row's table, and a value of its type.
         unsafe {
             let descriptor = (*self.data.tg_relation).rd_att;
-            pg_sys::heap_modify_tuple_by_cols(
-                self.new_tuple(),
-                descriptor,
-                1,
-                &raw mut column,
-                &raw mut value,
-                &raw mut is_null,
-            )
+            let row = self.new_tuple();
+            pg_sys::heap_modify_tuple_by_cols(row, descriptor, 1, &mut column, &mut value, &mut is_null)
         }
     }
 
