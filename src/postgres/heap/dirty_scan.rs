@@ -129,7 +129,7 @@ impl<'a> DirtyScan<'a> {
                         EntryRead::Pause | EntryRead::End => return None,
                     }
                 }
-                if self.entries.fetch(slot) {
+                if pg_sys::index_fetch_heap(description, slot) {
                     break if self.returns_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
                 }
                 // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, return the
@@ -137,7 +137,7 @@ impl<'a> DirtyScan<'a> {
                 if !is_same_entry && !(*description).kill_prior_tuple {
                     self.returns_gone = true;
                     (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
-                    if self.entries.fetch(slot) {
+                    if pg_sys::index_fetch_heap(description, slot) {
                         break self.gone();
                     }
                 }

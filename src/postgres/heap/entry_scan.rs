@@ -165,15 +165,6 @@ impl EntryScan {
         unsafe { (*self.description).xs_heaptid }
     }
 
-    /// Fetches the row of the entry that was just read into a slot; false if the snapshot does not see the row.
-    ///
-    /// # Safety
-    /// The slot belongs to the table.
-    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
-        // SAFETY: the caller passes a slot of the table. An entry has been read.
-        unsafe { pg_sys::index_fetch_heap(self.description, slot) }
-    }
-
     pub fn end(self) {
         // SAFETY: the scan has begun, and ends only here.
         unsafe { pg_sys::index_endscan(self.description) };
@@ -225,8 +216,7 @@ impl Included {
 /// # Safety
 /// The descriptor is an index's, and is valid.
 unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
-    let align = |offset: usize, to: usize| offset.next_multiple_of(to);
-    let mut offset = align(size_of::<pg_sys::IndexTupleData>(), size_of::<Datum>());
+    let mut offset = size_of::<pg_sys::IndexTupleData>().next_multiple_of(size_of::<Datum>());
     for before in 1..attnum {
         // SAFETY: the caller passes a valid descriptor.
         let column = unsafe { attribute(columns, before) }?;
@@ -238,9 +228,9 @@ unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
             b'i' => 4,
             _ => 8,
         };
-        offset = align(offset, alignment) + length;
+        offset = offset.next_multiple_of(alignment) + length;
     }
-    Some(align(offset, align_of::<i64>()))
+    Some(offset.next_multiple_of(align_of::<i64>()))
 }
 
 /// The number of keys with which a scan begins for [`EntryScan::look_up`], after so many keys `before`.
