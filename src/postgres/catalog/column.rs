@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 
 use super::cache::read_cached;
 use super::relation::Relation;
-use crate::error::{ErrorReport, Result, user_error};
+use crate::error::{Result, user_error};
 use crate::expression::Expression;
 use crate::ffi::attribute;
 use crate::text::{from_bytes, from_server, to_server};
@@ -68,10 +68,11 @@ impl Column {
 
     /// The column with this name; an error if it does not exist.
     pub fn named(table: &Relation, name: &str) -> Result<Self> {
-        match Self::find(table, name)? {
-            Some(column) => Ok(column),
-            None => Err(no_such_column(table, name)?),
+        if let Some(column) = Self::find(table, name)? {
+            return Ok(column);
         }
+        let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name()?);
+        Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
     }
 
     pub fn name(&self) -> Result<String> {
@@ -134,11 +135,6 @@ impl RowValue {
             Self::Expression(expression) => Some(expression),
         }
     }
-}
-
-pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport> {
-    let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name()?);
-    Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
 
 /// The descriptor's entry for the column with this attnum; None if it does not exist, was dropped or is a system
