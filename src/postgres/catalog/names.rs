@@ -24,28 +24,23 @@ use pgrx::spi::quote_qualified_identifier;
 use super::cache::read_cached;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
-use crate::error::{ErrorReport, Result, user_error};
+use crate::error::{Result, user_error};
 use crate::text::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
 pub fn lock_schema_name(schema: Oid) -> Result<String> {
-    let Some(row) = lock_catalog_row(pg_sys::NamespaceRelationId, schema)? else {
-        return Err(no_such_schema(schema));
-    };
-    // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
-    unsafe {
-        let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_namespace>(row);
-        from_server((*row).nspname.data.as_ptr())
-    }
+    lock_catalog_row(pg_sys::NamespaceRelationId, schema)?;
+    schema_name(schema)
 }
 
 /// The schema's current name, which is not locked; an error if the schema does not exist.
-pub fn schema_name(schema: pg_sys::Oid) -> Result<String> {
+pub fn schema_name(schema: Oid) -> Result<String> {
     // SAFETY: get_namespace_name returns a NUL-terminated name, or null if the schema does not exist.
     unsafe {
         let name = pg_sys::get_namespace_name(schema);
         if name.is_null() {
-            return Err(no_such_schema(schema));
+            let message = format!("schema with OID {} does not exist", schema.to_u32());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
         }
         from_server(name)
     }
@@ -64,11 +59,6 @@ pub fn relation_sql(relation: Oid) -> Result<Option<String>> {
 pub fn role_name(role: Oid) -> Result<String> {
     // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
     unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
-}
-
-fn no_such_schema(schema: Oid) -> ErrorReport {
-    let message = format!("schema with OID {} does not exist", schema.to_u32());
-    user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message)
 }
 
 /// Locks the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
@@ -98,9 +88,8 @@ fn is_trusted(role: Oid) -> bool {
     // SAFETY: look-ups in system caches, whose rows are of this form.
     unsafe {
         if role == database_owner {
-            let cache = pg_sys::SysCacheIdentifier::DATABASEOID as i32;
-            let row = pg_sys::SearchSysCache1(cache, pg_sys::MyDatabaseId.into());
-            let owner = read_cached(row, |database: &pg_sys::FormData_pg_database| database.datdba);
+            let (cache, database) = (pg_sys::SysCacheIdentifier::DATABASEOID, pg_sys::MyDatabaseId.into());
+            let owner = read_cached(cache, &[database], |found: &pg_sys::FormData_pg_database| found.datdba);
             return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
         }
         role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)
