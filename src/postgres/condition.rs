@@ -120,8 +120,7 @@ fn check_function(table: &Relation, function: Oid, is_cast: bool, name: &str) ->
     let what = format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?);
     // SAFETY: a look-up in a system cache, whose rows are of this form.
     let found = unsafe {
-        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
-        read_cached(row, |found: &pg_sys::FormData_pg_proc| {
+        read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], |found: &pg_sys::FormData_pg_proc| {
             // PostgreSQL stores a NUL-terminated name.
             let name = CStr::from_ptr(found.proname.data.as_ptr());
             (found.proowner, takes_type_by_name(found, name), asks_session(found, name.to_bytes()))
@@ -141,8 +140,8 @@ fn check_function(table: &Relation, function: Oid, is_cast: bool, name: &str) ->
 fn check_type(table: &Relation, of_type: Oid, name: &str) -> Result<()> {
     // SAFETY: a look-up in a system cache, whose rows are of this form.
     let owner = unsafe {
-        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
-        read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner)
+        let owner = |found: &pg_sys::FormData_pg_type| found.typowner;
+        read_cached(pg_sys::SysCacheIdentifier::TYPEOID, &[of_type.into()], owner)
     };
     check_owner(table, owner.unwrap_or_default(), &format!("type {}", type_name(of_type)?), name)
 }
@@ -189,9 +188,9 @@ fn parts_of(of_type: Oid) -> Vec<Oid> {
     // SAFETY: look-ups in system caches, whose rows are of this form. A type with a relation has a descriptor, with as
     // many attributes as `natts` says, and is released here.
     unsafe {
-        let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
+        let (cache, key) = (pg_sys::SysCacheIdentifier::TYPEOID, of_type.into());
         let parts = |found: &pg_sys::FormData_pg_type| (found.typrelid, [found.typbasetype, found.typelem]);
-        let Some((relation, parts)) = read_cached(row, parts) else { return Vec::new() };
+        let Some((relation, parts)) = read_cached(cache, &[key], parts) else { return Vec::new() };
         let mut parts = parts.to_vec();
         parts.extend([pg_sys::get_range_subtype(of_type), pg_sys::get_multirange_range(of_type)]);
         if relation != Oid::INVALID {

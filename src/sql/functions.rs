@@ -74,13 +74,9 @@ impl ExtensionSchema {
         // of this form.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
-            let row = pg_sys::SearchSysCache3(
-                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-                name.as_ptr().into(),
-                arguments.into(),
-                self.0.into(),
-            );
-            let found = read_cached(row, |found: &pg_sys::FormData_pg_proc| (found.oid, found.prolang));
+            let keys = [name.as_ptr().into(), arguments.into(), self.0.into()];
+            let read = |found: &pg_sys::FormData_pg_proc| (found.oid, found.prolang);
+            let found = read_cached(pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP, &keys, read);
             found.filter(|(_, language)| *language == C_LANGUAGE).map(|(function, _)| function)
         }
     }

@@ -1,14 +1,20 @@
 //! Rows of PostgreSQL's system caches.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Datum, SysCacheIdentifier};
 
-/// Reads the row that a look-up in a system cache has returned, and releases it. None if it has found no row.
+/// Reads the row with these keys of a system cache; None if there is no such row.
 ///
 /// # Safety
-/// `row` is null or such a row, of a catalog whose rows begin with a `T`.
-pub unsafe fn read_cached<T, R>(row: pg_sys::HeapTuple, read: impl FnOnce(&T) -> R) -> Option<R> {
-    // SAFETY: the caller passes a row of this form, which is valid until it is released.
+/// The cache has as many keys, of these types, and its rows begin with a `T`.
+pub unsafe fn read_cached<T, R>(
+    cache: SysCacheIdentifier::Type,
+    keys: &[Datum],
+    read: impl FnOnce(&T) -> R,
+) -> Option<R> {
+    let key = |position| keys.get(position).copied().unwrap_or(Datum::null());
+    // SAFETY: the caller passes the keys of the cache, and the form of its rows. A row is valid until it is released.
     unsafe {
+        let row = pg_sys::SearchSysCache(cache as _, key(0), key(1), key(2), key(3));
         let found = pg_sys::heap_tuple_get_struct::<T>(row).as_ref().map(read);
         if found.is_some() {
             pg_sys::ReleaseSysCache(row);

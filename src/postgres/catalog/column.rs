@@ -174,13 +174,9 @@ pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
     // SAFETY: a look-up in a system cache by keys of its types, whose rows are of this form.
     let found = unsafe {
-        let row = pg_sys::SearchSysCache3(
-            pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
-            table.oid().into(),
-            attnum.into(),
-            false.into(),
-        );
-        read_cached(row, |found: &pg_sys::FormData_pg_statistic| f64::from(found.stadistinct))
+        let keys = [table.oid().into(), attnum.into(), false.into()];
+        let values = |found: &pg_sys::FormData_pg_statistic| f64::from(found.stadistinct);
+        read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, values)
     };
     // A negative number is a share of the rows, 0 is unknown.
     let values = match found {
