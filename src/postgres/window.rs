@@ -9,19 +9,13 @@ use pgrx::{AnyElement, FromDatum, PgMemoryContexts};
 
 use super::call::Call;
 use super::error::{ErrorReport, Result, user_error};
-use super::ffi::guarded;
-#[cfg(feature = "pg19")]
-use super::ffi::windowapi::WinCheckAndInitializeNullTreatment;
-use super::ffi::windowapi::{
-    FROM_HEAD, WinGetCurrentPosition, WinGetFuncArgCurrent, WinGetFuncArgInPartition, WinGetPartitionLocalMemory,
-    WinGetPartitionRowCount, WinSetMarkPosition, WindowObject,
-};
+use super::ffi::{guarded, windowapi};
 use super::text::RawText;
 
 /// The window that a function is called over, at its current row.
 pub struct Window<'a> {
     call: Call<'a>,
-    object: WindowObject,
+    object: windowapi::WindowObject,
     pub rows: usize,
     /// The position of the current row in the partition, from 0. Rows before it cannot be read any more.
     pub current: usize,
@@ -53,13 +47,13 @@ impl<'a> Window<'a> {
             let (rows, current, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.
                 #[cfg(feature = "pg19")]
-                WinCheckAndInitializeNullTreatment(object, false, call.info);
-                let rows = WinGetPartitionRowCount(object);
-                let current = WinGetCurrentPosition(object);
-                WinSetMarkPosition(object, current);
+                windowapi::WinCheckAndInitializeNullTreatment(object, false, call.info);
+                let rows = windowapi::WinGetPartitionRowCount(object);
+                let current = windowapi::WinGetCurrentPosition(object);
+                windowapi::WinSetMarkPosition(object, current);
                 let memory = if rows <= max_rows as i64 {
                     let numbers = rows as usize * size_of::<u32>();
-                    WinGetPartitionLocalMemory(object, size_of::<PartitionMemory>() + numbers)
+                    windowapi::WinGetPartitionLocalMemory(object, size_of::<PartitionMemory>() + numbers)
                 } else {
                     ptr::null_mut()
                 };
@@ -135,7 +129,7 @@ impl<'a> Window<'a> {
         let mut is_null = false;
         // SAFETY: the window is the running call's, and the argument is of the type that the SQL declaration says.
         unsafe {
-            let datum = guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null));
+            let datum = guarded(|| windowapi::WinGetFuncArgCurrent(self.object, argument, &mut is_null));
             T::from_polymorphic_datum(datum, is_null, self.call.argument_type(argument))
         }
     }
@@ -171,7 +165,9 @@ impl<'a> Window<'a> {
         let (mut is_null, mut is_out) = (false, false);
         let (null, out) = (&mut is_null, &mut is_out);
         // SAFETY: the window is the running call's.
-        let value = unsafe { WinGetFuncArgInPartition(self.object, argument, row, FROM_HEAD, false, null, out) };
+        let value = unsafe {
+            windowapi::WinGetFuncArgInPartition(self.object, argument, row, windowapi::FROM_HEAD, false, null, out)
+        };
         (!is_null && !is_out).then_some(value)
     }
 }
