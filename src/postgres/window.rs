@@ -19,16 +19,18 @@ pub struct Window<'a> {
     pub rows: usize,
     /// The position of the current row in the partition, from 0. Rows before it cannot be read any more.
     pub current: usize,
-    memory: *mut PartitionMemory,
+    /// A number for each row. They are zero when the partition begins, and last until it ends.
+    pub numbers: &'a mut [u32],
+    pub memory: &'a mut PartitionMemory,
 }
 
 /// The function's memory for a partition. PostgreSQL zeroes it when the partition begins, and frees it when it ends. A
 /// number for each row follows.
 #[repr(C)]
-struct PartitionMemory {
+pub struct PartitionMemory {
     /// Values that are kept until the partition ends.
     kept: *mut pg_sys::NullableDatum,
-    is_computed: bool,
+    pub is_computed: bool,
 }
 
 impl<'a> Window<'a> {
@@ -42,7 +44,9 @@ impl<'a> Window<'a> {
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "window function called without a window"));
         };
-        // SAFETY: the window object of the running call. The memory has the same size in each call of a partition.
+        // SAFETY: the window object of the running call. The memory has the same size in each call of a partition, and
+        // lives as long as the partition. PostgreSQL has zeroed it. `rows` numbers follow its fields, which are aligned
+        // as they are. Nothing else refers to it.
         unsafe {
             let (rows, current, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.
@@ -62,25 +66,9 @@ impl<'a> Window<'a> {
             if memory.is_null() {
                 return Err(too_many(rows));
             }
-            Ok(Self { call, object, rows, current, memory })
+            let numbers = slice::from_raw_parts_mut(memory.add(1).cast(), rows);
+            Ok(Self { call, object, rows, current, numbers, memory: &mut *memory })
         }
-    }
-
-    pub fn is_computed(&self) -> bool {
-        // SAFETY: the memory was zeroed or set by `set_computed`.
-        unsafe { (*self.memory).is_computed }
-    }
-
-    pub fn set_computed(&mut self) {
-        // SAFETY: the memory lives as long as the partition.
-        unsafe { (*self.memory).is_computed = true };
-    }
-
-    /// A number for each row. They are zero when the partition begins, and last until it ends.
-    pub fn numbers(&mut self) -> &mut [u32] {
-        // SAFETY: `rows` numbers follow the memory's fields, which are aligned as they are; PostgreSQL zeroed them, and
-        // they live as long as the partition. Nothing else refers to them.
-        unsafe { slice::from_raw_parts_mut(self.memory.add(1).cast(), self.rows) }
     }
 
     /// Keeps the values of an argument at these positions, in ascending order, until the partition ends: 16 bytes for
@@ -92,7 +80,7 @@ impl<'a> Window<'a> {
         // SAFETY: the window is the running call's. The array and the copies are allocated in the context of the
         // partition's memory, so they live as long. PostgreSQL copies a value before the next row is read.
         unsafe {
-            let partition = pg_sys::GetMemoryChunkContext(self.memory.cast());
+            let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
             let size = positions.len() * size_of::<pg_sys::NullableDatum>();
             let kept = pg_sys::MemoryContextAllocHuge(partition, size).cast::<pg_sys::NullableDatum>();
             pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
@@ -111,7 +99,7 @@ impl<'a> Window<'a> {
                 kept.add(place)
                     .write(pg_sys::NullableDatum { value: value.unwrap_or_else(pg_sys::Datum::null), isnull });
             }
-            (*self.memory).kept = kept;
+            self.memory.kept = kept;
         }
     }
 
@@ -119,7 +107,7 @@ impl<'a> Window<'a> {
     pub fn kept(&self, argument: c_int, place: usize) -> Option<AnyElement> {
         // SAFETY: the place is one of those that were kept.
         unsafe {
-            let kept = *(*self.memory).kept.add(place);
+            let kept = *self.memory.kept.add(place);
             AnyElement::from_polymorphic_datum(kept.value, kept.isnull, self.call.argument_type(argument))
         }
     }

@@ -45,14 +45,13 @@ pub fn key_of_current_row(
             .set_hint("Partition the window, or leave out rows that have no fingerprint.")
     };
     let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
-    if !window.is_computed() {
+    if !window.memory.is_computed {
         if let Some(representatives) = compute(&mut window)? {
             keep_keys(&mut window, alone, &representatives);
         }
-        window.set_computed();
+        window.memory.is_computed = true;
     }
-    let current = window.current;
-    Ok(match window.numbers()[current] {
+    Ok(match window.numbers[window.current] {
         NULL => None,
         OWN_KEY => window.argument(KEY_ARGUMENT),
         kept => window.kept(KEY_ARGUMENT, (kept - FIRST_KEPT_KEY) as usize),
@@ -61,7 +60,7 @@ pub fn key_of_current_row(
 
 /// Keeps the keys of the rows that represent others. The numbers of rows with a fingerprint are [`OWN_KEY`].
 fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) {
-    let numbers = window.numbers();
+    let numbers = &mut *window.numbers;
     let represented = || (0..).zip(representatives).filter(|(row, representative)| row != *representative);
     for (_, &representative) in ticking(represented(), tick) {
         numbers[representative as usize] = FIRST_KEPT_KEY;
@@ -111,7 +110,7 @@ pub fn read_rows<const N: usize>(
         let position = rows.len();
         tick();
         read(window, position, &mut fingerprints)?;
-        for (number, fingerprint) in window.numbers()[position..].iter_mut().zip(fingerprints) {
+        for (number, fingerprint) in window.numbers[position..].iter_mut().zip(fingerprints) {
             *number = if fingerprint.is_some() { OWN_KEY } else { NULL };
             rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
         }
