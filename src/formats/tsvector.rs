@@ -10,7 +10,7 @@ const NO_POSITION: u64 = LABEL_WEIGHTS[0];
 /// After its length word, a tsvector (`TSVectorData` in PostgreSQL's tsearch/ts_type.h) is the number of entries, the
 /// entries, and the lexemes. A lexeme with positions is followed, at an even offset, by their number and the positions.
 pub struct Lexemes<'a> {
-    entries: std::slice::ChunksExact<'a, u8>,
+    entries: std::slice::Iter<'a, [u8; 4]>,
     strings: &'a [u8],
 }
 
@@ -20,7 +20,7 @@ impl<'a> Lexemes<'a> {
         let (count, rest) = inside.split_first_chunk()?;
         let bytes = usize::try_from(i32::from_ne_bytes(*count)).ok()?.checked_mul(4)?;
         let (entries, strings) = rest.split_at_checked(bytes)?;
-        Some(Self { entries: entries.chunks_exact(4), strings })
+        Some(Self { entries: entries.as_chunks().0.iter(), strings })
     }
 
     /// The lexeme and the weight of an entry.
@@ -48,7 +48,7 @@ impl<'a> Iterator for Lexemes<'a> {
     type Item = Option<(&'a [u8], u64)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.entries.next()?;
-        Some(entry.try_into().ok().and_then(|entry| self.read(entry)))
+        let entry = *self.entries.next()?;
+        Some(self.read(entry))
     }
 }
