@@ -195,12 +195,9 @@ pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
     // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
     // key's columns are set.
     unsafe {
-        let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
-        let key = |key: *mut pg_sys::ForeignKeyCacheInfo| {
-            let key = &*key;
-            ForeignKey { columns: key.conkey[..key.nkeys as usize].to_vec(), referenced: key.confrelid }
-        };
-        nodes(keys).into_iter().map(key).collect()
+        let keys = nodes::<pg_sys::ForeignKeyCacheInfo>(pg_sys::RelationGetFKeyList(table.as_ptr()));
+        let columns = |key: &pg_sys::ForeignKeyCacheInfo| key.conkey[..key.nkeys as usize].to_vec();
+        keys.into_iter().map(|key| ForeignKey { columns: columns(&*key), referenced: (*key).confrelid }).collect()
     }
 }
 
