@@ -28,19 +28,12 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Optio
     // SAFETY: a valid descriptor has `natts` columns, and the index is below that. From PostgreSQL 18 on, compact
     // entries come first; before, TupleDescAttr is a macro.
     unsafe {
-        let count = (*descriptor).natts as usize;
-        if index >= count {
-            return None;
-        }
+        let columns = &*descriptor;
+        let count = columns.natts as usize;
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
-        {
-            let attributes = &(*descriptor).attrs;
-            Some(&attributes.as_slice(count)[index])
-        }
+        return columns.attrs.as_slice(count).get(index);
         #[cfg(any(feature = "pg18", feature = "pg19"))]
-        {
-            Some(&*pg_sys::TupleDescAttr(descriptor, index as i32))
-        }
+        return (index < count).then(|| &*pg_sys::TupleDescAttr(descriptor, index as i32));
     }
 }
 
