@@ -17,6 +17,25 @@ unsafe extern "C-unwind" {
     pub fn ssup_datum_unsigned_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
     pub fn ssup_datum_signed_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
     pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
+    // The functions below are called for every entry, row or statement. A caller crosses the guarded boundary once for
+    // many calls, or not at all if none of its frames has anything to drop.
+    // access/genam.h
+    pub fn index_getnext_tid(
+        scan: pg_sys::IndexScanDesc,
+        direction: pg_sys::ScanDirection::Type,
+    ) -> pg_sys::ItemPointer;
+    // executor/executor.h
+    pub fn ExecScan(
+        node: *mut pg_sys::ScanState,
+        access: pg_sys::ExecScanAccessMtd,
+        recheck: pg_sys::ExecScanRecheckMtd,
+    ) -> *mut pg_sys::TupleTableSlot;
+    pub fn standard_ExecutorRun(
+        query: *mut pg_sys::QueryDesc,
+        direction: pg_sys::ScanDirection::Type,
+        count: u64,
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))] execute_once: bool,
+    );
 }
 
 /// The descriptor's entry for the column with this attnum; None if there is no such column.
@@ -86,33 +105,6 @@ pub mod windowapi {
             window: WindowObject,
             is_allowed: bool,
             call: pg_sys::FunctionCallInfo,
-        );
-    }
-}
-
-/// Functions of the executor that are called for every entry, row or statement. A caller crosses the guarded boundary
-/// once for many calls, or not at all if none of its frames has anything to drop.
-pub mod executor {
-    use super::*;
-
-    unsafe extern "C-unwind" {
-        // access/genam.h
-        pub fn index_getnext_tid(
-            scan: pg_sys::IndexScanDesc,
-            direction: pg_sys::ScanDirection::Type,
-        ) -> pg_sys::ItemPointer;
-
-        // executor/executor.h
-        pub fn ExecScan(
-            node: *mut pg_sys::ScanState,
-            access: pg_sys::ExecScanAccessMtd,
-            recheck: pg_sys::ExecScanRecheckMtd,
-        ) -> *mut pg_sys::TupleTableSlot;
-        pub fn standard_ExecutorRun(
-            query: *mut pg_sys::QueryDesc,
-            direction: pg_sys::ScanDirection::Type,
-            count: u64,
-            #[cfg(not(any(feature = "pg18", feature = "pg19")))] execute_once: bool,
         );
     }
 }

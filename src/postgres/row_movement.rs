@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 
 use super::catalog::partition::{ancestors, with_inheritors};
 use super::catalog::relation::Relation;
-use super::ffi::executor;
+use super::ffi::standard_ExecutorRun;
 use super::memory::OnDrop;
 use super::trigger::RowEvent;
 
@@ -63,7 +63,7 @@ unsafe extern "C-unwind" fn run(
     // SAFETY: PostgreSQL passes a statement that is ready to run, and what the other functions expect.
     unsafe {
         note(query);
-        let run = PREVIOUS_HOOK.get().unwrap_or(executor::standard_ExecutorRun);
+        let run = PREVIOUS_HOOK.get().unwrap_or(standard_ExecutorRun);
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         run(query, direction, count, execute_once);
         #[cfg(any(feature = "pg18", feature = "pg19"))]

@@ -4,8 +4,7 @@ use std::ops::RangeInclusive;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::ffi::executor::index_getnext_tid;
-use crate::ffi::{attribute, guarded};
+use crate::ffi::{attribute, guarded, index_getnext_tid};
 
 /// A scan of an index. Dropping it does not end it: after an error, PostgreSQL has already released it.
 pub struct EntryScan {

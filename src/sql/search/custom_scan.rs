@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_int};
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 use pgrx::prelude::*;
-use postgres::ffi::executor::ExecScan;
+use postgres::ffi::ExecScan;
 
 use super::explain::explain;
 use super::scan::NearScan;
