@@ -35,17 +35,10 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
 pub fn check_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let above = ancestors(&Relation::open(table));
     let top = Relation::open(above.last().copied().unwrap_or(table));
-    above.iter().chain(members).try_for_each(|&member| check_same_owner(&top, &Relation::open(member)))
-}
-
-/// Refuses an inheritor or a partition of a table, `member`, that does not belong to the table's owner.
-pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<()> {
-    let (owner, other) = (table.owner(), member.owner());
-    if owner == other {
-        return Ok(());
-    }
-    let (owner, other, name) = (role_name(owner)?, role_name(other)?, member.name()?);
-    let message = format!("table \"{name}\" belongs to \"{other}\", not to the owner of table \"{}\"", table.name()?);
+    let mut others = above.iter().chain(members).map(|&member| Relation::open(member));
+    let Some(member) = others.find(|member| member.owner() != top.owner()) else { return Ok(()) };
+    let (owner, other, name) = (role_name(top.owner())?, role_name(member.owner())?, member.name()?);
+    let message = format!("table \"{name}\" belongs to \"{other}\", not to the owner of table \"{}\"", top.name()?);
     let target = relation_sql(member.oid())?.unwrap_or(name);
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("What one owner has put on a table would run with the rights of the other one.")
