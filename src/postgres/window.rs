@@ -29,7 +29,7 @@ pub struct Window<'a> {
 #[repr(C)]
 pub struct PartitionMemory {
     /// Values that are kept until the partition ends.
-    kept: *mut pg_sys::NullableDatum,
+    kept: *mut Option<pg_sys::Datum>,
     pub is_computed: bool,
 }
 
@@ -81,8 +81,8 @@ impl<'a> Window<'a> {
         // partition's memory, so they live as long. PostgreSQL copies a value before the next row is read.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
-            let size = positions.len() * size_of::<pg_sys::NullableDatum>();
-            let kept = pg_sys::MemoryContextAllocHuge(partition, size).cast::<pg_sys::NullableDatum>();
+            let size = positions.len() * size_of::<Option<pg_sys::Datum>>();
+            let kept = pg_sys::MemoryContextAllocHuge(partition, size).cast::<Option<pg_sys::Datum>>();
             pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
             for (place, &position) in positions.iter().enumerate() {
                 tick();
@@ -95,9 +95,7 @@ impl<'a> Window<'a> {
                     value
                 });
                 scratch.reset();
-                let isnull = value.is_none();
-                kept.add(place)
-                    .write(pg_sys::NullableDatum { value: value.unwrap_or_else(pg_sys::Datum::null), isnull });
+                kept.add(place).write(value);
             }
             self.memory.kept = kept;
         }
@@ -107,8 +105,8 @@ impl<'a> Window<'a> {
     pub fn kept(&self, argument: c_int, place: usize) -> Option<AnyElement> {
         // SAFETY: the place is one of those that were kept.
         unsafe {
-            let kept = *self.memory.kept.add(place);
-            AnyElement::from_polymorphic_datum(kept.value, kept.isnull, self.call.argument_type(argument))
+            let value = (*self.memory.kept.add(place))?;
+            AnyElement::from_polymorphic_datum(value, false, self.call.argument_type(argument))
         }
     }
 
