@@ -55,12 +55,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || encoding() == pg_enc::PG_UTF8 {
         return Cow::Borrowed(text);
     }
-    let mut readable = String::with_capacity(text.len());
-    for (plain, raw) in parts(text) {
-        readable.push_str(plain);
-        readable.push_str(&convert(&raw));
-    }
-    Cow::Owned(readable)
+    parts(text).map(|(plain, raw)| format!("{plain}{}", convert(&raw))).collect()
 }
 
 /// Converts a text of the server to UTF-8. A code that has no Unicode character becomes U+FFFD, so that a message about
