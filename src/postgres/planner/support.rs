@@ -34,13 +34,8 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
                 // An anti-join returns the rows that a semi-join does not.
                 let semi_joins = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
                 let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);
-                let answer = &mut request.selectivity;
-                Planner::new(request.root).map(|planner| Request::Selectivity {
-                    planner,
-                    arguments,
-                    is_semi_join,
-                    answer,
-                })
+                let (planner, answer) = (Planner::new(request.root), &mut request.selectivity);
+                planner.map(|planner| Request::Selectivity { planner, arguments, is_semi_join, answer })
             }
             _ => None,
         }
