@@ -4,7 +4,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
 use super::planner_info::Planner;
-use crate::expression::Expression;
+use crate::expression::{Expression, btree_strategy};
 use crate::list::{members, nodes};
 
 /// A relation whose paths the planner is collecting, such as a table or a family of tables.
@@ -239,12 +239,11 @@ impl BaseRelation {
     pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
         let has_key = |found: &&pg_sys::IndexOptInfo| found.indexoid == index && position < found.nkeycolumns as usize;
-        // SAFETY: an index has an operator family and a collation for each key. get_op_opfamily_strategy looks up a
-        // system cache.
+        // SAFETY: an index has an operator family and a collation for each key.
         self.index_infos().find(has_key).is_some_and(|index| unsafe {
             let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
             (of_key == Oid::INVALID || of_key == collation)
-                && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
+                && btree_strategy(operator, family) == Some(pg_sys::BTEqualStrategyNumber)
         })
     }
 
