@@ -50,8 +50,7 @@ pub enum KeyExpressions {
 impl Index {
     /// Reads a btree that queries may use; None for any other index.
     pub fn read_usable(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
-        let is_usable = is_usable(index).filter(|is_usable| *is_usable && index.is_btree());
-        is_usable.and_then(|_| Self::read(index, expressions))
+        (is_usable(index)? && index.is_btree()).then(|| Self::read(index, expressions))?
     }
 
     /// All indexes of a table, except those that are being dropped.
