@@ -106,7 +106,7 @@ impl<'a> DirtyScan<'a> {
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
-            let description = self.entries.description();
+            let description = self.entries.description;
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
             unsafe {

@@ -8,7 +8,8 @@ use crate::ffi::{attribute, guarded, index_getnext_tid};
 
 /// A scan of an index. Dropping it does not end it: after an error, PostgreSQL has already released it.
 pub struct EntryScan {
-    description: pg_sys::IndexScanDesc,
+    /// PostgreSQL's description of the scan.
+    pub(super) description: pg_sys::IndexScanDesc,
     included: Option<Included>,
     /// The values that the scan looks up, as an array datum.
     array: Vec<i32>,
@@ -151,11 +152,6 @@ impl EntryScan {
         };
         self.entries += u64::from(read);
         found
-    }
-
-    /// PostgreSQL's description of the scan.
-    pub fn description(&self) -> pg_sys::IndexScanDesc {
-        self.description
     }
 
     /// The tid of the entry that was just read.
