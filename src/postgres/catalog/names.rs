@@ -70,16 +70,15 @@ pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
     schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
 }
 
-/// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is not positive.
+/// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is 0.
 ///
 /// # Safety
 /// The row is one of the catalog, and the column has OIDs.
 unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
     let mut is_null = true;
-    // SAFETY: the caller passes a row of the catalog, and a column of it if the attnum is positive.
-    let value = (column > 0)
-        .then(|| unsafe { pgrx::pg_sys::htup::heap_getattr(row, column.into(), catalog.rd_att, &mut is_null) });
-    value.filter(|_| !is_null).map(|value| Oid::from_u32(value.value() as u32))
+    // SAFETY: the caller passes a row of the catalog, and a column of it unless the attnum is 0, which is no column.
+    let value = unsafe { pg_sys::SPI_getbinval(row, catalog.rd_att, column.into(), &mut is_null) };
+    (!is_null).then(|| Oid::from_u32(value.value() as u32))
 }
 
 /// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
