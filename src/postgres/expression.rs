@@ -83,8 +83,8 @@ impl Expression {
     /// and the expression itself if it is neither.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
-        // SAFETY: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an expression, which each
-        // have a result.
+        // SAFETY: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an expression, which
+        // each have a result.
         let several = unsafe {
             if let Some(coalesce) = inner.node::<pg_sys::CoalesceExpr>() {
                 expressions(coalesce.args)

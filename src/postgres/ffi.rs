@@ -1,5 +1,5 @@
-//! PostgreSQL functions that pgrx does not bind. In [`guarded`], as in pgrx's own bindings, a PostgreSQL error becomes a
-//! Rust panic, and becomes an error again where PostgreSQL's call into this library ends.
+//! PostgreSQL functions that pgrx does not bind. In [`guarded`], as in pgrx's own bindings, a PostgreSQL error becomes
+//! a Rust panic, and becomes an error again where PostgreSQL's call into this library ends.
 //!
 //! The declarations are the same in PostgreSQL 15 to 19.
 

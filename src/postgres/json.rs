@@ -57,8 +57,8 @@ pub fn ascii(json: &str) -> String {
 /// # Safety
 /// `value` is the content of a valid `jsonb` datum.
 pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
-    // SAFETY: palloc aligns its memory, which holds the container of the caller's valid jsonb datum. A null buffer makes
-    // JsonbToCString palloc one; it returns a NUL-terminated string.
+    // SAFETY: palloc aligns its memory, which holds the container of the caller's valid jsonb datum. A null buffer
+    // makes JsonbToCString palloc one; it returns a NUL-terminated string.
     unsafe {
         // A short datum is not aligned, but a container must be.
         let aligned = pg_sys::palloc(value.len()).cast::<u8>();

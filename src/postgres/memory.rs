@@ -1,4 +1,4 @@
-//! Memory contexts, and what is done when a value is dropped, as when its memory is freed.
+//! The state of an aggregate, and what is done when a value is dropped, as when its memory is freed.
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;

@@ -61,8 +61,8 @@ impl Query {
             base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
             take: &mut take,
         };
-        // SAFETY: the query is valid; the rewriter returns a list of queries, or null. The receiver outlives the run, and
-        // the statement has no parameters; a running function has an active snapshot. After an error, PostgreSQL
+        // SAFETY: the query is valid; the rewriter returns a list of queries, or null. The receiver outlives the run,
+        // and the statement has no parameters; a running function has an active snapshot. After an error, PostgreSQL
         // releases the executor's resources.
         unsafe {
             let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));

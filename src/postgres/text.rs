@@ -18,7 +18,8 @@ use super::server_text::{encoding, from_raw, parts};
 /// pgrx reads `&[u8]` as a `bytea`, which is stored like `text`. Its `&str` would assume that the bytes are UTF-8.
 pub type RawText<'a> = &'a [u8];
 
-/// A `text` argument as PostgreSQL passes it: a varlena, which may be compressed, or a reference to out-of-line storage.
+/// A `text` argument as PostgreSQL passes it: a varlena, which may be compressed, or a reference to out-of-line
+/// storage.
 #[derive(Clone, Copy)]
 pub struct TextArgument<'a>(&'a [u8]);
 

@@ -29,8 +29,8 @@ pub fn check_distance(distance: i32) -> Result<i32> {
         .set_detail("Two fingerprints differ in 0 to 64 bits."))
 }
 
-/// When two fingerprints are near, by a distance and an `integer[]` with one radius for each block of a layout; an error
-/// if the radii fit no layout.
+/// When two fingerprints are near, by a distance and an `integer[]` with one radius for each block of a layout; an
+/// error if the radii fit no layout.
 pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness> {
     let radii = integers(radii, "radii")?;
     Nearness::by_radii(max_distance, radii).ok_or_else(|| {

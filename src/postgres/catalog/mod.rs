@@ -1,7 +1,7 @@
-//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`cache`] reads
-//! rows of the system caches. A [`target`] is the table that a command changes; [`generation`] returns its generation
-//! expressions as SQL. [`names`] locks names of objects against renaming, also by a [`row_lock`]. [`citus`] reads the
-//! catalogs of Citus.
+//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`cache`]
+//! reads rows of the system caches. A [`target`] is the table that a command changes; [`generation`] returns its
+//! generation expressions as SQL. [`names`] locks names of objects against renaming, also by a [`row_lock`]. [`citus`]
+//! reads the catalogs of Citus.
 
 pub mod cache;
 pub mod citus;

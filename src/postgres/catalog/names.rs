@@ -129,9 +129,9 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             }
             match locked {
                 RowLock::Held => {
-                    // The next look-up of a name must read the catalogs. A snapshot may see that a transaction has ended
-                    // before the session has received its cache invalidations, so the caches may still have earlier
-                    // names.
+                    // The next look-up of a name must read the catalogs. A snapshot may see that a transaction has
+                    // ended before the session has received its cache invalidations, so the caches may still have
+                    // earlier names.
                     pg_sys::InvalidateCatalogSnapshot();
                     pg_sys::ResetCatalogCaches();
                     return Ok(row);

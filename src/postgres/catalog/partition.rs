@@ -14,7 +14,8 @@ use crate::list::oids;
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
 pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
-    // SAFETY: find_all_inheritors accepts any OID, and returns a valid list of OIDs; no counts of parents are asked for.
+    // SAFETY: find_all_inheritors accepts any OID, and returns a valid list of OIDs; no counts of parents are asked
+    // for.
     unsafe { oids(pg_sys::find_all_inheritors(root, lock, std::ptr::null_mut())) }
 }
 

@@ -236,10 +236,11 @@ pub fn key_count(before: usize, has_range: bool) -> usize {
 /// The flags of a scan key that is a test for NULL.
 const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
 
-/// A scan key that finds the entries with a value of a column's own type. NULL equals NULL.
+/// A scan key that finds the entries with a value, by default of the column's own type. NULL equals NULL.
 ///
 /// # Safety
-/// The function is the equality of the column's type, as in the index.
+/// The function is the equality, in the index's operator family, of the column's type and the value's. If these differ,
+/// the caller sets `sk_subtype`.
 pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> pg_sys::ScanKeyData {
     let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |value| (0, value));
     // SAFETY: the caller passes an equality.

@@ -293,8 +293,8 @@ impl BaseRelation {
         (cost.startup, cost.per_tuple)
     }
 
-    /// Offers a custom path to the planner. Its parameters come from `outer`. `is_ordered` says whether it has the order
-    /// of the query's first sort key. `startup` and `total` are its costs.
+    /// Offers a custom path to the planner. Its parameters come from `outer`. `is_ordered` says whether it has the
+    /// order of the query's first sort key. `startup` and `total` are its costs.
     ///
     /// # Safety
     /// `private` is the list from which `methods` makes a plan.

@@ -72,8 +72,8 @@ impl BaseRelation {
     /// Sums up the rows of a family after its members have been estimated again.
     fn sum_rows(&self) {
         let relid = self.relid();
-        // SAFETY: the planner's list has valid AppendRelInfo nodes. The relation lives as long as the planner is at work
-        // on the query. The planner expects 0 rows of a member that it has proved to have none.
+        // SAFETY: the planner's list has valid AppendRelInfo nodes. The relation lives as long as the planner is at
+        // work on the query. The planner expects 0 rows of a member that it has proved to have none.
         unsafe {
             let members = nodes::<pg_sys::AppendRelInfo>((*self.root).append_rel_list).into_iter();
             let members = members.filter(|member| (**member).parent_relid as i32 == relid);

@@ -70,8 +70,8 @@ impl BlockIndexes<'_> {
         Ok(!self.source.has_size() || size_key(table, index, key).map_or(Ok(false), is_size)?)
     }
 
-    /// Names an index, and returns the name and the commands that create and label it. `create` is CREATE INDEX, perhaps
-    /// CONCURRENTLY; `only` is `ONLY ` if the indexes of the partitions are built apart, and else empty.
+    /// Names an index, and returns the name and the commands that create and label it. `create` is CREATE INDEX,
+    /// perhaps CONCURRENTLY; `only` is `ONLY ` if the indexes of the partitions are built apart, and else empty.
     pub fn create(
         &self,
         names: &mut IndexNames,

@@ -30,8 +30,8 @@ const FIRST_KEPT_KEY: u32 = 2;
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
 /// earlier row, or itself. None if all results are NULL. The partition's memory holds 4 bytes for each row, and the
-/// keys of rows that represent others. `alone`, [`NULL`] or [`OWN_KEY`], is the result for a row with a fingerprint that
-/// no other row represents. `result_name` names the result in an error.
+/// keys of rows that represent others. `alone`, [`NULL`] or [`OWN_KEY`], is the result for a row with a fingerprint
+/// that no other row represents. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,

@@ -77,9 +77,9 @@ impl FingerprintCall {
         is_size.then(|| Self::new(source, options.first().copied())).flatten()
     }
 
-    /// The call by which a fingerprint is made from a text, by the expression that computes it. The call may be in a CASE
-    /// or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not made
-    /// from a text, or from several.
+    /// The call by which a fingerprint is made from a text, by the expression that computes it. The call may be in a
+    /// CASE or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not
+    /// made from a text, or from several.
     pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);

@@ -1,5 +1,5 @@
-//! The scan as a custom scan node (PostgreSQL's `nodes/extensible.h`): the tables of functions by which PostgreSQL calls
-//! a [`NearScan`].
+//! The scan as a custom scan node (PostgreSQL's `nodes/extensible.h`): the tables of functions by which PostgreSQL
+//! calls a [`NearScan`].
 //!
 //! A node is dropped with the query's memory. After an error, PostgreSQL has already released its resources by then. So
 //! the scan must release resources only in [`NearScan::end`], not in `drop`.

@@ -1,8 +1,8 @@
 //! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
 //! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them.
 //! [`other_options`] warns of fingerprints that cannot be near. [`path`] offers the scan of block indexes to the
-//! planner and corrects the costs of joins, and [`plan`] defines what the plan stores. PostgreSQL runs a [`scan`] as
-//! a [`custom_scan`], within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows,
+//! planner and corrects the costs of joins, and [`plan`] defines what the plan stores. PostgreSQL runs a [`scan`] as a
+//! [`custom_scan`], within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows,
 //! and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;

@@ -33,8 +33,8 @@ impl ScopeConditions {
         Self { keys, context: unsafe { pg_sys::CreateExprContext((*parent).state) } }
     }
 
-    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call. As in PostgreSQL's own
-    /// index scans, a value may be part of another node's row: when that row is replaced, this scan is restarted.
+    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call. As in PostgreSQL's
+    /// own index scans, a value may be part of another node's row: when that row is replaced, this scan is restarted.
     ///
     /// # Safety
     /// The node of the expressions is running.

@@ -44,8 +44,8 @@ thread_local! {
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The guard of the trigger that `event` fires. It is identified only if the trigger has no entry with its arguments, and
-/// made only if its identity has none either. `function` is the trigger function.
+/// The guard of the trigger that `event` fires. It is identified only if the trigger has no entry with its arguments,
+/// and made only if its identity has none either. `function` is the trigger function.
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.

@@ -54,9 +54,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends, so
-    /// that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that this
-    /// statement has obtained before, whose tables are locked already.
+    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
+    /// so that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that
+    /// this statement has obtained before, whose tables are locked already.
     pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
         let mut guard = cached(function, event)?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
@@ -129,8 +129,8 @@ impl Identity {
     /// The secret with which the guard's lock keys are hashed: pg_locks is public, and must not reveal fingerprints. It
     /// is SHA-256 of the guard's table, its arguments, and a random number of the database cluster. Only users with
     /// access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
-    /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and two
-    /// guards of one table do not wait for each other's rows.
+    /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and
+    /// two guards of one table do not wait for each other's rows.
     fn secret(&self) -> Secret {
         // SAFETY: the number has this length, and stays in shared memory as long as the server runs. MyDatabaseId is a
         // plain number, set when the session started.

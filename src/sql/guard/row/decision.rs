@@ -80,8 +80,8 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     }
 }
 
-/// Searches once for near rows and for a row with the same key. Returns the tuple for the trigger to return; None if the
-/// outcome depended on a transaction that has ended by now, so that the search must be repeated. `waits` counts the
+/// Searches once for near rows and for a row with the same key. Returns the tuple for the trigger to return; None if
+/// the outcome depended on a transaction that has ended by now, so that the search must be repeated. `waits` counts the
 /// transactions that have written or locked a row with the same key.
 fn search_once(
     statement: &Statement,

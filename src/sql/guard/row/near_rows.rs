@@ -67,8 +67,8 @@ struct NearRows<'a> {
 
 /// Searches all tables for near rows, and confirms them by the new text if it is given.
 ///
-/// A present row at distance 0 ends the search, and so does any present row unless the action is to reject: thousands of
-/// copies may be marked with one row, and the search does not look among them for a nearer one.
+/// A present row at distance 0 ends the search, and so does any present row unless the action is to reject: thousands
+/// of copies may be marked with one row, and the search does not look among them for a nearer one.
 pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
     let mut found = NearRows::default();

@@ -146,8 +146,8 @@ impl NearQuery<'_> {
         let sizes = self.sizes.as_ref().filter(|_| searched.has_sizes);
         let rows = rows * share_read(layouts, sizes.map(|sizes| sizes.expected_share));
         let mut growth = Growth::new(rows, block_indexes(layouts), self.near);
-        // With flips, nothing is cheaper than to read all rows with a value that very many of them share. So a search by
-        // the distance alone is in reserve, for when these steps would cost more.
+        // With flips, nothing is cheaper than to read all rows with a value that very many of them share. So a search
+        // by the distance alone is in reserve, for when these steps would cost more.
         let within = || Growth::new(rows, block_indexes(layouts), Nearness::within(self.near.max_distance()));
         let mut by_distance = self.near.flips().next().map(|_| within());
         let cost = |other: &Growth| Some(other.total(self.max_distance.get())?.microseconds);
