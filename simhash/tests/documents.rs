@@ -1,0 +1,198 @@
+//! Options and criteria are read from JSON documents.
+
+use simhash::criterion::{Criterion, CriterionDocument, laid_over};
+use simhash::fingerprint::options::{InvalidOptions, Options};
+use simhash::fingerprint::resemblance::COPY;
+use simhash::search::blocks::BLOCK_COUNTS;
+use simhash::search::nearness::Nearness;
+
+/// Reads the value of an option; an error has what of it is wrong.
+fn option(key: &str, value: &str) -> Result<Options, String> {
+    Options::from_json(&format!(r#"{{"{key}": {value}}}"#)).map_err(|invalid| match invalid {
+        InvalidOptions::Value { value, .. } => value,
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn numbers_are_read_by_value() {
+    for (numbers, value) in [
+        ("1 1e0 0.00000000000000000000001e23 1000000000000000000000000000000e-30", 1),
+        ("2.50e1 25", 25),
+        ("0 -0.0 0e99999999999999999999", 0),
+        ("18446744073709551615 1.8446744073709551615E+19 18446744073709551615.0000000000000000000", u64::MAX),
+    ] {
+        for number in numbers.split(' ') {
+            assert_eq!(option("seed", number).map(|options| options.seed), Ok(value), "{number}");
+        }
+    }
+    let others = "-1e3 2.5 25e-1 18446744073709551616 18446744073709551615.0000000000000000000000001 \
+        1e999999999999999999999 1e-9223372036854775808 [1e3,{\"b\":1}]";
+    for number in others.split(' ') {
+        assert_eq!(option("seed", number), Err(number.to_owned()));
+    }
+}
+
+fn weights(value: &str) -> Result<Vec<(String, u32)>, String> {
+    let options = option("weights", value)?;
+    let weights = options.weights.iter().flat_map(|weights| weights.iter());
+    Ok(weights.map(|(feature, weight)| (feature.to_owned(), weight)).collect())
+}
+
+#[test]
+fn weights_are_rounded_to_billionths() {
+    for (numbers, billionths) in [
+        ("0 -0.0 0e99999999999999999999 1e-99999999999999999999 0.0000000004999", 0),
+        ("0.2 2e-1 0.00000002e7", 200_000_000),
+        ("0.0000000005", 1),
+        ("0.1234567894999999999999", 123_456_789),
+        ("0.1234567895", 123_456_790),
+        ("0.999999999", 999_999_999),
+    ] {
+        for number in numbers.split(' ') {
+            assert_eq!(weights(&format!(r#"{{"a": {number}}}"#)), Ok(vec![("a".into(), billionths)]), "{number}");
+        }
+    }
+    for number in ["1", "1.000", "10e-1", "0.9999999995"] {
+        assert_eq!(weights(&format!(r#"{{"a": {number}}}"#)), Ok(vec![]), "{number}");
+    }
+    let others = "1.00000000000000000001 2 4.2949672955 99999999999999999999 1e1 1e99999999999999999999 -1e-30 -1";
+    for number in others.split(' ') {
+        assert!(weights(&format!(r#"{{"a": {number}}}"#)).is_err(), "{number}");
+    }
+}
+
+#[test]
+fn weighted_features_are_normalised() {
+    let expected = vec![("of the".to_owned(), 500_000_000), ("\u{6570}\u{636e}".to_owned(), 0)];
+    assert_eq!(weights(r#"{"OF the": 0.5, "\u6570\u636e": 0, "x": 1}"#), Ok(expected));
+    assert_eq!(weights(r#"{"A": 0.5}, "case_fold": false"#), Ok(vec![("A".into(), 500_000_000)]));
+    assert_eq!(weights(r#"{"A": 0.5, "a": 1}"#), Err("\"a\" twice".to_owned()));
+    assert_eq!(weights(r#"{"A": "0.5"}"#), Err("\"A\": \"0.5\"".to_owned()));
+    assert_eq!(weights("[0.50]"), Err("[0.50]".to_owned()));
+    assert_eq!(option("weights", r#"{"a": 1, "b": 1.0}, "seed": 0"#), Ok(Options::default()));
+}
+
+#[test]
+fn last_equal_key_counts() {
+    assert_eq!(option("ngram", r#"99, "ngram": 2"#).map(|options| options.ngram), Ok(Some(2)));
+    assert_eq!(option("ngram", r#"2, "ngram": 99"#), Err("99".to_owned()));
+}
+
+#[test]
+fn other_json_is_refused() {
+    let deep = format!("{}{}", "[".repeat(4000), "]".repeat(4000));
+    assert!(option("seed", &deep).is_err());
+    for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"seed\": 01}", "{\"seed\": 1.}", "nul"] {
+        assert!(matches!(Options::from_json(json), Err(InvalidOptions::Unreadable(_))), "{json}");
+    }
+    for json in ["null", "[]", " 1e3 ", "\"{}\""] {
+        assert_eq!(Options::from_json(json), Err(InvalidOptions::NotAnObject), "{json}");
+    }
+}
+
+fn read(document: &str) -> CriterionDocument {
+    CriterionDocument::from_json(document).unwrap()
+}
+
+fn criterion(document: &str) -> Criterion {
+    read(document).of_texts()
+}
+
+#[test]
+fn defaults_depend_on_what_is_compared() {
+    let copy = |distance, radii: &[i32], flips: &[u32]| {
+        let near = Nearness::by_radii(distance, radii).unwrap().with_flips(flips);
+        Criterion { near, resemblance: Some(COPY) }
+    };
+    let fingerprints = |distance, radii: &[i32]| Criterion { resemblance: None, ..copy(distance, radii, &[]) };
+    for (document, expected) in [
+        ("{}", copy(10, &[1; 4], &[5, 3])),
+        (r#"{"radii": []}"#, copy(6, &[], &[])),
+        (r#"{"radii": [0, 2, -1]}"#, copy(10, &[0, 2, -1], &[])),
+        (r#"{"radii": [1, 0, -1]}"#, copy(10, &[1, 0, -1], &[8, 5])),
+        (r#"{"flips": []}"#, copy(10, &[1; 4], &[])),
+        (r#"{"radii": [2, 2, 2, 2], "flips": [4, 4, 1]}"#, copy(10, &[2; 4], &[4, 4, 1])),
+        (r#"{"max_distance": 8}"#, copy(8, &[1; 4], &[5, 3])),
+        // Everything within 5 bits is found by as many look-ups.
+        (r#"{"max_distance": 5}"#, copy(5, &[], &[])),
+        (r#"{"resemblance": 1}"#, Criterion { resemblance: Some(1.0), ..copy(10, &[1; 4], &[5, 3]) }),
+        (r#"{"resemblance": null}"#, fingerprints(3, &[])),
+        (r#"{"resemblance": null, "radii": [0, 0, 0, 0]}"#, fingerprints(3, &[0; 4])),
+    ] {
+        assert_eq!(criterion(document), expected, "{document}");
+        assert_eq!(criterion(&expected.to_json()), expected, "{document}");
+    }
+    assert_eq!(criterion(r#"{"radii": [2, 2], "flips": [4, 4, 1]}"#).near.flips().collect::<Vec<_>>(), [4, 4, 1]);
+}
+
+#[test]
+fn defaults_of_rows_depend_on_text_and_layout() {
+    let others = |document, has_text| read(document).of_rows_by_other_layouts(has_text).collect::<Vec<_>>();
+    for document in [r#"{"radii": []}"#, r#"{"radii": [2, 2, 2]}"#, r#"{"resemblance": null}"#] {
+        assert_eq!(others(document, true), [], "{document}");
+    }
+    assert_eq!(others("{}", false), []);
+    assert_eq!(read("{}").of_rows(false), criterion(r#"{"resemblance": null}"#));
+    assert_eq!(read(r#"{"resemblance": 0.5}"#).of_rows(false), criterion(r#"{"resemblance": 0.5}"#));
+    // Each layout has a document, whose criterion is one of these.
+    let of_rows = [&[criterion("{}")][..], &others("{}", true)].concat();
+    assert_eq!(of_rows.len(), BLOCK_COUNTS.count());
+    for blocks in BLOCK_COUNTS {
+        let criterion = criterion(&CriterionDocument::of_layout(blocks));
+        assert!(of_rows.contains(&criterion) && criterion.resemblance == Some(COPY), "{blocks}: {criterion:?}");
+        assert!(criterion.near.blocks().is_none_or(|of_radii| of_radii == blocks), "{blocks}: {criterion:?}");
+    }
+    assert_eq!([4, 3].map(CriterionDocument::of_layout), ["{}", r#"{"radii": [1, 1, 1]}"#]);
+}
+
+#[test]
+fn documents_are_laid_over_others() {
+    let (document, options) = (r#"{"ngram": 2, "radii": []}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
+    let all = r#"{"ngram": 2, "radii": [], "weights": {"\u0022": 0.50}}"#;
+    assert_eq!(laid_over(document, options), Ok(all.to_owned()));
+    assert_eq!(laid_over(r#"{"a\"": 1}"#, "{}"), Ok(r#"{"a\"": 1}"#.to_owned()));
+}
+
+#[test]
+fn weights_may_be_those_of_a_table() {
+    let of_table = read(r#"{"weights": "table", "ngram": 2}"#);
+    let mut expected = read(r#"{"ngram": 2}"#);
+    expected.weights_of_table = true;
+    assert_eq!(of_table, expected);
+    assert!(Options::from_json(r#"{"weights": "table"}"#).is_err());
+    let weighted = of_table.options.with_weights(r#"{"A b": 0.2}"#).unwrap();
+    assert_eq!(weighted, read(r#"{"weights": {"a b": 0.2}, "ngram": 2}"#).options);
+}
+
+#[test]
+fn wrong_documents_are_refused() {
+    for (key, values) in [
+        ("max_distance", "-1|65|2.5|\"3\"|null|1e1"),
+        ("radii", "[1]|[1, -2]|[0,0,0,0,0,0,0,0,0]|null|1|[1.5, 1]|\"{1,1}\""),
+        ("flips", "[0]|[65]|[1, 1, 1, 1]|[-1]|null|1"),
+        ("resemblance", "-0.1|1.01|\"0.9\"|true|1e999"),
+        ("ngram", "17"),
+    ] {
+        for value in values.split('|') {
+            let read = CriterionDocument::from_json(&format!(r#"{{"{key}": {value}}}"#));
+            let is_refused = matches!(&read, Err(InvalidOptions::Value { key: found, .. }) if found == key);
+            assert!(is_refused, "{key} {value}: {read:?}");
+        }
+    }
+    let unused = [r#"{"flips": [1], "resemblance": null}"#, r#"{"radii": [], "flips": [1]}"#];
+    for document in unused.into_iter().chain(["{\"resemblence\": 0.9}", "[]", "{"]) {
+        assert!(CriterionDocument::from_json(document).is_err(), "{document}");
+    }
+}
+
+#[test]
+fn unknown_keys_and_keys_of_the_other_document_are_told_apart() {
+    let hint = |error: InvalidOptions| error.hint().unwrap();
+    let unknown = hint(CriterionDocument::from_json(r#"{"radius": 1}"#).unwrap_err());
+    assert!(CriterionDocument::keys().into_iter().all(|key| unknown.contains(&format!("\"{key}\""))), "{unknown}");
+    for key in CriterionDocument::OWN_KEYS {
+        let misplaced = hint(Options::from_json(&format!(r#"{{"{key}": 1}}"#)).unwrap_err());
+        assert!(misplaced.contains("criterion"), "{misplaced}");
+    }
+}
