@@ -1,7 +1,6 @@
-//! PostgreSQL functions that pgrx does not bind. In [`guarded`], as in pgrx's own bindings, a PostgreSQL error becomes
-//! a Rust panic, and becomes an error again where PostgreSQL's call into this library ends.
-//!
-//! The declarations are the same in PostgreSQL 15 to 19.
+//! PostgreSQL functions that pgrx does not bind, or binds by functions of its own. In [`guarded`], as in pgrx's
+//! bindings, a PostgreSQL error becomes a Rust panic, and becomes an error again where PostgreSQL's call into this
+//! library ends.
 
 use std::ffi::{c_char, c_int};
 
@@ -17,8 +16,11 @@ unsafe extern "C-unwind" {
     pub fn ssup_datum_unsigned_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
     pub fn ssup_datum_signed_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
     pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
-    // The functions below are called for every entry, row or statement. A caller crosses the guarded boundary once for
-    // many calls, or not at all if none of its frames has anything to drop.
+}
+
+// These are called for every entry, row or statement. A caller crosses the guarded boundary once for many calls, or not
+// at all if none of its frames has anything to drop.
+unsafe extern "C-unwind" {
     // access/genam.h
     pub fn index_getnext_tid(
         scan: pg_sys::IndexScanDesc,

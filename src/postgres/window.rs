@@ -45,8 +45,8 @@ impl<'a> Window<'a> {
             return Err(user_error(code, "window function called without a window"));
         };
         // SAFETY: the window object of the running call. The memory has the same size in each call of a partition, and
-        // lives as long as the partition. PostgreSQL has zeroed it. `rows` numbers follow its fields, which are aligned
-        // as they are. Nothing else refers to it.
+        // lives as long as the partition. PostgreSQL zeroed it when the partition began; since then only these types
+        // were written. `rows` numbers follow its fields, which are aligned as they are. Nothing else refers to it.
         unsafe {
             let (rows, current, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.

@@ -254,7 +254,8 @@ fn integer_key(attnum: i16, flags: u32, strategy: u32, function: u32, argument: 
 }
 
 /// # Safety
-/// The function compares a value of the index's own type for this strategy.
+/// The function compares values of the column's type and the argument's for this strategy. If these differ, the caller
+/// sets `sk_subtype`.
 unsafe fn scan_key(
     attnum: i16,
     flags: u32,
