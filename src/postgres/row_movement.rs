@@ -115,6 +115,8 @@ fn is_applied_update() -> bool {
     let context = unsafe { NonNull::new(pg_sys::GetErrorContextStack()).map(|text| CStr::from_ptr(text.as_ptr())) };
     let context = context.unwrap_or_default().to_bytes();
     let mut words = context.split(|byte| !byte.is_ascii_alphanumeric());
-    let message = words.find(|word| *word == b"INSERT" || *word == b"UPDATE");
-    !context.contains(&b'\n') && message.is_some_and(|message| message == b"UPDATE")
+    // The initial copy of a table has no message; its line quotes the row. If none is named, do not take the row for
+    // new.
+    let message = words.find(|word| [&b"INSERT"[..], b"UPDATE", b"COPY"].contains(word));
+    !context.contains(&b'\n') && message.is_none_or(|message| message == b"UPDATE")
 }
