@@ -2,26 +2,28 @@
 //!
 //! While a writer searches for near-duplicates and stores its row, no other writer may do so for a near row. So a row
 //! is registered from before the search until it is in the table and its indexes, where other writers find it,
-//! committed or not. A statement registers one row at a time.
+//! committed or not. A statement registers one row at a time; a session registers several if triggers of one statement
+//! run others.
 //!
 //! A registration is a lock on the row, whose tag holds the encrypted fingerprint and the number of the session, and
 //! locks on the row's keys ([`LockKeys`]). Locks on keys do not conflict with each other, and only one session takes a
-//! given lock on a row. So registering a row does not wait. Then the session looks up the keys that near rows may have.
-//! Only if another session has locked one of them, which is rare, it reads the locks on rows, and compares
+//! given lock on a row. So registering a row waits for no other row. Then the session looks up the keys that near rows
+//! may have. Only if another session has locked one of them, which is rare, it reads the locks on rows, and compares
 //! fingerprints.
 //!
 //! Of two near rows that are registered, at least one finds the other, and waits for it. Where the votes of a text say
 //! what is near it, a row finds those that are near by its own votes: what it does not find may go on, as if it had
 //! been stored before. A session remains registered while it waits only if its number is smaller than the numbers of
-//! all sessions that it waits for. So no two sessions wait for each other. `tests/registry` checks this for all
-//! interleavings.
+//! all sessions that it waits for. So no two sessions wait for each other, unless one has registered another row in an
+//! outer statement, which PostgreSQL finds as a deadlock. `tests/registry` checks this for all interleavings of
+//! sessions that register one row each.
 //!
 //! For example, sessions 1 and 2 store near rows. If 2 looks keys up before 1 has registered, 1 finds 2, waits until
 //! the row of 2 is in the indexes, and then finds it there. If both have registered before either looks keys up, they
 //! find each other: 2 ends its registration and waits for 1, and 1 goes on when 2 is no longer registered.
 //!
-//! The locks are advisory locks in classes of their own, which no SQL function can take. In pg_locks, `objsubid` is 3
-//! for a key, with the table's OID as `classid`, and greater for a row.
+//! The locks are advisory locks in classes of their own, which no SQL function can take, nor Citus, which has the
+//! classes 4 to 15. In pg_locks, `objsubid` is 3 for a key, with the table's OID as `classid`, and greater for a row.
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
 //! such an UPDATE, if the row has the same key as the new row ([`super::same_key`]), while the new row is not
@@ -48,7 +50,7 @@ const SHARED_LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ShareLock as pg_sys::LOCKMODE
 const KEY_LOCK_CLASS: u16 = 3;
 /// The class of the locks on rows of the session with the number 0. Each session has a class of its own, so that two
 /// rows with the same fingerprint have two locks.
-const FIRST_ROW_LOCK_CLASS: u16 = 4;
+const FIRST_ROW_LOCK_CLASS: u16 = 32;
 
 impl Registration {
     /// Registers a row of a table. Waits as long as another session has registered a near row.
@@ -70,7 +72,7 @@ impl Registration {
             if others.is_empty() {
                 return;
             }
-            if others.iter().any(|other| other.locktag_field4 < row.locktag_field4) {
+            if others.iter().any(|other| other.locktag_field4 <= row.locktag_field4) {
                 self.release();
             }
             for other in others {
@@ -108,8 +110,8 @@ fn key_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
 
 /// The tag of this session's lock on a row with this encrypted fingerprint.
 fn row_tag(encrypted: u64) -> pg_sys::LOCKTAG {
-    // Beyond 65,532 sessions, some share a class: then one of two rows with the same fingerprint waits to be
-    // registered.
+    // Beyond 65,504 sessions, some share a class: then one of two rows with the same fingerprint waits to be
+    // registered, and of two near rows, both end their registrations before they wait.
     let class = FIRST_ROW_LOCK_CLASS + (session() % u32::from(u16::MAX - FIRST_ROW_LOCK_CLASS + 1)) as u16;
     tag([(encrypted >> 32) as u32, encrypted as u32], class)
 }
@@ -153,12 +155,14 @@ fn is_held_elsewhere(key: &pg_sys::LOCKTAG) -> bool {
 /// The locks on rows that other sessions have registered in this database.
 fn registered_elsewhere() -> Vec<pg_sys::LOCKTAG> {
     let own = row_tag(0);
+    // SAFETY: a plain number, set when the session started.
+    let own_process = unsafe { pg_sys::MyProcPid };
     let is_other = |lock: &&pg_sys::LockInstanceData| {
         let tag = &lock.locktag;
         let same = |tag: &pg_sys::LOCKTAG| (tag.locktag_field1, tag.locktag_type, tag.locktag_lockmethodid);
         same(tag) == same(&own)
             && tag.locktag_field4 >= FIRST_ROW_LOCK_CLASS
-            && tag.locktag_field4 != own.locktag_field4
+            && lock.pid != own_process
             && lock.holdMask & 1 << ROW_LOCK_MODE != 0
     };
     // SAFETY: the result has an array of `nelements` locks, both in memory of their own.
