@@ -58,10 +58,10 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Optio
     }
 }
 
-/// Reads a page of a table under its lock. `read` must not fail.
+/// Reads a page of a table under its lock.
 ///
 /// # Safety
-/// The buffer is pinned and not locked.
+/// The buffer is pinned and not locked. `read` raises no error, and does not panic.
 pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> T {
     #[cfg(not(feature = "pg19"))]
     const MODES: (i32, i32) = (pg_sys::BUFFER_LOCK_SHARE as i32, pg_sys::BUFFER_LOCK_UNLOCK as i32);

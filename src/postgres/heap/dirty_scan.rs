@@ -101,8 +101,11 @@ impl<'a> DirtyScan<'a> {
     }
 
     /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry that `accepts` refuses. `accepts` must not panic.
-    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<Found<'_>> {
+    /// an entry that `accepts` refuses.
+    ///
+    /// # Safety
+    /// `accepts` does not panic.
+    pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<Found<'_>> {
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
@@ -130,7 +133,7 @@ impl<'a> DirtyScan<'a> {
                     }
                 }
                 if pg_sys::index_fetch_heap(description, slot) {
-                    break if self.returns_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
+                    break if self.returns_gone { self.gone() } else { state_of(&self.snapshot) };
                 }
                 // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, return the
                 // versions that are gone.
@@ -143,27 +146,29 @@ impl<'a> DirtyScan<'a> {
                 }
             }
         };
-        // Only heap tables are scanned, so the slot always holds a row version.
-        Some(Found { version: self.version()?, state: state?, entry: self.entry, value: self.value })
+        Some(Found { version: self.version(), state, entry: self.entry, value: self.value })
     }
 
-    fn version(&self) -> Option<RowVersion<'_>> {
+    fn version(&self) -> RowVersion<'_> {
         // SAFETY: the scan has stored a row in the slot, and the slot holds it until the scan continues.
-        RowVersion::new(unsafe { Row::new(self.slot.as_ptr()) })
+        RowVersion::new(unsafe { Row::new(self.slot.as_ptr()) }).expect("only heap tables are scanned")
     }
 
     /// The state of the row version in the slot, which the dirty snapshot does not see.
-    fn gone(&self) -> Option<VersionState> {
-        let version = self.version()?;
-        let during_search = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
-        Some(VersionState::Gone { during_search })
+    fn gone(&self) -> VersionState {
+        let during_search = self.version().deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
+        VersionState::Gone { during_search }
     }
 }
 
 impl Drop for DirtyScan<'_> {
     fn drop(&mut self) {
         // SAFETY: the scan is taken only here.
-        unsafe { ManuallyDrop::take(&mut self.entries) }.end();
+        let entries = unsafe { ManuallyDrop::take(&mut self.entries) };
+        // After a PostgreSQL error, PostgreSQL releases what the scan holds when it ends the (sub)transaction.
+        if !std::thread::panicking() {
+            entries.end();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::ffi::{attribute, guarded, index_getnext_tid};
 
-/// A scan of an index. Dropping it does not end it: after an error, PostgreSQL has already released it.
+/// A scan of an index. Dropping it does not end it: after an error, PostgreSQL releases it.
 pub struct EntryScan {
     /// PostgreSQL's description of the scan.
     pub(super) description: pg_sys::IndexScanDesc,
@@ -127,9 +127,12 @@ impl EntryScan {
     }
 
     /// Reads up to the next entry that is accepted: `accepts` returns true for its value of the included column, or
-    /// this value is NULL, or there is no such column. `accepts` must not panic.
+    /// this value is NULL, or there is no such column.
+    ///
+    /// # Safety
+    /// `accepts` does not panic.
     #[inline]
-    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> EntryRead {
+    pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool) -> EntryRead {
         let (description, included) = (self.description, self.included);
         let mut read = 0;
         // SAFETY: the scan has begun. The closure does not panic, and has nothing to drop. An entry that was found is

@@ -236,8 +236,8 @@ impl Finder {
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
         pgrx::check_for_interrupts!();
         let scan = self.index(FIRST_INDEX).scan.as_mut()?;
-        // No entry is refused, so the scan does not pause.
-        matches!(scan.next(|_| true), EntryRead::Entry(_)).then(|| scan.tid())
+        // SAFETY: the closure does not panic. It refuses no entry, so the scan does not pause.
+        matches!(unsafe { scan.next(|_| true) }, EntryRead::Entry(_)).then(|| scan.tid())
     }
 
     /// The next near entry of a task. None at the end of the task, or if its step is to be given up.
@@ -254,7 +254,8 @@ impl Finder {
             }
             let scan = self.index(task.index).scan.as_mut()?;
             let before = scan.entries;
-            let read = scan.next(is_near);
+            // SAFETY: comparing numbers does not panic.
+            let read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
             task.entries += scan.entries - before;
             match read {

@@ -30,7 +30,8 @@ pub enum Outcome<'a> {
     SearchAgain,
 }
 
-/// The nearest row that a search has found; of several rows at the same distance, the first one.
+/// The near row that a search has found: the nearest one if the guard rejects, otherwise the first one. Of several rows
+/// at the same distance, it is the first one.
 pub struct NearDuplicate<'a> {
     pub distance: u32,
     /// The resemblance of the texts; None if texts are not compared.
@@ -38,7 +39,7 @@ pub struct NearDuplicate<'a> {
     /// The table of the row.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
-    /// The tid in the index entry by which the row was found.
+    /// The tid in the index entry by which the row was found, or the row's own.
     pub entry: ItemPointerData,
     /// Whether this transaction's snapshot sees the row.
     pub is_visible: bool,

@@ -38,8 +38,8 @@ pub struct UniqueIndexes {
     generated: Option<(*mut pg_sys::ResultRelInfo, *mut pg_sys::TupleTableSlot)>,
 }
 
-/// The limit on the key columns of an index.
-const MAX_KEY_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+/// The limit on the columns of an index.
+const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
 
 /// The rows of a table that have the same key as the new row.
 #[derive(Default)]
@@ -186,8 +186,8 @@ impl UniqueIndexes {
         info: &mut pg_sys::IndexInfo,
         new: Row<'_>,
     ) -> Option<Vec<pg_sys::ScanKeyData>> {
-        let (mut values, mut nulls) = ([Datum::null(); MAX_KEY_COLUMNS], [false; MAX_KEY_COLUMNS]);
-        // SAFETY: the caller passes a row of the index's table. No index has more key columns than the arrays have
+        let (mut values, mut nulls) = ([Datum::null(); MAX_COLUMNS], [false; MAX_COLUMNS]);
+        // SAFETY: the caller passes a row of the index's table. No index has more columns than the arrays have
         // elements. A unique index has a collation and an equality for each of its keys.
         unsafe {
             (*self.context).ecxt_scantuple = new.slot();

@@ -86,7 +86,7 @@ impl Dismissed {
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
-    /// The tid in the index entry by which the version was found.
+    /// The tid in the index entry by which the version was found, or of the version, if it was known before.
     pub entry: ItemPointerData,
     pub distance: u32,
     pub state: VersionState,
@@ -159,8 +159,8 @@ impl NearQuery<'_> {
                 if growth.complete_within() >= self.max_distance.get().min(LARGEST_DISTANCE) {
                     break;
                 }
-                let Some(other) = by_distance.take() else { break };
-                (growth, otherwise) = (other, f64::INFINITY);
+                // Without one in reserve, a search has steps until it is complete.
+                (growth, otherwise) = (by_distance.take().expect("a search is in reserve"), f64::INFINITY);
                 continue;
             };
             let indexed = &layouts[step.layout][step.block];
@@ -184,7 +184,8 @@ impl NearQuery<'_> {
                 // SAFETY: after the scope columns, the index has a block, an integer, and the size if there is a range;
                 // the scan has the keys for them.
                 unsafe { scan.entries().look_up(&before, KeyCondition::AnyOf(&at_once), range) };
-                while let Some(found) = scan.next(|fingerprint| self.distance(fingerprint).is_some()) {
+                // SAFETY: comparing numbers does not panic.
+                while let Some(found) = unsafe { scan.next(|fingerprint| self.distance(fingerprint).is_some()) } {
                     let Some(candidate) = self.candidate(searched, &table, found) else {
                         scan.refuse();
                         continue;
