@@ -60,7 +60,7 @@ LEFT JOIN LATERAL (
 TEXT = """
 SELECT left(concat_ws(', ', {labels}), {key_characters}), left({text}, {text_characters}), length({text})
 FROM {table} AS own
-WHERE tableoid = %s AND ctid = %s::tid
+WHERE tableoid = {tableoid} AND ctid = {ctid}::tid
 """
 
 
@@ -171,7 +171,9 @@ def text(table: Table, row_id: RowId) -> Text:
         text=table.text("own"),
         text_characters=Literal(MAX_TEXT_CHARACTERS),
         table=table.sql,
+        tableoid=Literal(row_id[0]),
+        ctid=Literal(row_id[1]),
     )
-    # The snapshot has the row.
-    [found] = table.connection.execute(query, row_id)
+    # The snapshot has the row. Without parameters, names may contain %.
+    [found] = table.connection.execute(query)
     return Text(*found)

@@ -295,7 +295,7 @@ class Rights(WithDatabase):
                     owner.execute(f"CREATE FUNCTION evil({data_type}) RETURNS text {raises}")
                     owner.execute(f"CREATE CAST ({data_type} AS text) WITH FUNCTION evil({data_type}) AS IMPLICIT")
                 # The name of the key is one that the report might give to something.
-                owner.execute(f"CREATE TABLE of_{data_type} (r {data_type} PRIMARY KEY, at timestamp, body text)")
+                owner.execute(f'CREATE TABLE of_{data_type} (r {data_type} PRIMARY KEY, "at%" timestamp, body text)')
                 owner.execute(f"SELECT simhash_attach('of_{data_type}', 'body')")
             for data_type in "kind", "level":
                 owner.execute(
@@ -310,7 +310,7 @@ class Rights(WithDatabase):
         for data_type in "kind", "pair", "level":
             name = f"report.of_{data_type}"
             self.assertIn("are duplicates of an earlier row: 1", self.report(name))
-            page = self.report(name, "--label", "at", "--label", "r", "--criterion", '{"resemblance": 0}')
+            page = self.report(name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0}')
             self.assertIn("4000-01-01 00:00:00 BC, ", page)
             self.assertIn("are duplicates of an earlier row: 0", self.report(name, "--scope", "r"))
         self.assertIn('error: table "report.viewed" does not exist\n', self.report("report.viewed", fails=True))
