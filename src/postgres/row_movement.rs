@@ -107,16 +107,18 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
 }
 
 /// Whether the worker of logical replication, which this process is, fires the trigger while it applies an UPDATE. It
-/// moves a row by a DELETE and an INSERT. Only the context of its errors says which message it applies: its line is the
-/// last one, and the only one unless another function or statement runs meanwhile. The name of the message is the same
-/// in all languages, and precedes the name of the table.
+/// moves a row by a DELETE and an INSERT. Only the context of its errors names the message that it applies: its line is
+/// the only one unless another function or statement runs meanwhile. The name is the same in all languages; that of the
+/// table has its schema before a point. If no message is named, do not take the row for new.
 fn is_applied_update() -> bool {
-    // SAFETY: the function returns null or a NUL-terminated text in memory of its own.
-    let context = unsafe { NonNull::new(pg_sys::GetErrorContextStack()).map(|text| CStr::from_ptr(text.as_ptr())) };
+    // SAFETY: this process is a worker. The function returns null or a NUL-terminated text in memory of its own.
+    let (state, context) = unsafe {
+        let text = NonNull::new(pg_sys::GetErrorContextStack());
+        ((*pg_sys::MyLogicalRepWorker).relstate as u8, text.map(|text| CStr::from_ptr(text.as_ptr())))
+    };
     let context = context.unwrap_or_default().to_bytes();
-    let mut words = context.split(|byte| !byte.is_ascii_alphanumeric());
-    // The initial copy of a table has no message; its line quotes the row. If none is named, do not take the row for
-    // new.
-    let message = words.find(|word| [&b"INSERT"[..], b"UPDATE", b"COPY"].contains(word));
-    !context.contains(&b'\n') && message.is_none_or(|message| message == b"UPDATE")
+    let mut words = context.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.');
+    let message = words.find(|word| *word == b"INSERT" || *word == b"UPDATE");
+    let is_update = message.is_none_or(|message| message == b"UPDATE");
+    state != pg_sys::SUBREL_STATE_DATASYNC && !context.contains(&b'\n') && is_update
 }

@@ -2,8 +2,7 @@
 //!
 //! While a writer searches for near-duplicates and stores its row, no other writer may do so for a near row. So a row
 //! is registered from before the search until it is in the table and its indexes, where other writers find it,
-//! committed or not. A statement registers one row at a time; a session registers several if triggers of one statement
-//! run others.
+//! committed or not. A statement registers one row at a time, beside those of outer statements.
 //!
 //! A registration is a lock on the row, whose tag holds the encrypted fingerprint and the number of the session, and
 //! locks on the row's keys ([`LockKeys`]). Locks on keys do not conflict with each other, and only one session takes a
@@ -23,7 +22,7 @@
 //! find each other: 2 ends its registration and waits for 1, and 1 goes on when 2 is no longer registered.
 //!
 //! The locks are advisory locks in classes of their own, which no SQL function can take, nor Citus, which has the
-//! classes 4 to 15. In pg_locks, `objsubid` is 3 for a key, with the table's OID as `classid`, and greater for a row.
+//! classes 4 to 16. In pg_locks, `objsubid` is 3 for a key, with the table's OID as `classid`, and greater for a row.
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
 //! such an UPDATE, if the row has the same key as the new row ([`super::same_key`]), while the new row is not
@@ -67,15 +66,16 @@ impl Registration {
             let mut others = Vec::new();
             if keys.of_near(fingerprint).any(|key| is_held_elsewhere(&key_tag(table, key))) {
                 others = registered_elsewhere();
-                others.retain(|other| keys.is_near(encrypted_fingerprint(other), fingerprint));
+                others.retain(|(other, _)| keys.is_near(encrypted_fingerprint(other), fingerprint));
             }
             if others.is_empty() {
                 return;
             }
-            if others.iter().any(|other| other.locktag_field4 <= row.locktag_field4) {
+            let own = (row.locktag_field4, process_id());
+            if others.iter().any(|(other, process)| (other.locktag_field4, *process) < own) {
                 self.release();
             }
-            for other in others {
+            for (other, _) in others {
                 while_waited_for(&other, SHARED_LOCK_MODE, || {});
             }
         }
@@ -111,7 +111,7 @@ fn key_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
 /// The tag of this session's lock on a row with this encrypted fingerprint.
 fn row_tag(encrypted: u64) -> pg_sys::LOCKTAG {
     // Beyond 65,504 sessions, some share a class: then one of two rows with the same fingerprint waits to be
-    // registered, and of two near rows, both end their registrations before they wait.
+    // registered.
     let class = FIRST_ROW_LOCK_CLASS + (session() % u32::from(u16::MAX - FIRST_ROW_LOCK_CLASS + 1)) as u16;
     tag([(encrypted >> 32) as u32, encrypted as u32], class)
 }
@@ -152,24 +152,27 @@ fn is_held_elsewhere(key: &pg_sys::LOCKTAG) -> bool {
     count > 0
 }
 
-/// The locks on rows that other sessions have registered in this database.
-fn registered_elsewhere() -> Vec<pg_sys::LOCKTAG> {
-    let own = row_tag(0);
+fn process_id() -> i32 {
     // SAFETY: a plain number, set when the session started.
-    let own_process = unsafe { pg_sys::MyProcPid };
+    unsafe { pg_sys::MyProcPid }
+}
+
+/// The locks on rows that other sessions have registered in this database, each with the session's process.
+fn registered_elsewhere() -> Vec<(pg_sys::LOCKTAG, i32)> {
+    let own = row_tag(0);
     let is_other = |lock: &&pg_sys::LockInstanceData| {
         let tag = &lock.locktag;
         let same = |tag: &pg_sys::LOCKTAG| (tag.locktag_field1, tag.locktag_type, tag.locktag_lockmethodid);
         same(tag) == same(&own)
             && tag.locktag_field4 >= FIRST_ROW_LOCK_CLASS
-            && lock.pid != own_process
+            && lock.pid != process_id()
             && lock.holdMask & 1 << ROW_LOCK_MODE != 0
     };
     // SAFETY: the result has an array of `nelements` locks, both in memory of their own.
     unsafe {
         let all = pg_sys::GetLockStatusData();
         let locks = slice::from_raw_parts((*all).locks, (*all).nelements as usize);
-        let others = locks.iter().filter(is_other).map(|lock| lock.locktag).collect();
+        let others = locks.iter().filter(is_other).map(|lock| (lock.locktag, lock.pid)).collect();
         pg_sys::pfree((*all).locks.cast());
         pg_sys::pfree(all.cast());
         others
