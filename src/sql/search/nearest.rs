@@ -139,7 +139,7 @@ impl NearestSearch {
         self.reading = Reading::Current;
     }
 
-    /// Grows the capacity because the query reads more rows. False if it cannot grow.
+    /// Grows the capacity. False if it cannot grow.
     fn grow(&mut self) -> bool {
         let before = self.capacity;
         self.capacity = self.capacity.saturating_mul(8).min(largest_capacity());

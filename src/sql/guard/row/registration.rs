@@ -12,10 +12,10 @@
 //!
 //! Of two near rows that are registered, at least one finds the other, and waits for it. Where the votes of a text say
 //! what is near it, a row finds those that are near by its own votes: what it does not find may go on, as if it had
-//! been stored before. A session remains registered while it waits only if its number is smaller than the numbers of
-//! all sessions that it waits for. So no two sessions wait for each other, unless one has registered another row in an
-//! outer statement, which PostgreSQL finds as a deadlock. `tests/registry` checks this for all interleavings of
-//! sessions that register one row each.
+//! been stored before. A session remains registered while it waits only if it comes before all sessions that it waits
+//! for, by their numbers or, beyond 65,504 sessions, by the class that follows from these and the process. So no two
+//! sessions wait for each other, unless one has registered another row in an outer statement, which PostgreSQL finds as
+//! a deadlock. `tests/registry` checks this for all interleavings of sessions that register one row each.
 //!
 //! For example, sessions 1 and 2 store near rows. If 2 looks keys up before 1 has registered, 1 finds 2, waits until
 //! the row of 2 is in the indexes, and then finds it there. If both have registered before either looks keys up, they
@@ -47,8 +47,8 @@ const ROW_LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMOD
 const SHARED_LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ShareLock as pg_sys::LOCKMODE;
 /// The class of locks on keys. SQL's advisory locks have the classes 1 and 2.
 const KEY_LOCK_CLASS: u16 = 3;
-/// The class of the locks on rows of the session with the number 0. Each session has a class of its own, so that two
-/// rows with the same fingerprint have two locks.
+/// The class of the locks on rows of the session with the number 0. Each of 65,504 sessions has a class of its own, so
+/// that two rows with the same fingerprint have two locks.
 const FIRST_ROW_LOCK_CLASS: u16 = 32;
 
 impl Registration {
