@@ -122,9 +122,8 @@ fn of_sets(
 }
 
 fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &dyn Fn()) -> Option<f64> {
-    let of_a = ticking(a.iter(), tick).map(|(_, weight)| u128::from(weight)).sum();
     let (of_b, common) = total_and_common(b, a, tick);
-    share(common, of_a, of_b)
+    share(common, a.total(tick), of_b)
 }
 
 /// The sum of the weights of a text's features, and that of the smaller of their weights in this and another text.

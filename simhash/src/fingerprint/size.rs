@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use crate::error::Result;
-use crate::ticking::ticking;
 
 /// The number of features and pairs of neighbouring features, as one set, by which
 /// [`resemblance`](super::resemblance::resemblance) compares a text: the sum of their weights, rounded up and at most
@@ -17,9 +16,7 @@ pub fn size(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, ti
     let (total, one) = if options.is_plain_set() {
         (fingerprinter.count_compared(text, options, tick, |_| Ok(()))? as u128, 1)
     } else {
-        let features = fingerprinter.weighted_and_compared(text, options, tick)?;
-        let total = ticking(features.iter(), tick).map(|(_, weight)| u128::from(weight)).sum();
-        (total, u128::from(options.one()))
+        (fingerprinter.weighted_and_compared(text, options, tick)?.total(tick), u128::from(options.one()))
     };
     Ok((total > 0).then(|| i32::try_from(total.div_ceil(one)).unwrap_or(i32::MAX)))
 }

@@ -3,6 +3,7 @@
 use super::feature_table::FeatureTable;
 use super::neighbours::PairFactors;
 use super::options::Options;
+use crate::ticking::ticking;
 
 /// The distinct features of a text with their weights.
 #[derive(Debug)]
@@ -19,6 +20,11 @@ impl WeightedFeatures {
     /// features share, and may be 0.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
+    }
+
+    /// The sum of the weights.
+    pub(super) fn total(&self, tick: &dyn Fn()) -> u128 {
+        ticking(self.iter(), tick).map(|(_, weight)| u128::from(weight)).sum()
     }
 
     /// The weight of the feature with this hash; 0 if the fingerprint is made without it.
