@@ -10,7 +10,7 @@ use crate::catalog::cache::read_cached;
 use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
-use crate::error::{ErrorReport, Result, push, sendable, user_error};
+use crate::error::{ErrorReport, Result, not_supported, push, sendable, user_error};
 use crate::ffi::{attribute, errcontext_msg, guarded};
 use crate::list::nodes;
 use crate::memory::OnDrop;
@@ -50,7 +50,7 @@ fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression> 
         pg_sys::assign_expr_collations(state, tree);
         if (*state).p_hasSubLinks {
             let message = format!("cannot use a subquery in {}", name.to_string_lossy());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message));
+            return Err(not_supported(message));
         }
         pg_sys::free_parsestate(state);
         Expression::new(tree)
@@ -70,12 +70,12 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     for attnum in condition.own_columns() {
         let Some(column) = Column::at(table, attnum) else {
             let message = format!("{name} must not use system columns or whole rows");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message));
+            return Err(not_supported(message));
         };
         if column.is_generated {
             let message =
                 format!("column \"{}\" of table \"{}\" in {name} is generated", column.name()?, table.name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            return Err(not_supported(message)
                 .set_detail("Generated columns are computed after BEFORE triggers.")
                 .set_hint("Use the columns that it is computed from."));
         }
@@ -159,7 +159,7 @@ fn check_owner(table: &Relation, owner: Oid, what: &str, name: &str) -> Result<(
 }
 
 fn cannot_use(what: &str, name: &str) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, format!("cannot use {what} in {name}"))
+    not_supported(format!("cannot use {what} in {name}"))
 }
 
 fn answers_by_session(what: &str, name: &str) -> ErrorReport {

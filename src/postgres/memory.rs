@@ -1,10 +1,10 @@
 //! The state of an aggregate, and what is done when a value is dropped, as when its memory is freed.
 
 use pgrx::datum::Internal;
-use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_sys};
 
-use super::error::{Result, user_error};
+use super::call::Call;
+use super::error::{Result, invalid_parameter};
 
 /// Calls a function when it is dropped, also while a panic unwinds.
 pub struct OnDrop<F: FnMut()>(pub F);
@@ -19,10 +19,10 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 /// an aggregate.
 ///
 /// # Safety
-/// `fcinfo` is that of the running call. The state is a `T` that `create` has made, and only this call refers to it.
+/// The state is a `T` that `create` has made, and only this call refers to it.
 pub unsafe fn aggregate_state<'a, T>(
     state: Internal,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
     aggregate: &str,
     create: impl FnOnce(PgMemoryContexts) -> *mut T,
 ) -> Result<(Internal, &'a mut T)> {
@@ -30,10 +30,9 @@ pub unsafe fn aggregate_state<'a, T>(
         Some(state) => state.cast_mut_ptr(),
         None => {
             let mut context = std::ptr::null_mut();
-            // SAFETY: the caller passes the running call's `fcinfo`.
-            if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
-                let message = format!("{aggregate}'s functions work in an aggregate only");
-                return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message));
+            // SAFETY: the call is running.
+            if unsafe { pg_sys::AggCheckCallContext(call.info, &mut context) } == 0 {
+                return Err(invalid_parameter(format!("{aggregate}'s functions work in an aggregate only")));
             }
             create(PgMemoryContexts::For(context))
         }

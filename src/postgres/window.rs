@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum, PgMemoryContexts};
 
 use super::call::Call;
-use super::error::{ErrorReport, Result, user_error};
+use super::error::{ErrorReport, Result, invalid_parameter};
 use super::ffi::{guarded, windowapi};
 use super::text::RawText;
 
@@ -41,8 +41,7 @@ impl<'a> Window<'a> {
     /// functions.
     pub fn from_call(call: Call<'a>, max_rows: usize, too_many: impl FnOnce(usize) -> ErrorReport) -> Result<Self> {
         let Some(object) = call.context(NodeTag::T_WindowObjectData) else {
-            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
-            return Err(user_error(code, "window function called without a window"));
+            return Err(invalid_parameter("window function called without a window"));
         };
         // SAFETY: the window object of the running call. The memory has the same size in each call of a partition, and
         // lives as long as the partition. PostgreSQL zeroed it when the partition began; since then only these types

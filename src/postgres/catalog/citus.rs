@@ -8,11 +8,10 @@
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
-use pgrx::prelude::*;
 
 use super::column::{Column, attnum_of};
 use super::relation::{Relation, relation_name};
-use crate::error::{Result, user_error};
+use crate::error::{Result, not_supported};
 use crate::text::to_server;
 
 /// How Citus stores the rows of a table.
@@ -102,8 +101,7 @@ pub fn check_has_rows(table: &Relation) -> Result<()> {
         return Ok(());
     }
     let message = format!("table \"{}\" is distributed by Citus", table.name()?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-        .set_detail("Its rows are stored in other tables, on any of its servers."))
+    Err(not_supported(message).set_detail("Its rows are stored in other tables, on any of its servers."))
 }
 
 /// Whether this server is the coordinator, on which Citus runs commands that change tables. True without Citus.

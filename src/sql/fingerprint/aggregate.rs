@@ -5,6 +5,7 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
+use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, user_error};
 use postgres::memory::aggregate_state;
 use postgres::text::RawText;
@@ -21,23 +22,23 @@ fn simhash_agg_add(
     state: Internal,
     feature: Option<RawText<'_>>,
     weight: Option<f64>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<Internal> {
     let (Some(feature), Some(weight)) = (feature, weight) else {
         return Ok(state);
     };
     let (hash, weight) = (hash_of(feature)?, weight_of(weight)?);
-    let (state, tally) = get_or_create(state, fcinfo)?;
+    let (state, tally) = get_or_create(state, call)?;
     tally.add(hash, weight).map_err(algorithm_error)?;
     Ok(state)
 }
 
 #[pg_extern(sql = false)]
-fn simhash_agg_combine(state: Internal, other: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
+fn simhash_agg_combine(state: Internal, other: Internal, call: Call<'_>) -> Result<Internal> {
     let Some(other) = get(&other) else {
         return Ok(state);
     };
-    let (state, tally) = get_or_create(state, fcinfo)?;
+    let (state, tally) = get_or_create(state, call)?;
     tally.merge(other).map_err(algorithm_error)?;
     Ok(state)
 }
@@ -67,9 +68,9 @@ fn get(state: &Internal) -> Option<&Tally> {
 }
 
 /// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
-fn get_or_create<'a>(state: Internal, fcinfo: pg_sys::FunctionCallInfo) -> Result<(Internal, &'a mut Tally)> {
-    // SAFETY: `fcinfo` is the running call's, and the state is a tally that the functions here have made.
-    unsafe { aggregate_state(state, fcinfo, "simhash_agg", |context| store(Tally::default(), context)) }
+fn get_or_create<'a>(state: Internal, call: Call<'_>) -> Result<(Internal, &'a mut Tally)> {
+    // SAFETY: the state is a tally that the functions here have made.
+    unsafe { aggregate_state(state, call, "simhash_agg", |context| store(Tally::default(), context)) }
 }
 
 fn store(tally: Tally, mut context: PgMemoryContexts) -> *mut Tally {

@@ -4,8 +4,8 @@
 //! time. Since few texts are needed, a query that reads a part of a large table (TABLESAMPLE) saves more.
 
 use pgrx::datum::Internal;
-use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
+use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, invalid_parameter, tick};
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::memory::aggregate_state;
@@ -33,15 +33,15 @@ fn simhash_weights_add(
     state: Internal,
     content: Option<RawText<'_>>,
     options: Option<RawJsonb<'_>>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> Result<Internal> {
     let options = read_options(OptionsDocument::Jsonb(required(options, "options")?))?;
     let create = |mut memory: PgMemoryContexts| {
         let new = WeightsState { options: options.clone(), sample: TextSample::new(TABLE_SAMPLE) };
         memory.leak_and_drop_on_delete(new)
     };
-    // SAFETY: `fcinfo` is the running call's, and the state is one that this function has made.
-    let (state, known) = unsafe { aggregate_state(state, fcinfo, "simhash_weights", create) }?;
+    // SAFETY: the state is one that this function has made.
+    let (state, known) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
     if known.options != options {
         return Err(invalid_parameter("the options of simhash_weights differ between rows")
             .set_hint("Use GROUP BY to learn weights for each group."));
