@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, out_of_memory, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
 use simhash::criterion::{self, CriterionDocument};
@@ -100,7 +100,7 @@ impl<T: Clone> DocumentCache<T> {
         // There must be enough memory to read the document and to report what is wrong with it. If the memory were
         // refused to the JSON parser, the process would end, and with it the server. The same happens if PostgreSQL has
         // no memory to write an error with a long key.
-        check_available(bytes.len() * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
+        check_available(bytes.len() * MEMORY_OF_BYTE).map_err(algorithm_error)?;
         // SAFETY: an argument or a constant of type jsonb.
         let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
         let meaning = parse(&json, unreadable, from_json)?;

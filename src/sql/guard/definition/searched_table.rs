@@ -213,8 +213,9 @@ impl SearchedIndexes {
             }
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let total = growth(rows).total(near.max_distance())?;
-            let serves_radii = near.blocks().is_none() || growth(rows).serves_radii();
+            let growth = growth(rows);
+            let total = growth.total(near.max_distance())?;
+            let serves_radii = near.blocks().is_none() || growth.serves_radii();
             let position = |column: &i16| columns.iter().position(|own| own == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
             Some(Ok(Self { before, rows, layouts, serves_radii, total }))

@@ -12,13 +12,12 @@ use std::ops::ControlFlow;
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, algorithm_error};
+use postgres::error::{Result, out_of_memory};
 use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
 use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 use postgres::heap::row_version::RowVersion;
-use simhash::error::Error;
 use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
@@ -75,7 +74,7 @@ impl Dismissed {
         let judged = judge()?;
         if judged.is_none() {
             let mut rows = self.0.borrow_mut();
-            rows.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+            rows.try_reserve(1).unwrap_or_else(|_| out_of_memory());
             rows.insert(row);
         }
         Ok(judged)
@@ -176,7 +175,7 @@ impl NearQuery<'_> {
             let mut at_once = Vec::new();
             loop {
                 at_once.clear();
-                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).map_err(Error::from).map_err(algorithm_error)?;
+                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
                 at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
                 if at_once.is_empty() || !scan.has_read_all() {
                     break;
