@@ -33,6 +33,12 @@ CREATE FUNCTION simhash_size(content text, options jsonb DEFAULT '{}') RETURNS i
 COMMENT ON FUNCTION simhash_size(text, jsonb) IS
     'number of words and pairs of neighbouring words, by which simhash_resemblance compares a text; NULL without a word';
 
+CREATE FUNCTION simhash_band(content text, band integer, options jsonb DEFAULT '{}') RETURNS integer
+    AS 'MODULE_PATHNAME', 'simhash_band_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_band(text, integer, jsonb) IS
+    'part of indexes on texts: band 0 to 63 of a text, a key that texts share the more probably the more they resemble each other; NULL without a word';
+
 CREATE FUNCTION simhash(features text[]) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_features_array_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;

@@ -10,7 +10,7 @@ pub struct Random(pub u64);
 
 impl Random {
     #[expect(clippy::should_implement_trait, reason = "an iterator would return options")]
-    pub fn next(&mut self) -> u64 {
+    pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_RATIO);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -18,6 +18,11 @@ pub trait FeatureSink {
         let length = length_of(word);
         self.feature(&word.to_le_bytes()[..length], hash.hash_1_to_8(word, length))
     }
+    /// A pair of neighbouring features.
+    #[inline(always)]
+    fn pair(&mut self, hash: u64) -> Result<()> {
+        self.feature(&[], hash)
+    }
     /// The next feature is no neighbour of the last one.
     #[inline(always)]
     fn end_run(&mut self) {}

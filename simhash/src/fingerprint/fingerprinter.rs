@@ -1,6 +1,7 @@
 //! Makes the fingerprint of a text, and the lists of the features that it is made of.
 
 use super::agreement::Agreement;
+use super::bands::Minima;
 use super::feature_list::FeatureList;
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
 use super::features::{FeatureSink, each_feature, takes_capitals};
@@ -31,6 +32,17 @@ pub struct Fingerprinter {
     without_markup: String,
     collector: Collector,
     tally: Tally,
+    minima: Minima,
+}
+
+/// What the indexes of a table have of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub fingerprint: u64,
+    /// The [`size`](super::size::size()) of the text.
+    pub size: i32,
+    /// The first [bands](super::bands) of the text.
+    pub bands: Vec<i32>,
 }
 
 /// Collects the distinct features of a text.
@@ -38,6 +50,8 @@ pub struct Fingerprinter {
 struct Collector {
     normal: String,
     distinct: FeatureTable,
+    /// The pairs, if they are told from features.
+    pairs: FeatureTable,
     seen: SeenWords,
     factors: PairFactors,
 }
@@ -48,6 +62,24 @@ impl Fingerprinter {
     /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
     pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>> {
         self.read(text, options, tick, |this, text| this.tally(text, options, tick))
+    }
+
+    /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that weighs
+    /// anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
+    pub fn summary(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Summary>> {
+        self.read(text, options, tick, |this, text| {
+            this.minima.reset(bands);
+            let (fingerprint, size) = if options.is_plain_set() {
+                this.summarise_set(text, options, tick)?
+            } else {
+                this.summarise_weighted(text, options, tick)?
+            };
+            let Some(fingerprint) = fingerprint else { return Ok(None) };
+            let mut all = Vec::new();
+            all.try_reserve_exact(bands)?;
+            all.extend((0..bands).map(|band| this.minima.band(band)));
+            Ok(Some(Summary { fingerprint, size, bands: all }))
+        })
     }
 
     /// The bits of a text's fingerprint, from the one on which the vote was closest ([`Tally::closest`]); None if the
@@ -88,7 +120,7 @@ impl Fingerprinter {
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
     pub(super) fn compared_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureTable> {
         self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, options.has_pairs(), options, tick, |_| Ok(()))?;
+            this.collector.collect(text, Pairs::together(options), options, tick, |_: &[u64]| Ok(()))?;
             Ok(std::mem::take(&mut this.collector.distinct))
         })
     }
@@ -113,7 +145,7 @@ impl Fingerprinter {
         new: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<usize> {
         self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, options.has_pairs(), options, tick, new)?;
+            this.collector.collect(text, Pairs::together(options), options, tick, new)?;
             Ok(this.collector.distinct.distinct())
         })
     }
@@ -179,7 +211,8 @@ impl Fingerprinter {
     fn shrink(&mut self) {
         let text = self.without_markup.capacity() + self.collector.normal.capacity();
         let factors = self.collector.factors.capacity() * size_of::<(u64, u64)>();
-        if text + self.collector.distinct.memory() + factors > RETAINED_BYTES {
+        let Collector { distinct, pairs, .. } = &self.collector;
+        if text + distinct.memory() + pairs.memory() + factors > RETAINED_BYTES {
             self.without_markup = String::new();
             self.collector = Collector::default();
         }
@@ -194,7 +227,7 @@ impl Fingerprinter {
                     self.tally.vote_all(new);
                     Ok(())
                 };
-                self.collector.collect(text, false, options, tick, vote)?;
+                self.collector.collect(text, Pairs::None, options, tick, vote)?;
             }
             return Ok(self.tally.fingerprint());
         }
@@ -207,11 +240,88 @@ impl Fingerprinter {
         Ok(self.tally.fingerprint())
     }
 
+    fn summarise_set(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<(Option<u64>, i32)> {
+        let Self { collector, tally, minima, .. } = self;
+        tally.clear();
+        let pairs = if options.has_pairs() { Pairs::Apart } else { Pairs::None };
+        collector.collect(text, pairs, options, tick, Summing { tally, minima })?;
+        let size = collector.distinct.distinct() + collector.pairs.distinct();
+        Ok((tally.fingerprint(), as_size(size as u128)))
+    }
+
+    fn summarise_weighted(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<(Option<u64>, i32)> {
+        let fingerprint = self.tally(text, options, tick)?;
+        let features = self.weigh(text, options.has_pairs(), options, tick)?;
+        let one = options.weigh_count(1) * options.one();
+        for (hash, weight) in ticking(features.levels(), tick) {
+            self.minima.add(hash, weight, one);
+        }
+        Ok((fingerprint, as_size(features.total(tick).div_ceil(options.one().into()))))
+    }
+
     fn weigh(&mut self, text: &str, with_pairs: bool, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures> {
-        self.collector.collect(text, with_pairs, options, tick, |_| Ok(()))?;
+        let pairs = if with_pairs { Pairs::Together } else { Pairs::None };
+        self.collector.collect(text, pairs, options, tick, |_: &[u64]| Ok(()))?;
         let Collector { distinct, factors, .. } = &mut self.collector;
         let (distinct, factors) = (std::mem::take(distinct), std::mem::take(factors));
         Ok(WeightedFeatures { distinct, options: options.clone(), factors })
+    }
+}
+
+/// A number of features as a size, which is at most `i32::MAX`.
+pub fn as_size(features: u128) -> i32 {
+    i32::try_from(features).unwrap_or(i32::MAX)
+}
+
+/// What to collect of pairs of neighbouring features.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pairs {
+    None,
+    /// In one table with the features.
+    Together,
+    /// In a table of their own.
+    Apart,
+}
+
+impl Pairs {
+    fn together(options: &Options) -> Self {
+        if options.has_pairs() { Self::Together } else { Self::None }
+    }
+}
+
+/// Gets the distinct features of a text, many at a time.
+trait Distinct {
+    fn features(&mut self, hashes: &[u64]) -> Result<()>;
+    fn pairs(&mut self, hashes: &[u64]) -> Result<()>;
+}
+
+impl<F: FnMut(&[u64]) -> Result<()>> Distinct for F {
+    #[inline]
+    fn features(&mut self, hashes: &[u64]) -> Result<()> {
+        self(hashes)
+    }
+
+    #[inline]
+    fn pairs(&mut self, hashes: &[u64]) -> Result<()> {
+        self(hashes)
+    }
+}
+
+/// Adds features to a fingerprint and to bands, and pairs to bands.
+struct Summing<'a> {
+    tally: &'a mut Tally,
+    minima: &'a mut Minima,
+}
+
+impl Distinct for Summing<'_> {
+    fn features(&mut self, hashes: &[u64]) -> Result<()> {
+        self.tally.vote_all(hashes);
+        self.pairs(hashes)
+    }
+
+    fn pairs(&mut self, hashes: &[u64]) -> Result<()> {
+        self.minima.add_all(hashes);
+        Ok(())
     }
 }
 
@@ -223,16 +333,16 @@ impl Collector {
         ignored.remove(&mut self.normal, tick)
     }
 
-    /// Collects the features of a text in `distinct` and, if `with_pairs`, pairs of neighbouring features. Calls `new`
-    /// with the hash of each distinct one, many at a time.
+    /// Collects the features of a text in `distinct`, and pairs of neighbouring features as `pairs` says. Passes `new`
+    /// the hash of each distinct one.
     #[inline]
     fn collect(
         &mut self,
         text: &str,
-        with_pairs: bool,
+        pairs: Pairs,
         options: &Options,
         tick: &dyn Fn(),
-        new: impl FnMut(&[u64]) -> Result<()>,
+        new: impl Distinct,
     ) -> Result<()> {
         let counted = !options.is_plain_set();
         let is_copied = if takes_capitals(options) {
@@ -242,17 +352,21 @@ impl Collector {
             self.normalise(text, options.case_fold, options.ignore, tick)?;
             true
         };
-        let Self { normal, distinct, seen, factors } = self;
+        let Self { normal, distinct, pairs: table_of_pairs, seen, factors } = self;
         let text = if is_copied { normal } else { text };
         let expected = expected_features(text);
-        let expected = if with_pairs { expected.max(text.len() / 8) + expected } else { expected };
-        distinct.reset(expected, counted, tick)?;
+        let expected_pairs = expected.max(text.len() / 8);
+        let together = if pairs == Pairs::Together { expected_pairs } else { 0 };
+        distinct.reset(expected + together, counted, tick)?;
+        let apart = pairs == Pairs::Apart;
+        table_of_pairs.reset(if apart { expected_pairs } else { 0 }, false, tick)?;
         seen.reset(if counted { 0 } else { text.len() })?;
         factors.clear();
         let has_capitals = !is_copied && options.case_fold;
         let mut collecting = Collecting {
             seen,
             distinct,
+            table_of_pairs: apart.then_some(table_of_pairs),
             new,
             seed: options.seed,
             tick,
@@ -260,15 +374,18 @@ impl Collector {
             words_len: 0,
             pending: [0; FEATURE_BATCH],
             pending_len: 0,
+            pairs: [0; FEATURE_BATCH],
+            pairs_len: 0,
         };
-        if with_pairs {
+        if pairs != Pairs::None {
             let neighbours = Neighbours::new(&mut collecting, options, factors);
             each_feature(text, has_capitals, options, tick, neighbours)?;
         } else {
             each_feature(text, has_capitals, options, tick, &mut collecting)?;
         }
         collecting.flush_words()?;
-        collecting.flush()
+        collecting.flush()?;
+        collecting.flush_pairs()
     }
 }
 
@@ -294,6 +411,8 @@ fn expected_features(normal: &str) -> usize {
 struct Collecting<'a, N> {
     seen: &'a mut SeenWords,
     distinct: &'a mut FeatureTable,
+    /// None if pairs are in `distinct` too.
+    table_of_pairs: Option<&'a mut FeatureTable>,
     new: N,
     tick: &'a dyn Fn(),
     seed: u64,
@@ -305,15 +424,27 @@ struct Collecting<'a, N> {
     /// all that it needs in registers: Chinese takes .85 of the time.
     pending: [u64; FEATURE_BATCH],
     pending_len: usize,
+    /// Hashes of pairs that are not yet in a table.
+    pairs: [u64; FEATURE_BATCH],
+    pairs_len: usize,
 }
 
-impl<N: FnMut(&[u64]) -> Result<()>> Collecting<'_, N> {
+impl<N: Distinct> Collecting<'_, N> {
     /// Looks up pending hashes.
     #[inline(never)]
     fn flush(&mut self) -> Result<()> {
         let pending = &mut self.pending[..std::mem::take(&mut self.pending_len)];
         let new = self.distinct.insert_all(pending, self.tick)?;
-        (self.new)(&pending[..new])
+        self.new.features(&pending[..new])
+    }
+
+    /// Looks up pending pairs.
+    #[inline(never)]
+    fn flush_pairs(&mut self) -> Result<()> {
+        let pairs = &mut self.pairs[..std::mem::take(&mut self.pairs_len)];
+        let table = self.table_of_pairs.as_deref_mut().unwrap_or(self.distinct);
+        let new = table.insert_all(pairs, self.tick)?;
+        self.new.pairs(&pairs[..new])
     }
 
     /// Hashes pending words, and looks them up.
@@ -323,11 +454,11 @@ impl<N: FnMut(&[u64]) -> Result<()>> Collecting<'_, N> {
         let hash = Seeded(self.seed);
         words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
         let new = self.distinct.insert_all(words, self.tick)?;
-        (self.new)(&words[..new])
+        self.new.features(&words[..new])
     }
 }
 
-impl<N: FnMut(&[u64]) -> Result<()>> FeatureSink for &mut Collecting<'_, N> {
+impl<N: Distinct> FeatureSink for &mut Collecting<'_, N> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
         self.pending[self.pending_len % FEATURE_BATCH] = hash;
@@ -340,5 +471,12 @@ impl<N: FnMut(&[u64]) -> Result<()>> FeatureSink for &mut Collecting<'_, N> {
         self.words[self.words_len % FEATURE_BATCH] = word;
         self.words_len += usize::from(!self.seen.repeats(word));
         if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn pair(&mut self, hash: u64) -> Result<()> {
+        self.pairs[self.pairs_len % FEATURE_BATCH] = hash;
+        self.pairs_len += 1;
+        if self.pairs_len == FEATURE_BATCH { self.flush_pairs() } else { Ok(()) }
     }
 }

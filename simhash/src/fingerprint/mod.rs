@@ -8,6 +8,7 @@
 //! [`passages`] are made of the same tokens, to find texts within others.
 
 pub mod agreement;
+pub mod bands;
 pub mod difference;
 pub mod feature_list;
 pub mod feature_set;
@@ -29,4 +30,4 @@ pub mod weight_map;
 pub mod weighted;
 pub mod weights;
 
-pub use fingerprinter::Fingerprinter;
+pub use fingerprinter::{Fingerprinter, Summary};

@@ -47,7 +47,7 @@ impl<'a, S: FeatureSink> Neighbours<'a, S> {
                 self.factors.insert(pair, factor);
             }
         }
-        self.sink.feature(&[], pair)
+        self.sink.pair(pair)
     }
 }
 
@@ -75,7 +75,8 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     }
 }
 
-/// The hash of a pair: a folded product of both, then the finalizer of SplitMix64. It is stored nowhere.
+/// The hash of a pair: a folded product of both, then a part of the finalizer of SplitMix64. Bands are made of it, so it
+/// is a format.
 #[inline(always)]
 pub(super) fn join(first: u64, second: u64) -> u64 {
     let product = u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(second ^ 0xc2b2_ae3d_27d4_eb4f);

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::fingerprinter::Fingerprinter;
+use super::fingerprinter::{Fingerprinter, as_size};
 use super::options::Options;
 use crate::error::Result;
 
@@ -18,7 +18,7 @@ pub fn size(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, ti
     } else {
         (fingerprinter.weighted_and_compared(text, options, tick)?.total(tick), u128::from(options.one()))
     };
-    Ok((total > 0).then(|| i32::try_from(total.div_ceil(one)).unwrap_or(i32::MAX)))
+    Ok((total > 0).then(|| as_size(total.div_ceil(one))))
 }
 
 /// Whether sizes are not rounded: all weights are whole numbers.

@@ -1,8 +1,9 @@
 //! The features that a fingerprint is made of, as hashes and weights.
 
+use super::bands::level;
 use super::feature_table::FeatureTable;
 use super::neighbours::PairFactors;
-use super::options::Options;
+use super::options::{Options, Weight};
 use crate::ticking::ticking;
 
 /// The distinct features of a text with their weights.
@@ -20,6 +21,16 @@ impl WeightedFeatures {
     /// features share, and may be 0.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
+    }
+
+    /// Each feature's hash and weight; if the option `weight` counts occurrences, for each occurrence a hash of its own
+    /// and what the occurrence adds to the weight.
+    pub(super) fn levels(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.distinct.iter().flat_map(move |(hash, count)| {
+            let levels = if self.options.weight == Weight::Set { 1 } else { count };
+            let before = move |of: u32| if of == 1 { 0 } else { self.weigh(hash, of - 1) };
+            (1..=levels).map(move |of| (level(hash, of), self.weigh(hash, of) - before(of)))
+        })
     }
 
     /// The sum of the weights.

@@ -8,14 +8,15 @@
 //! an `INSERT .. SELECT` of long texts that costs as much as the fingerprint.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use postgres::error::{Result, algorithm_error, tick};
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::Error;
-use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::size;
 use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::{Fingerprinter, Summary};
 use simhash::search::flips::BitOrder;
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
@@ -26,6 +27,9 @@ struct FingerprintCache {
     fingerprinter: Fingerprinter,
     text: CachedText,
     last: Option<LastText>,
+    /// The number of bands that were asked for with the options of the last text, so that those of the next text are
+    /// computed at once.
+    bands: usize,
 }
 
 #[derive(Default)]
@@ -33,7 +37,7 @@ struct LastText {
     options: Options,
     /// None if it was not computed. None in it for a text without a feature.
     fingerprint: Option<Option<u64>>,
-    size: Option<Option<i32>>,
+    summary: Option<Option<Rc<Summary>>>,
     /// The votes, if the fingerprint was computed.
     votes: Option<Tally>,
     closest_votes: Option<Option<BitOrder>>,
@@ -54,7 +58,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
     cached(
         content,
         options,
-        |last| last.fingerprint,
+        |last| last.fingerprint.or_else(|| Some(last.summary.as_ref()?.as_ref().map(|summary| summary.fingerprint))),
         |fingerprinter, text| fingerprinter.fingerprint(text, options, &tick),
         |last, computed, fingerprinter| {
             last.fingerprint = Some(computed);
@@ -66,20 +70,35 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
 /// The options of the last fingerprint of a text; None if it is another one than this.
 pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     CACHE.with_borrow(|cache| {
-        let last = cache.last.as_ref().filter(|last| last.fingerprint == Some(Some(fingerprint)));
+        let is_of = |last: &&LastText| last.fingerprint == Some(Some(fingerprint));
+        let last = cache.last.as_ref().filter(is_of);
         last.map(|last| last.options.clone())
     })
 }
 
-/// The size of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
-pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>> {
+/// What indexes have of a text, with at least so many bands, up to [`MAX_BANDS`]; None if it has no feature. Costs a
+/// comparison if text and options are the last ones.
+pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Result<Option<Rc<Summary>>> {
+    let bands = CACHE.with_borrow_mut(|cache| {
+        if cache.last.as_ref().is_some_and(|last| last.options != *options) {
+            cache.bands = 0;
+        }
+        cache.bands = cache.bands.max(bands).max(DEFAULT_BANDS).min(MAX_BANDS);
+        cache.bands
+    });
+    let has_bands = |summary: &Rc<Summary>| summary.bands.len() >= bands;
     cached(
         content,
         options,
-        |last| last.size,
-        |fingerprinter, text| size::size(fingerprinter, text, options, &tick),
-        |last, computed, _| last.size = Some(computed),
+        |last| last.summary.clone().filter(|summary| summary.as_ref().is_none_or(has_bands)),
+        |fingerprinter, text| Ok(fingerprinter.summary(text, options, bands, &tick)?.map(Rc::new)),
+        |last, computed, _| last.summary = Some(computed),
     )
+}
+
+/// The size of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
+pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>> {
+    Ok(summary(content, options, 0)?.map(|summary| summary.size))
 }
 
 /// The bits of a text's fingerprint, from the one on which the vote was closest; None if it has no feature. Costs a
@@ -99,7 +118,7 @@ pub fn closest_votes(content: TextArgument<'_>, options: &Options) -> Result<Opt
 }
 
 /// What is `known` of the last text, if that is this text, or what `compute` makes and `keep` keeps.
-fn cached<T: Copy>(
+fn cached<T: Clone>(
     content: TextArgument<'_>,
     options: &Options,
     known: impl FnOnce(&mut LastText) -> Option<T>,
@@ -124,7 +143,7 @@ fn cached<T: Copy>(
         let is_cached = is_last || cache.text.remember(identity, MAX_CACHED_TEXT_BYTES);
         let new = || LastText { options: options.clone(), ..Default::default() };
         cache.last = is_cached.then(|| last.unwrap_or_else(new)).map(|mut last| {
-            keep(&mut last, computed, &cache.fingerprinter);
+            keep(&mut last, computed.clone(), &cache.fingerprinter);
             last
         });
         Ok(computed)

@@ -1,13 +1,14 @@
-//! `simhash` of texts, of feature arrays and of a `tsvector`, `simhash_size`, `simhash_from_hex`, and `simhash_format`.
+//! `simhash` of texts, of feature arrays and of a `tsvector`, `simhash_size` and `simhash_band`, `simhash_from_hex`, and `simhash_format`.
 
 use formats::tsvector::Lexemes;
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use postgres::arrays::elements;
-use postgres::error::{ErrorReport, Result, algorithm_error, raise, tick, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, raise, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use simhash::FORMAT;
+use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::tally::Tally;
@@ -49,6 +50,16 @@ fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<
 #[pg_extern(sql = false)]
 fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i32>> {
     fingerprint_cache::size(content, &read_options(OptionsDocument::Jsonb(options))?)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_band(content: TextArgument<'_>, band: i32, options: RawJsonb<'_>) -> Result<Option<i32>> {
+    let number = usize::try_from(band).ok().filter(|band| *band < MAX_BANDS);
+    let number = number.ok_or_else(|| {
+        invalid_parameter(format!("there is no band {band}")).set_hint(format!("Bands are 0 to {}.", MAX_BANDS - 1))
+    })?;
+    let summary = fingerprint_cache::summary(content, &read_options(OptionsDocument::Jsonb(options))?, number + 1)?;
+    Ok(summary.map(|summary| summary.bands[number]))
 }
 
 #[pg_extern(sql = false)]

@@ -1,0 +1,51 @@
+//! The time of a text's fingerprint, size and six bands in one pass, as a ratio to that of the fingerprint alone.
+//!
+//! `cargo bench -p simhash --bench summary -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents. Both take
+//! turns; the result is the median of the ratios.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::Options;
+
+mod documents;
+
+const RUNS: usize = 15;
+/// A run repeats its documents until it has processed this many bytes.
+const BYTES: usize = 10_000_000;
+const BANDS: usize = 6;
+
+fn main() {
+    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
+        let Ok(documents) = documents::read(Path::new(&path)) else {
+            println!("{path}: skipped, no documents there");
+            continue;
+        };
+        let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+        let passes = BYTES.div_ceil(bytes.max(1));
+        let (options, mut fingerprinter) = (Options::default(), Fingerprinter::default());
+        let mut time = |f: &mut dyn FnMut(&mut Fingerprinter, &str)| {
+            let start = Instant::now();
+            for document in std::iter::repeat_n(&documents, passes).flatten() {
+                f(&mut fingerprinter, black_box(&document.text));
+            }
+            start.elapsed().as_secs_f64() * 1e9 / (passes * bytes) as f64
+        };
+        let mut runs: Vec<_> = (0..RUNS)
+            .map(|_| {
+                let alone = time(&mut |fingerprinter, text| {
+                    let _ = black_box(fingerprinter.fingerprint(text, &options, &|| ()));
+                });
+                let all = time(&mut |fingerprinter, text| {
+                    let _ = black_box(fingerprinter.summary(text, &options, BANDS, &|| ()));
+                });
+                (all / alone, alone, all)
+            })
+            .collect();
+        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (ratio, alone, all) = runs[RUNS / 2];
+        println!("{path}: fingerprint {alone:.2} ns/byte, with size and {BANDS} bands {all:.2}, ratio {ratio:.2}");
+    }
+}
