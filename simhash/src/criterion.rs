@@ -8,12 +8,34 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
 use crate::fingerprint::resemblance::{COPY, resemblance as resemblance_of};
 use crate::search::cost::probes;
 use crate::search::flips::MAX_FLIPS;
 use crate::search::nearness::Nearness;
+
+/// When two texts are near-duplicates: they share one of their first [bands](crate::fingerprint::bands), and resemble
+/// each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextCriterion {
+    /// The least [resemblance](crate::fingerprint::resemblance::resemblance).
+    pub resemblance: f64,
+    /// The number of bands, from 1 to [`MAX_BANDS`].
+    pub bands: usize,
+}
+
+/// The least resemblances that have a default number of bands, and these numbers. Of the texts with exactly this
+/// resemblance, six bands find .96 at .8 (.98 at .84), twelve .96 at .7, and twenty-four .96 at .6; of all that have
+/// more, .99 or more (`docs/accuracy.md`).
+const BANDS_OF_RESEMBLANCE: [(f64, usize); 3] =
+    [(0.8, DEFAULT_BANDS), (0.7, 2 * DEFAULT_BANDS), (0.6, 4 * DEFAULT_BANDS)];
+
+/// The default number of bands for a least resemblance; None if it is too small to have one.
+fn bands_of(resemblance: f64) -> Option<usize> {
+    BANDS_OF_RESEMBLANCE.into_iter().find(|(least, _)| resemblance >= *least).map(|(_, bands)| bands)
+}
 
 /// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts
 /// resemble each other.
@@ -82,6 +104,7 @@ pub struct CriterionDocument {
     radii: Option<Vec<i32>>,
     flips: Option<Vec<u32>>,
     resemblance: Asked,
+    bands: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -95,7 +118,7 @@ enum Asked {
 
 impl CriterionDocument {
     /// The keys that are not options of a fingerprint.
-    pub const OWN_KEYS: [&str; 4] = ["max_distance", "radii", "flips", "resemblance"];
+    pub const OWN_KEYS: [&str; 5] = ["bands", "max_distance", "radii", "flips", "resemblance"];
 
     pub fn keys() -> Vec<&'static str> {
         [&Self::OWN_KEYS[..], &Options::KEYS].concat()
@@ -107,6 +130,7 @@ impl CriterionDocument {
         for (key, value) in members(document).map_err(InvalidOptions::in_criterion)? {
             let value = value.get();
             let own = match key.as_str() {
+                "bands" => bands(value).map(|bands| read.bands = Some(bands)),
                 "max_distance" => distance(value).map(|distance| read.max_distance = Some(distance)),
                 "radii" => radii(value).map(|radii| read.radii = Some(radii)),
                 "flips" => flips(value).map(|flips| read.flips = Some(flips)),
@@ -121,6 +145,12 @@ impl CriterionDocument {
                 }
             };
             own.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))?;
+        }
+        if let Asked::Least(least) = read.resemblance
+            && read.bands.or(bands_of(least)).is_none()
+        {
+            let allowed = "at least 0.6, unless \"bands\" is given: bands find few texts that resemble each other less";
+            return Err(InvalidOptions::wrong_value("resemblance".to_owned(), &least.to_string(), allowed));
         }
         if read.has_flips() && (read.resemblance == Asked::Off || read.radii.as_ref().is_some_and(Vec::is_empty)) {
             let flips = format!("{:?}", read.flips.unwrap_or_default());
@@ -159,6 +189,12 @@ impl CriterionDocument {
         let Some(least) = least else { return Ok(Some(true)) };
         let found = resemblance_of(fingerprinter, a, b, &self.options, tick)?;
         Ok(Some(found.is_some_and(|found| found >= least)))
+    }
+
+    /// The criterion for texts; None if the document says that the fingerprints decide.
+    pub fn texts(&self) -> Option<TextCriterion> {
+        let resemblance = self.least_resemblance(true)?;
+        Some(TextCriterion { resemblance, bands: self.bands.or(bands_of(resemblance))? })
     }
 
     pub fn of_texts(&self) -> Criterion {
@@ -231,6 +267,11 @@ pub fn laid_over(document: &str, others: &str) -> Result<String, InvalidOptions>
     let member = |(key, value): (String, &RawValue)| format!("{}: {}", Value::from(key), value.get());
     let all: Vec<_> = all.into_iter().map(member).collect();
     Ok(format!("{{{}}}", all.join(", ")))
+}
+
+fn bands(value: &str) -> Result<usize, &'static str> {
+    let bands = serde_json::from_str(value).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
+    bands.ok_or("an integer from 1 to 64")
 }
 
 fn distance(value: &str) -> Result<i32, &'static str> {

@@ -16,6 +16,9 @@ const C_LANGUAGE: Oid = Oid::from_u32(13);
 /// The argument types of `simhash_block`.
 pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
 
+/// The argument types of `simhash_band`.
+pub const SIMHASH_BAND: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
+
 /// The argument types of `simhash_size`.
 pub const SIMHASH_SIZE: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 

@@ -3,7 +3,8 @@
 //! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`).
 //! [`fingerprint`] has the functions on fingerprints and texts; [`attach`] adds fingerprints to tables, [`search`]
 //! finds the near-duplicates of a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares
-//! all fingerprints of a table. [`indexed`] reads which fingerprints and block indexes a table has.
+//! all fingerprints of a table. [`indexed`] reads which fingerprints and block indexes a table has, and [`lookup`] looks
+//! rows up by the bands of a text.
 
 mod arguments;
 pub(crate) mod attach;
@@ -12,4 +13,6 @@ pub(crate) mod fingerprint;
 mod functions;
 mod guard;
 mod indexed;
+#[expect(dead_code, reason = "searches and guards are to use it")]
+mod lookup;
 pub(crate) mod search;

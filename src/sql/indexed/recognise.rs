@@ -142,7 +142,7 @@ impl FingerprintCall {
 }
 
 /// The document in a constant; None if the constant is of another type. It lives as long as the expression.
-fn constant_document<'a>(constant: Expression) -> Option<OptionsDocument<'a>> {
+pub fn constant_document<'a>(constant: Expression) -> Option<OptionsDocument<'a>> {
     let text = || constant.text().map(OptionsDocument::Text);
     constant.jsonb().map(OptionsDocument::Jsonb).or_else(text)
 }

@@ -1,0 +1,124 @@
+//! The indexes on bands of a table's texts, as `simhash_index` makes them:
+//!
+//! ```sql
+//! CREATE INDEX ON docs (simhash_band(body, 0), simhash_size(body));     -- .. one for each band
+//! ```
+//!
+//! An index is recognised by its expressions, whoever has made it, and whatever its name. Columns before the band, such
+//! as a tenant's number, are its scope.
+
+use pgrx::pg_sys::Oid;
+use postgres::catalog::index::{Index, KeyExpressions};
+use postgres::catalog::relation::Relation;
+use postgres::expression::Expression;
+use simhash::fingerprint::bands::MAX_BANDS;
+use simhash::fingerprint::options::Options;
+
+use crate::sql::fingerprint::options::read_options;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
+use crate::sql::indexed::layouts::has_own_equality;
+use crate::sql::indexed::recognise::{FingerprintCall, constant_document};
+
+/// `simhash_band(text, band)` or `simhash_band(text, band, options)`, with constant band and options.
+#[derive(Clone, Debug)]
+pub struct BandCall {
+    pub schema: ExtensionSchema,
+    /// An expression of the table's columns, in the current memory context.
+    pub text: Expression,
+    pub band: usize,
+    pub options: Options,
+    /// The constant that has the options; None if they are not written.
+    pub document: Option<Expression>,
+}
+
+impl BandCall {
+    pub fn read(expression: Expression) -> Option<Self> {
+        let (function, arguments) = expression.call()?;
+        let schema = ExtensionSchema::beside(function)?;
+        if schema.function(c"simhash_band", SIMHASH_BAND) != Some(function) {
+            return None;
+        }
+        let (&[text, band], document) = arguments.split_first_chunk()?;
+        let document = document.first().copied();
+        let options = match document {
+            Some(document) => read_options(constant_document(document)?).ok()?,
+            None => Options::default(),
+        };
+        let band = usize::try_from(band.value::<i32>()?).ok().filter(|band| *band < MAX_BANDS)?;
+        Some(Self { schema, text, band, options, document })
+    }
+
+    /// Whether these are bands of a text by options that make the same bands.
+    pub fn is_of(&self, text: Expression, options: &Options) -> bool {
+        self.options.makes_same_fingerprints(options)
+            && self.text.without_relabelling().equals(text.without_relabelling())
+    }
+}
+
+/// An index on a band and the size of a text.
+#[derive(Clone, Debug)]
+pub struct BandIndex {
+    pub oid: Oid,
+    pub call: BandCall,
+    /// The columns that are keys before the band.
+    pub scope: Vec<i16>,
+    /// Whether the index compares the columns of the scope as their types and collations do.
+    pub has_own_equality: bool,
+    /// Whether the index has a predicate, which leaves out rows.
+    pub is_partial: bool,
+}
+
+impl BandIndex {
+    /// Reads an index; None if it is another one.
+    pub fn read(table: &Relation, index: &Index) -> Option<Self> {
+        let position = index.keys.iter().position(|key| key.value.column().is_none())?;
+        let scope: Vec<_> = index.keys[..position].iter().filter_map(|key| key.value.column()).collect();
+        let [band, size] = index.keys.get(position..)?.first_chunk()?;
+        if !band.is_integer || !size.is_integer {
+            return None;
+        }
+        let call = BandCall::read(band.value.computation(table)?)?;
+        let size = FingerprintCall::read_size(size.value.computation(table)?, call.schema)?;
+        let has_own_equality = has_own_equality(table, index, &scope);
+        let is_of_text = size.has_sizes_of(call.text, &call.options);
+        is_of_text.then_some(Self { oid: index.oid, call, scope, has_own_equality, is_partial: index.is_partial })
+    }
+}
+
+/// The usable ones of these indexes that are on bands.
+pub fn band_indexes(
+    table: &Relation,
+    indexes: impl IntoIterator<Item = Relation>,
+    expressions: KeyExpressions,
+) -> Vec<BandIndex> {
+    let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, expressions));
+    usable.filter_map(|index| BandIndex::read(table, &index)).collect()
+}
+
+/// Indexes on the first bands of a text, one each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bands {
+    /// The columns that are keys before the bands.
+    pub scope: Vec<i16>,
+    /// By the bands' numbers, from 0 on. A search for near texts needs as many as its criterion has bands.
+    pub indexes: Vec<Oid>,
+}
+
+impl Bands {
+    /// For each scope that these indexes have, the first bands that are indexed within it.
+    pub fn of<'a>(found: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
+        let mut sorted: Vec<_> = found.collect();
+        sorted.sort_by_key(|index| (&index.scope, index.call.band));
+        let mut all: Vec<Self> = Vec::new();
+        for index in sorted {
+            if all.last().is_none_or(|last| last.scope != index.scope) {
+                all.push(Self { scope: index.scope.clone(), indexes: Vec::new() });
+            }
+            if let Some(last) = all.last_mut().filter(|last| last.indexes.len() == index.call.band) {
+                last.indexes.push(index.oid);
+            }
+        }
+        all.retain(|bands| !bands.indexes.is_empty());
+        all
+    }
+}

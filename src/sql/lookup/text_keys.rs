@@ -1,0 +1,34 @@
+//! What a search for near texts looks up: the bands of a text, and the sizes that near texts may have.
+
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+use postgres::error::Result;
+use postgres::text::TextArgument;
+use simhash::criterion::TextCriterion;
+use simhash::fingerprint::Summary;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::size::{SimilarSizes, is_exact};
+
+use crate::sql::fingerprint::fingerprint_cache;
+
+pub struct TextKeys {
+    summary: Rc<Summary>,
+    criterion: TextCriterion,
+    /// The sizes that near texts may have.
+    pub sizes: RangeInclusive<i32>,
+}
+
+impl TextKeys {
+    /// The keys of a text; None if it has no feature, so that no text is near it.
+    pub fn of(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
+        let Some(summary) = fingerprint_cache::summary(text, options, criterion.bands)? else { return Ok(None) };
+        let sizes = SimilarSizes::new(summary.size, criterion.resemblance, is_exact(options)).range;
+        Ok(Some(Self { summary, criterion, sizes }))
+    }
+
+    /// The bands that a near text has at least one of, in the order of their numbers.
+    pub fn bands(&self) -> &[i32] {
+        &self.summary.bands[..self.criterion.bands]
+    }
+}
