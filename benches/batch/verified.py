@@ -4,7 +4,7 @@
 
 Two tables of ROWS documents of about 1 KB, of which a tenth are near-duplicates of another: random words, whose
 fingerprints are uniform, and passages of real documents (the FILEs), whose fingerprints are not. Clusters without texts
-are at distance 8. With texts, pairs are proposed by the default radii and, to compare, by a distance of 8.
+are at distance 8.
 """
 
 import random
@@ -20,9 +20,8 @@ WAYS = {
     "window": "ntile(2)",
     "clusters": "simhash_cluster(id, fp, 8)",
     "verified clusters": "simhash_cluster(id, body)",
-    "within 8": """simhash_cluster(id, body, '{"max_distance": 8, "radii": []}')""",
+    "at resemblance .7": """simhash_cluster(id, body, '{"resemblance": 0.7}')""",
     "duplicates": "simhash_duplicate_of(id, body)",
-    "duplicates within 8": """simhash_duplicate_of(id, body, '{"max_distance": 8, "radii": []}')""",
 }
 
 
