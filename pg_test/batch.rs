@@ -102,12 +102,4 @@ mod tests {
             check_lack_of_memory(&statement, (200..8200).step_by(400), 2);
         }
     }
-
-    /// The probes take a few MB, and PostgreSQL's array of them takes more.
-    #[pg_extern(sql = false)]
-    #[cfg(target_os = "linux")]
-    fn probes_out_of_memory() {
-        let statement = "SELECT count(simhash_probes(n, 0, 3, 25)) FROM generate_series(1, 3) AS n";
-        check_lack_of_memory(statement, (1..20).map(|megabytes| megabytes << 10), 3);
-    }
 }

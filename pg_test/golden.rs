@@ -68,21 +68,13 @@ mod tests {
         for entry in entries {
             let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));
             let (fingerprint, block, blocks) = (number("fingerprint"), number("block") as i32, number("blocks") as i32);
-            if let Some(value) = entry.get("value") {
-                let found = Spi::get_one_with_args::<i32>(
-                    "SELECT simhash_block($1, $2, $3)",
-                    &[fingerprint.into(), block.into(), blocks.into()],
-                );
-                assert_eq!(found.map(|block| block.map(i64::from)), Ok(value.as_i64()), "{entry}");
-            } else {
-                let found = Spi::get_one_with_args::<Vec<i32>>(
-                    "SELECT array(SELECT unnest(simhash_probes($1, $2, $3, $4)) ORDER BY 1)",
-                    &[fingerprint.into(), block.into(), blocks.into(), (number("max_distance") as i32).into()],
-                );
-                let expected = entry["probes"].as_array().expect("probes");
-                let expected: Vec<i32> = expected.iter().flat_map(Value::as_i64).map(|probe| probe as i32).collect();
-                assert_eq!(found, Ok(Some(expected)), "{entry}");
-            }
+            // Other entries have the probes of a search, which the extension has in Rust alone.
+            let Some(value) = entry.get("value") else { continue };
+            let found = Spi::get_one_with_args::<i32>(
+                "SELECT simhash_block($1, $2, $3)",
+                &[fingerprint.into(), block.into(), blocks.into()],
+            );
+            assert_eq!(found.map(|block| block.map(i64::from)), Ok(value.as_i64()), "{entry}");
         }
     }
 }

@@ -240,20 +240,13 @@ CREATE FUNCTION simhash_block_support(request internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_block_support_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_block_support(internal) IS
-    'part of simhash_block and simhash_probes: reports, at plan time, a layout that does not exist';
+    'part of simhash_block: reports, at plan time, a layout that does not exist';
 
 CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer DEFAULT 4) RETURNS integer
     AS 'MODULE_PATHNAME', 'simhash_block_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
     'part of block indexes: a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant; NULL if data names no such block';
-
-CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer, max_distance integer)
-    RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
-COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
-    'part of searches by hand: the values of a block that a search within a distance must look up; NULL if data names no such block';
 
 -- Fingerprints of other programs -----------------------------------------------
 
@@ -321,17 +314,16 @@ COMMENT ON FUNCTION simhash_detach(regclass, name) IS
 -- Layouts --------------------------------------------------------------------
 
 -- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
--- PARALLEL SAFE. NULL has a meaning as the distance, so it is not STRICT.
+-- PARALLEL SAFE.
 CREATE FUNCTION simhash_layouts(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
-    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean,
-    OUT within integer, OUT radii integer[], OUT flips integer[], OUT found double precision
+    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
 ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'simhash_layouts_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION simhash_layouts(regclass, name, integer, text[]) IS
-    'what searches of a table cost: those within a distance, by the number of blocks; for NULL, those by radii, and what share of the copies they find';
+    'what searches of a table within a distance cost, by the number of blocks';
 
 -- Deduplication on insert ----------------------------------------------------
 

@@ -12,7 +12,6 @@ use super::blocks::Block;
 use super::cost::{cost, probes, uniform_share};
 use super::flips::Probed;
 use super::nearness::Nearness;
-use super::recall::recall;
 use crate::error::Result;
 use crate::random::Random;
 
@@ -76,7 +75,7 @@ pub struct LayoutCost {
     /// Number of index entries that the worst hundredth of the searches reads on average.
     pub worst: f64,
     pub cost: f64,
-    /// Whether no other search finds as many copies at a lower cost. Among equal costs, the first one is best.
+    /// Whether no other search has a lower cost. Among equal costs, the first one is best.
     pub best: bool,
 }
 
@@ -100,11 +99,7 @@ pub fn layout_costs(
     }
     for index in 0..layouts.len() {
         let layout = &layouts[index];
-        let is_better = |(other, of_other): (usize, &LayoutCost)| {
-            let recalls = recall(of_other.near).zip(recall(layout.near));
-            let finds_as_much = of_other.near == layout.near || recalls.is_some_and(|(other, own)| other >= own);
-            finds_as_much && (of_other.cost, other) < (layout.cost, index)
-        };
+        let is_better = |(other, of_other): (usize, &LayoutCost)| (of_other.cost, other) < (layout.cost, index);
         layouts[index].best = !layouts.iter().enumerate().any(is_better);
     }
     Ok(layouts)

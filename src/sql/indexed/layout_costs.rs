@@ -1,4 +1,4 @@
-//! `simhash_layouts`: the cost of searches of a table with each layout, and the share of the copies that they find.
+//! `simhash_layouts`: the cost of searches of a table within a distance, with each layout.
 //!
 //! The sample of the table is read with the calling user's rights and row-level security.
 
@@ -11,7 +11,6 @@ use postgres::text::from_bytes;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
 use simhash::search::nearness::Nearness;
-use simhash::search::recall::{recall, searches};
 
 use super::fingerprint_sample::SampledTable;
 use super::scope::Scope;
@@ -35,42 +34,30 @@ fn simhash_layouts(
             name!(worst, f64),
             name!(cost, f64),
             name!(best, bool),
-            name!(within, i32),
-            name!(radii, Vec<i32>),
-            name!(flips, Vec<i32>),
-            name!(found, Option<f64>),
         ),
     >,
 > {
-    let (Some(target), Some(fingerprint), true) = (target, fingerprint, scope.is_some()) else {
+    let (Some(target), Some(fingerprint), Some(max_distance), true) =
+        (target, fingerprint, max_distance, scope.is_some())
+    else {
         return Ok(TableIterator::empty());
     };
-    let searches: Vec<_> = match max_distance {
-        Some(max_distance) => {
-            let near = Nearness::within(check_distance(max_distance)?);
-            BLOCK_COUNTS.map(|blocks| (blocks, near)).collect()
-        }
-        None => searches().collect(),
-    };
+    let near = Nearness::within(check_distance(max_distance)?);
+    let searches = BLOCK_COUNTS.map(|blocks| (blocks, near));
     let table = SampledTable::lock(target, &from_bytes(fingerprint.to_bytes())?, &Scope::read(scope)?)?;
     let (sample, rows) = table.sample()?;
     let served = table.indexed();
     let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
-        let near = layout.near;
         (
             layout.blocks,
-            served.as_ref().is_some_and(|served| served.serves(layout.blocks, near)),
+            served.as_ref().is_some_and(|served| served.serves(layout.blocks, layout.near)),
             i64::try_from(layout.probes).unwrap_or(i64::MAX),
             layout.commonest.into_iter().map(round_share).collect(),
             round_estimate(layout.candidates),
             round_estimate(layout.worst),
             round_estimate(layout.cost),
             layout.best,
-            near.max_distance(),
-            near.radii().collect(),
-            near.flips().map(u32::cast_signed).collect(),
-            recall(near),
         )
     })))
 }

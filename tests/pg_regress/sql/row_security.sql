@@ -13,15 +13,12 @@ SET enable_seqscan = off;
 -- A function that raises an error for a hidden row reveals its values. If block numbers come from data, wrong ones give
 -- NULL, even if only hidden rows have them.
 UPDATE documents SET block = 9, blocks = 99 WHERE id IN (41, 42);
-UPDATE documents SET distance = 64, blocks = 2 WHERE id IN (43, 44);
 SET ROLE regress_reader;
 SELECT count(*) AS visible FROM documents WHERE simhash_block(fingerprint, block, blocks) IS NULL;
-SELECT count(*) AS visible FROM documents WHERE simhash_probes(fingerprint, block, blocks, distance) IS NULL;
 -- A wrong layout written in the query is an error, whether such a row is visible, hidden or missing.
 SELECT id FROM documents WHERE id = 42 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 41 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 5000 AND simhash_block(fingerprint, 9) IS NULL;
-SELECT id FROM documents WHERE id = 5000 AND simhash_probes(fingerprint, 0, 2, 64) IS NULL;
 -- As a parameter it is not an error, whatever the row.
 SET plan_cache_mode = force_generic_plan;
 PREPARE hidden (int, int) AS SELECT id FROM documents WHERE id = $1 AND simhash_block(fingerprint, $2) IS NULL;

@@ -10,9 +10,6 @@ SELECT * FROM (
     UNION ALL
     SELECT 'simhash_block', count(*), count(simhash_block(f, a.n, b.n)) FROM fingerprints, numbers a, numbers b
     UNION ALL
-    SELECT 'simhash_probes', count(*), count(simhash_probes(f, a.n, b.n, c.n))
-    FROM fingerprints, numbers a, numbers b, numbers c
-    UNION ALL
     SELECT 'simhash_near', count(*), count(simhash_near(a.f, b.f, n)) FROM fingerprints a, fingerprints b, numbers
     UNION ALL
     SELECT 'simhash_near with radii', count(*), count(simhash_near(a.f, b.f, c.n, ARRAY[d.n, e.n]))
