@@ -6,13 +6,13 @@ use std::ffi::CStr;
 use std::ptr::NonNull;
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
-use pgrx::{AnyArray, FromDatum, IntoDatum};
+use pgrx::{FromDatum, IntoDatum};
 
 use super::catalog::relation::Relation;
 use super::error::Result;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
-use super::text::{RawText, from_server};
+use super::text::{RawText, TextArgument, from_server};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
@@ -178,9 +178,9 @@ impl Expression {
         self.value_of(pg_sys::TEXTOID)
     }
 
-    /// The value of a constant `integer[]` that is not NULL.
-    pub fn array(self) -> Option<AnyArray> {
-        self.value_of(pg_sys::INT4ARRAYOID)
+    /// A constant of type `text` that is not NULL, as an argument of a function.
+    pub fn text_argument<'a>(self) -> Option<TextArgument<'a>> {
+        self.value_of(pg_sys::TEXTOID)
     }
 
     pub fn of_value<T: IntoDatum>(value: T) -> Option<Self> {

@@ -69,8 +69,7 @@ pub extern "C" fn resemblance() -> u32 {
     share_of(|fingerprinter, a, b, options| resemblance_of(fingerprinter, a, b, options, &|| ()))
 }
 
-/// Whether the first text is a near-duplicate of the second one, which is searched for. Inputs: both texts, criterion.
-/// Output: 1 or 0, a byte.
+/// Whether two texts are near-duplicates. Inputs: both texts, criterion. Output: 1 or 0, a byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn near() -> u32 {
     answer(|output| {
