@@ -280,25 +280,34 @@ CREATE FUNCTION simhash_near(content text, query text, criterion text) RETURNS b
 COMMENT ON FUNCTION simhash_near(text, text, text) IS
     'simhash_near(text, text, jsonb) for literals and parameters of no declared type';
 
+-- Indexes --------------------------------------------------------------------
+
+CREATE FUNCTION simhash_index(
+    target regclass, source text, options jsonb DEFAULT NULL, bands integer DEFAULT 6, scope text[] DEFAULT '{}'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_index_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index(regclass, text, jsonb, integer, text[]) IS
+    'gives a table the indexes by which near texts are found: a btree on each band of a column or an expression';
+
+CREATE FUNCTION simhash_index_commands(
+    target regclass, source text, options jsonb DEFAULT NULL, bands integer DEFAULT 6, scope text[] DEFAULT '{}'
+) RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index_commands(regclass, text, jsonb, integer, text[]) IS
+    'lists commands that build the indexes of simhash_index concurrently, and runs none of them: psql''s \gexec does';
+
 -- Attach ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(
     target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
-    columns boolean DEFAULT true, prefix name DEFAULT 'simhash'
+    prefix name DEFAULT 'simhash'
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, jsonb, integer, text[], boolean, name) IS
-    'gives a table the fingerprint column of a source column, its block columns and a btree on each; or, without columns, btrees on expressions alone';
-
-CREATE FUNCTION simhash_index_commands(
-    target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
-    prefix name DEFAULT 'simhash'
-) RETURNS SETOF text
-    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
-    LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, name, jsonb, integer, text[], name) IS
-    'lists commands that build the indexes of simhash_attach without columns concurrently, and runs none of them: psql''s \gexec does';
+COMMENT ON FUNCTION simhash_attach(regclass, name, jsonb, integer, text[], name) IS
+    'gives a table the fingerprint column of a source column, its block columns and a btree on each; or, for a column of fingerprints, btrees on expressions alone';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'
