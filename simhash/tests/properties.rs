@@ -12,6 +12,7 @@ use proptest::sample::select;
 use simhash::distance::hamming;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::agreement::{Same, Words};
+use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
@@ -186,6 +187,8 @@ proptest! {
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+            let summary = Fingerprinter::default().summary(&text, options, 2, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, 2));
         }
     }
 }
@@ -282,6 +285,18 @@ proptest! {
         let all: u64 = of_a.values().sum();
         let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
         prop_assert_eq!(containment(&mut fingerprinter, &a, &b, &options, &|| ()), Ok(share));
+    }
+
+    #[test]
+    fn bands_match_the_oracle(
+        text in prop_oneof![5 => text(), 1 => line(), 1 => chinese(), 1 => html()],
+        options in options(),
+        bands in 1..=MAX_BANDS,
+    ) {
+        for options in [&Options::default(), &options] {
+            let summary = Fingerprinter::default().summary(&text, options, bands, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
+        }
     }
 
     #[test]
