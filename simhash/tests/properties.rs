@@ -188,6 +188,8 @@ proptest! {
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+            let summary = Fingerprinter::default().summary(&text, options, 2, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, 2));
         }
     }
 }
@@ -311,6 +313,18 @@ proptest! {
         let defined = shares_band.zip(resemblance).map(|(shares_band, found)| shares_band && found >= least);
         prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b, &|| ()), Ok(defined));
         prop_assert_eq!(criterion.near(&mut fingerprinter, &b, &a, &|| ()), Ok(defined));
+    }
+
+    #[test]
+    fn bands_match_the_oracle(
+        text in prop_oneof![5 => text(), 1 => line(), 1 => chinese(), 1 => html()],
+        options in options(),
+        bands in 1..=MAX_BANDS,
+    ) {
+        for options in [&Options::default(), &options] {
+            let summary = Fingerprinter::default().summary(&text, options, bands, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
+        }
     }
 
     #[test]
