@@ -68,6 +68,7 @@ FORMS_OF_TEXTS = {
         True,
     ),
     "near texts": ("SELECT id FROM {t} WHERE simhash_near(body, words($1, 60))", SEARCH, False),
+    "near texts of a sub-select": ("SELECT id FROM {t} WHERE simhash_near(body, (SELECT words($1, 60)))", SEARCH, True),
 }
 
 
