@@ -39,8 +39,8 @@ test('a Number loses fingerprints', async () => {
     })
     let count = 0
     for (const { id, fingerprint } of rows) {
-      const found = await query('SELECT id FROM docs WHERE simhash_near(simhash, $1)', [fingerprint])
-      count += found.some((row) => String(row.id) === id)
+      const near = await query('SELECT id FROM docs WHERE simhash_near(simhash, $1)', [fingerprint])
+      count += near.some((row) => String(row.id) === id)
     }
     return count
   }
