@@ -41,11 +41,6 @@ SELECT expected('EXECUTE near (42)');
 RESET plan_cache_mode;
 DEALLOCATE near;
 
--- Radii: no more rows than have a block within its radius.
-SELECT expected('SELECT FROM docs WHERE simhash_near(fp, -7, 24, ''{0,0,0,0}'')') AS equal,
-    expected('SELECT FROM docs WHERE simhash_near(fp, -7, 64, ''{1,1,1,1}'')') AS radii_1,
-    expected('SELECT FROM docs WHERE simhash_near(fp, 7, 24, ''{0,0,0,0}'')') AS common;
-
 -- Joins: as many near pairs as rows; half of the rows have a near one.
 SELECT expected('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS near,
     expected('SELECT FROM news n LEFT JOIN docs d ON d.fp <~> n.fp <= 3') AS outer;
