@@ -25,7 +25,7 @@ SELECT n, n % 5, (SELECT string_agg(CASE WHEN word = n % 60 OR word * 3 = n % 50
 FROM generate_series(1, 4000) AS n;
 SELECT simhash_attach('docs', 'body');
 SELECT simhash_attach('docs', 'simhash', blocks => 3, prefix => 'three');
-SELECT simhash_attach('docs', 'simhash', blocks => 5, prefix => 'five', scope => '{tenant}', columns => false);
+SELECT simhash_attach('docs', 'simhash', blocks => 5, prefix => 'five', scope => '{tenant}');
 INSERT INTO docs VALUES (4001, 1, '');
 VACUUM ANALYZE docs;
 
