@@ -53,9 +53,9 @@ EXPLAIN (COSTS OFF) SELECT id FROM app.plain WHERE extensions.simhash_near(simha
 EXPLAIN (COSTS OFF) SELECT id FROM app.plain WHERE extensions.simhash_near(simhash, 42, 2);
 EXPLAIN (COSTS OFF) SELECT id FROM app.covering WHERE extensions.simhash_near(simhash, 42, 2);
 EXPLAIN (COSTS OFF) SELECT "Id" FROM app."Words of Texts" WHERE extensions.simhash_near("Of Words", 42);
-EXPLAIN (COSTS OFF) SELECT id FROM app.online WHERE extensions.simhash_near(extensions.simhash(body), 42);
+EXPLAIN (COSTS OFF) SELECT id FROM app.online WHERE extensions.simhash_near(body, 'a text');
 EXPLAIN (COSTS OFF) SELECT id FROM app.parts WHERE extensions.simhash_near(simhash, 42);
-EXPLAIN (COSTS OFF) SELECT id FROM app.online_parts WHERE extensions.simhash_near(extensions.simhash(body), 42, 1);
+EXPLAIN (COSTS OFF) SELECT id FROM app.online_parts WHERE extensions.simhash_near(body, 'a text', '{"bands": 2}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(simhash, 42);
 EXPLAIN (COSTS OFF) SELECT id FROM app.by_hand WHERE extensions.simhash_near("Finger print", 42, 1);
 EXPLAIN (COSTS OFF) SELECT id FROM app.expressions WHERE extensions.simhash_near(fingerprint, 42, 2);

@@ -44,19 +44,20 @@ INSERT INTO app."Words of Texts" SELECT id, string_to_array(body, ' '), to_tsvec
 SELECT extensions.simhash_attach('app."Words of Texts"', 'All Words', prefix => 'Of Words');
 SELECT extensions.simhash_attach('app."Words of Texts"', 'lexemes', blocks => 2, prefix => 'of_lexemes');
 
--- indexes alone, built concurrently
+-- indexes on bands, built concurrently
 CREATE TABLE app.online (id bigint PRIMARY KEY, body text);
 INSERT INTO app.online SELECT * FROM app.texts;
 SELECT extensions.simhash_index_commands('app.online', 'body') \gexec
 
--- with a scope, and with blocks that are expressions
+-- within a scope, and of an expression
 CREATE TABLE app.scoped (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.scoped SELECT id, id / 10, body FROM app.texts;
 SELECT extensions.simhash_attach('app.scoped', 'body', scope => '{tenant}');
+CREATE FUNCTION app.lower_of(text) RETURNS text LANGUAGE sql IMMUTABLE RETURN lower($1);
 CREATE TABLE app.lean (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.lean SELECT id, id / 10, body FROM app.texts;
-SELECT extensions.simhash_attach('app.lean', 'body', columns => false);
-SELECT extensions.simhash_attach('app.lean', 'body', blocks => 2, prefix => 'halves', scope => '{tenant}', columns => false);
+SELECT extensions.simhash_index('app.lean', 'body', '{"ngram": 2}', 2);
+SELECT extensions.simhash_index('app.lean', 'app.lower_of(body) || '' end''', bands => 3, scope => '{tenant}');
 
 -- partitioned; one partition of partitions, and one that nothing is in
 CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -72,7 +73,7 @@ CREATE TABLE app.online_parts (id bigint, body text) PARTITION BY HASH (id);
 CREATE TABLE app.online_parts_0 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE app.online_parts_1 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO app.online_parts SELECT * FROM app.texts;
-SELECT extensions.simhash_index_commands('app.online_parts', 'body', blocks => 2) \gexec
+SELECT extensions.simhash_index_commands('app.online_parts', 'body', bands => 2) \gexec
 
 -- inherited
 CREATE TABLE app.parent (id bigint, body text);
@@ -80,6 +81,7 @@ CREATE TABLE app.child (more text) INHERITS (app.parent);
 INSERT INTO app.parent SELECT * FROM app.texts WHERE id <= 250;
 INSERT INTO app.child SELECT *, 'more' FROM app.texts WHERE id > 250;
 SELECT extensions.simhash_attach('app.parent', 'body');
+SELECT extensions.simhash_index('app.parent', 'body', bands => 1);
 
 -- by hand
 CREATE TABLE app.by_hand (
@@ -113,8 +115,8 @@ ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 
 CREATE TABLE app.skipped (id bigint PRIMARY KEY, plain_id bigint REFERENCES app.plain ON UPDATE CASCADE, body text);
 INSERT INTO app.skipped SELECT id, id, body FROM app.texts;
-SELECT extensions.simhash_index_commands('app.skipped', 'body', prefix => 'fp') \gexec
-SELECT extensions.simhash_guard('app.skipped', 'skip', '{"max_distance": 2, "resemblance": null}');
+SELECT extensions.simhash_attach('app.skipped', 'body', prefix => 'fp');
+SELECT extensions.simhash_guard('app.skipped', 'skip', '{"max_distance": 2, "resemblance": null}', '{}', NULL, NULL, 'fp');
 
 CREATE TABLE app.marked (id bigint PRIMARY KEY, "Tenant" text, lang text, body text, "like" bigint);
 INSERT INTO app.marked SELECT id, 'tenant', CASE WHEN id > 400 THEN 'en' END, body FROM app.texts;
@@ -159,6 +161,8 @@ SELECT one.id AS one, other.id AS other
 FROM app.plain AS one JOIN app.plain AS other
     ON extensions.simhash_near(one.simhash, other.simhash) AND one.id < other.id;
 CREATE UNIQUE INDEX ON app.pairs (one, other);
+CREATE MATERIALIZED VIEW app.notes AS SELECT id, 'The text: ' || body AS note FROM app.texts;
+SELECT extensions.simhash_index('app.notes', 'note', bands => 2);
 CREATE MATERIALIZED VIEW app.clusters AS
 SELECT cluster, array_agg(id ORDER BY id) AS ids
 FROM (SELECT id, extensions.simhash_cluster(id, simhash) OVER (ORDER BY id) AS cluster FROM app.parts) AS clusters
