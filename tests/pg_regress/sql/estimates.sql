@@ -52,7 +52,7 @@ CREATE TABLE notes (id integer, tenant integer, fp bigint) PARTITION BY LIST (te
 CREATE TABLE notes0 PARTITION OF notes FOR VALUES IN (0, 1, 2);
 CREATE TABLE notes1 PARTITION OF notes DEFAULT;
 INSERT INTO notes SELECT n, n % 6, random_fingerprint(n % 4999) FROM generate_series(1, 6000) n;
-SELECT simhash_attach('notes', 'fp', scope => '{tenant}', columns => false);
+SELECT simhash_attach('notes', 'fp', scope => '{tenant}');
 CREATE TABLE tenants AS SELECT n AS tenant FROM generate_series(0, 5) n;
 VACUUM ANALYZE notes, tenants;
 CREATE TEMP TABLE queries (id serial, query text);
