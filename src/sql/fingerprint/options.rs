@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
-use simhash::criterion::{self, CriterionDocument};
+use simhash::criterion::{self, CriterionDocument, TextCriterion};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
@@ -54,6 +54,12 @@ pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument> {
 /// The criterion in a document, which may ask for the weights of a table.
 pub fn read_criterion_of_table(document: OptionsDocument<'_>) -> Result<CriterionDocument> {
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
+}
+
+/// The criterion for texts of a document; an error if the document is about fingerprints.
+pub fn text_criterion(document: &CriterionDocument) -> Result<TextCriterion> {
+    let criterion = document.for_texts();
+    criterion.map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE))
 }
 
 /// An error if a criterion asks for the weights of a table.
