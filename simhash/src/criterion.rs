@@ -197,6 +197,11 @@ impl CriterionDocument {
         Some(TextCriterion { resemblance, bands: self.bands.or(bands_of(resemblance))? })
     }
 
+    /// The greatest distance of near fingerprints.
+    pub fn max_distance(&self) -> i32 {
+        self.max_distance.unwrap_or(DEFAULT_DISTANCE)
+    }
+
     pub fn of_texts(&self) -> Criterion {
         self.of_rows(true)
     }

@@ -1,4 +1,4 @@
-//! Conditions that a user writes on the columns of a table, as in WHERE.
+//! Conditions and other expressions that a user writes on the columns of a table, as in WHERE.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -26,16 +26,23 @@ use crate::text::{from_server, to_server};
 /// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
 /// memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression> {
-    let query = to_server(&format!("SELECT ({condition}\n)"))?;
-    let tree = with_context(&query, context, || transform(table, &query, name))?;
+    let tree = transform(table, condition, name, context, true)?;
     check(table, tree, &name.to_string_lossy())?;
     Ok(tree)
 }
 
-/// The expression of a condition, which is the only column of a query, before it is checked.
-fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression> {
+/// Parses an expression on the columns of a row of an open table, whose value is of any type. An error if it has
+/// subqueries, system columns or whole rows. Names, literals and errors are as for [`parse`].
+pub fn parse_value(table: &Relation, expression: &str, name: &CStr, context: &CStr) -> Result<Expression> {
+    let tree = transform(table, expression, name, context, false)?;
+    check_columns(table, tree, &name.to_string_lossy()).map(|_| tree)
+}
+
+/// An expression, which is the only column of a query, before it is checked.
+fn transform(table: &Relation, sql: &str, name: &CStr, context: &CStr, is_condition: bool) -> Result<Expression> {
+    let query = to_server(&format!("SELECT ({sql}\n)"))?;
     // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
-    unsafe {
+    let transform = || unsafe {
         let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
             let message = format!("{} must be one expression", name.to_string_lossy());
             return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
@@ -45,17 +52,20 @@ fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression> 
         let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
         let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
         pg_sys::addNSItemToQuery(state, columns, false, true, true);
-        let tree = pg_sys::transformExpr(state, expression, ParseExprKind::EXPR_KIND_WHERE);
-        let tree = pg_sys::coerce_to_boolean(state, tree, name.as_ptr());
+        let mut tree = pg_sys::transformExpr(state, expression, ParseExprKind::EXPR_KIND_WHERE);
+        if is_condition {
+            tree = pg_sys::coerce_to_boolean(state, tree, name.as_ptr());
+        }
         pg_sys::assign_expr_collations(state, tree);
         if (*state).p_hasSubLinks {
             let message = format!("cannot use a subquery in {}", name.to_string_lossy());
             return Err(not_supported(message));
         }
         pg_sys::free_parsestate(state);
-        Expression::new(tree)
-    }
-    .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no condition was parsed"))
+        Ok(Expression::new(tree))
+    };
+    let tree = with_context(&query, context, transform)?;
+    tree.ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no expression was parsed"))
 }
 
 fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
@@ -67,20 +77,21 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     for node in nodes_within(condition) {
         check_node(table, node, name)?;
     }
-    for attnum in condition.own_columns() {
-        let Some(column) = Column::at(table, attnum) else {
-            let message = format!("{name} must not use system columns or whole rows");
-            return Err(not_supported(message));
-        };
-        if column.is_generated {
-            let message =
-                format!("column \"{}\" of table \"{}\" in {name} is generated", column.name()?, table.name()?);
-            return Err(not_supported(message)
-                .set_detail("Generated columns are computed after BEFORE triggers.")
-                .set_hint("Use the columns that it is computed from."));
-        }
-    }
-    Ok(())
+    let generated = check_columns(table, condition, name)?.into_iter().find(|column| column.is_generated);
+    let Some(column) = generated else { return Ok(()) };
+    let message = format!("column \"{}\" of table \"{}\" in {name} is generated", column.name()?, table.name()?);
+    Err(not_supported(message)
+        .set_detail("Generated columns are computed after BEFORE triggers.")
+        .set_hint("Use the columns that it is computed from."))
+}
+
+/// The columns in an expression. An error if one of them is a system column or the whole row.
+fn check_columns(table: &Relation, expression: Expression, name: &str) -> Result<Vec<Column>> {
+    let columns = expression.own_columns().into_iter().map(|attnum| {
+        Column::at(table, attnum)
+            .ok_or_else(|| not_supported(format!("{name} must not use system columns or whole rows")))
+    });
+    columns.collect()
 }
 
 /// An error if a node itself runs code that it must not, or asks for the role.
