@@ -4,8 +4,6 @@
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::column::Column;
-use postgres::catalog::relation::Relation;
 use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::to_json_text;
@@ -122,17 +120,6 @@ impl FingerprintCall {
     /// The options as JSON, as they are written; an empty document if they are not.
     pub fn options_json(&self) -> Result<String> {
         options_json(self.document)
-    }
-
-    /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.
-    pub fn text_of_stored_row(&self, table: &Relation) -> Expression {
-        let as_text = |expression: Expression| expression.coerced_to(pg_sys::TEXTOID);
-        let has_text = |column: &Column| {
-            let generation = column.generation(table).filter(|_| column.is_stored);
-            generation.and_then(as_text).is_some_and(|text| text.equals(self.source))
-        };
-        let stored = Column::all(table).find(has_text).and_then(|column| as_text(column.as_variable()?));
-        stored.unwrap_or(self.source)
     }
 }
 
