@@ -28,8 +28,8 @@ class NearDuplicate:
     """The primary key of the row, by the names of its columns. Integers are ``int``; values of other types are ``str``.
     Empty if the user may not read the key."""
     distance: int | None = None
-    """The number of bits in which the fingerprints differ. None if the guard compares texts, or the user may not read the
-    fingerprint."""
+    """The number of bits in which the fingerprints differ. None if the guard compares texts, or the user may not read
+    the fingerprint."""
     resemblance: float | None = None
     """The resemblance of the texts, 0 to 1. None if the guard compares fingerprints, or the user may not read the
     text."""

@@ -5,7 +5,7 @@ import asyncio
 import asyncpg
 import database
 import psycopg
-from database import NEAR, NEAR_RESEMBLANCE, TEXT, Document, GuardedTest
+from database import NEAR, NEAR_RESEMBLANCE, Document, GuardedTest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
