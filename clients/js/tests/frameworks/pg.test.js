@@ -28,6 +28,7 @@ testGuard({
 
 test('a Number loses fingerprints', async () => {
   await query("SELECT simhash_unguard('docs')")
+  await query("SELECT simhash_attach('docs', 'body')")
   await query(fill(500))
   // How many rows a search finds by the fingerprint that a query has returned.
   const found = async (column, parse) => {
