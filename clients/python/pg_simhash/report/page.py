@@ -133,7 +133,7 @@ def _guard(table: Table) -> Composable:
     return SQL(GUARD).format(
         table=Literal(table.name),
         criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
-        source=Literal(Identifier(table.column).as_string()),
+        source=Literal(table.source),
         others=SQL("").join(SQL(f", {name} => {{}}").format(Literal(value)) for name, value in others.items() if value),
     )
 

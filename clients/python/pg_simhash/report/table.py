@@ -115,6 +115,8 @@ class Table:
     """As SQL, with its schema."""
     sql: Identifier
     column: str
+    source: str
+    """The column as SQL."""
     extension: str
     """The extension's schema."""
     version: str
@@ -179,6 +181,7 @@ def find(connection: Connection[Any], given: argparse.Namespace) -> Table:
         name=name,
         sql=sql,
         column=given.column,
+        source=column.expressions[0],
         extension=extension,
         version=version,
         key=key,

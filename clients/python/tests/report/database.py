@@ -25,7 +25,7 @@ class WithDatabase(unittest.TestCase):
 
     @classmethod
     def sql(cls, statement, *parameters):
-        return cls.connection.execute(statement, parameters)
+        return cls.connection.execute(statement, parameters or None)
 
     @classmethod
     def table(cls, name, texts, columns="id integer PRIMARY KEY, body text", **index):

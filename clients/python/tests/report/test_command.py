@@ -100,11 +100,12 @@ class Counts(WithDatabase):
         """Only earlier rows count for which a given condition holds. Rights has the condition of a guard."""
         columns = "id integer PRIMARY KEY, body text, note text DEFAULT 'it''s new'"
         self.table("windowed", variants(seeded(), 200, 14) + ["late news"] * 3, columns)
-        self.sql("UPDATE report.windowed SET note = 'draft' WHERE id %% 3 = 0 OR body = 'late news'")
+        self.sql("UPDATE report.windowed SET note = 'draft' WHERE id % 3 = 0 OR body = 'late news'")
         everything = self.check("windowed")
         given = self.check("windowed", "--among", "note = 'it''s new' AND id % 5 <> 0 -- ok")
         self.assertLess(given.count(Kind.DUPLICATE), everything.count(Kind.DUPLICATE))
-        self.assertIn("late news", self.report("report.windowed", "--among", "note = 'draft' -- or not"))
+        drafts = self.check("windowed", "--among", "note = 'draft' -- or not")
+        self.assertTrue(2 <= drafts.count(Kind.DUPLICATE) < everything.count(Kind.DUPLICATE))
         self.sql("SELECT simhash_guard('windowed', 'skip', among => 'id > 5')")
         self.assertEqual(self.check("windowed", "--among", "true"), everything)
         error = self.report("report.windowed", "--among", "nope", fails=True)
@@ -157,7 +158,7 @@ class Indexes(WithDatabase):
             return table.find(connection, parser().parse_args(["", f"report.{name}", "body"]))
 
     def test_options(self):
-        options = """jsonb_build_object('weights', '{"it''s": 0.5, "\\": 0}'::jsonb)"""
+        options = """jsonb_build_object('weights', '{"it''s": 0.5, "\\\\": 0}'::jsonb)"""
         self.table("quoted", ["a text"], options=options)
         self.assertEqual(self.find("quoted").compared_with(), {"weights": {"it's": 0.5, "\\": 0}})
 
@@ -179,12 +180,15 @@ class Indexes(WithDatabase):
         )
 
     def test_names(self):
-        """Of the table, its schema, its column and the extension's schema."""
-        name = '"A% table"'
-        self.table(name, ["one two three"] * 3, columns='id integer PRIMARY KEY, body text, "The text%" text')
-        self.sql(f'UPDATE report.{name} SET "The text%%" = body')
-        self.sql("SELECT simhash_index(%s, %s)", f"report.{name}", '"The text%"')
-        self.assertIn("duplicates of an earlier row: 2", self.report(f"report.{name}", column="The text%"))
+        """A % in the names of the table, its column and the extension's schema."""
+        self.sql('CREATE TABLE report."a% b" (id integer PRIMARY KEY, "text%" text)')
+        self.sql("""INSERT INTO report."a% b" SELECT id, 'one two three' FROM generate_series(1, 3) AS id""")
+        self.sql("""SELECT simhash_index('report."a% b"', '"text%"')""")
+        self.sql('CREATE SCHEMA "%s"')
+        self.addCleanup(self.sql, 'DROP SCHEMA "%s"')
+        self.sql('ALTER EXTENSION pg_simhash SET SCHEMA "%s"')
+        self.addCleanup(self.sql, "ALTER EXTENSION pg_simhash SET SCHEMA public")
+        self.assertIn("duplicates of an earlier row: 2", self.report('report."a% b"', column="text%"))
 
 
 class Errors(WithDatabase):
@@ -317,7 +321,7 @@ class Rights(WithDatabase):
         for data_type in "kind", "pair", "level":
             name = f"report.of_{data_type}"
             self.assertIn("are duplicates of an earlier row: 1", self.report(name))
-            page = self.report(name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0}')
+            page = self.report(name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0, "bands": 6}')
             self.assertIn("4000-01-01 00:00:00 BC, ", page)
             self.assertIn("are duplicates of an earlier row: 0", self.report(name, "--scope", "r"))
         self.assertIn('error: table "report.viewed" does not exist\n', self.report("report.viewed", fails=True))
