@@ -212,6 +212,18 @@ proptest! {
     }
 
     #[test]
+    fn bands_match_the_oracle(
+        text in prop_oneof![5 => text(), 1 => line(), 1 => chinese(), 1 => html()],
+        options in options(),
+        bands in 1..=MAX_BANDS,
+    ) {
+        for options in [&Options::default(), &options] {
+            let summary = Fingerprinter::default().summary(&text, options, bands, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
+        }
+    }
+
+    #[test]
     fn html_matches_oracle(html in html(), before in "[a-z]{0,3}", options in options()) {
         let (mut text, expected) = (before, oracle::markup::text_of_html(&html));
         prop_assert_eq!(text_of_html(&html, &mut text, &|| ()), Ok(()));
@@ -313,18 +325,6 @@ proptest! {
         let defined = shares_band.zip(resemblance).map(|(shares_band, found)| shares_band && found >= least);
         prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b, &|| ()), Ok(defined));
         prop_assert_eq!(criterion.near(&mut fingerprinter, &b, &a, &|| ()), Ok(defined));
-    }
-
-    #[test]
-    fn bands_match_the_oracle(
-        text in prop_oneof![5 => text(), 1 => line(), 1 => chinese(), 1 => html()],
-        options in options(),
-        bands in 1..=MAX_BANDS,
-    ) {
-        for options in [&Options::default(), &options] {
-            let summary = Fingerprinter::default().summary(&text, options, bands, &|| ()).expect("memory suffices");
-            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
-        }
     }
 
     #[test]
