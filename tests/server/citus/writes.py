@@ -32,7 +32,7 @@ SELECT simhash_attach('here', 'fp');
 CREATE TABLE registered (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id));
 SELECT create_distributed_table('registered', 'tenant', shard_count => 6);
 CREATE TABLE register (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id));
-SELECT simhash_attach('register', 'fp'), simhash_guard('register', 'skip', fingerprint => 'fp');
+SELECT simhash_attach('register', 'fp'), simhash_guard('register', 'skip', source => 'fp');
 CREATE FUNCTION add_row(new_tenant integer, new_id bigint, new_fp bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO writes.register VALUES (new_tenant, new_id, new_fp);
@@ -81,7 +81,7 @@ class Guards(OnCoordinator):
         for action in "skip", "reject":
             self.run_all(
                 "TRUNCATE writes.tenants",
-                f"SELECT simhash_guard('writes.tenants', '{action}', scope => '{{tenant}}', fingerprint => 'fp')",
+                f"SELECT simhash_guard('writes.tenants', '{action}', scope => '{{tenant}}', source => 'fp')",
             )
             self.write_guarded(insert)
             self.assertEqual(self.pairs("tenants", "GROUP BY tenant"), 0)
@@ -93,7 +93,7 @@ class Guards(OnCoordinator):
     def test_marks(self):
         """The mark of a key of two columns is the column outside the scope."""
         self.run_all(
-            """SELECT simhash_guard('writes.tenants', 'mark', scope => '{tenant}', fingerprint => 'fp',
+            """SELECT simhash_guard('writes.tenants', 'mark', scope => '{tenant}', source => 'fp',
                 mark_column => 'near')""",
             "INSERT INTO writes.tenants (tenant, id, fp) VALUES (100, 1, 5), (100, 2, 4), (101, 3, 5)",
         )
@@ -105,7 +105,7 @@ class Guards(OnCoordinator):
         """A reference table, of which each server has a copy."""
         for action in "skip", "reject":
             self.run_all(
-                "TRUNCATE writes.copies", f"SELECT simhash_guard('writes.copies', '{action}', fingerprint => 'fp')"
+                "TRUNCATE writes.copies", f"SELECT simhash_guard('writes.copies', '{action}', source => 'fp')"
             )
             self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {ROW})")
             self.assertEqual(self.pairs("copies"), 0)
@@ -114,7 +114,7 @@ class Guards(OnCoordinator):
 
     def test_here(self):
         """A local table that Citus manages. Writes through other servers reach it too."""
-        self.run_all("SELECT simhash_guard('writes.here', 'skip', fingerprint => 'fp')")
+        self.run_all("SELECT simhash_guard('writes.here', 'skip', source => 'fp')")
         self.write_guarded(f"INSERT INTO writes.here VALUES (%(id)s, {ROW})")
         self.assertEqual(self.pairs("here"), 0)
 
@@ -138,7 +138,7 @@ class Commands(OnCoordinator):
             f"CREATE TABLE {table} (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
             f"SELECT create_distributed_table('{table}', 'tenant', shard_count => 1, colocate_with => 'none')",
             f"SELECT simhash_attach('{table}', 'fp')",
-            f"SELECT simhash_guard('{table}', '{guard}', fingerprint => 'fp', scope => '{{tenant}}')",
+            f"SELECT simhash_guard('{table}', '{guard}', source => 'fp', scope => '{{tenant}}')",
         )
 
     def test_errors_of_the_page(self):
@@ -154,16 +154,15 @@ class Commands(OnCoordinator):
             "SELECT create_distributed_table('appended', 'tenant_id', 'append')",
             "SELECT simhash_attach('appended', 'simhash')",
         )
-        guard = "SELECT simhash_guard('docs', scope => '{tenant_id}'"
-        weights = guard.replace("'docs'", "'docs', criterion => '{\"weights\": \"table\"}'")
+        guard = "SELECT simhash_guard('docs', scope => '{tenant_id}')"
         off = "SET citus.enable_unsafe_triggers = off;"
         tries = {
-            "a command": [("one", "SELECT simhash_attach('docs', 'body')"), ("two", "SELECT simhash_guard('docs')")],
+            "a command": [("one", "SELECT simhash_index('docs', 'body')"), ("two", "SELECT simhash_guard('docs')")],
             "without the distribution": [(FIRST, "SELECT simhash_guard('docs')")],
-            "allows no triggers": [(FIRST, f"{off} {guard})"), (FIRST, f"{off} SELECT simhash_unguard('docs')")],
+            "allows no triggers": [(FIRST, f"{off} {guard}"), (FIRST, f"{off} SELECT simhash_unguard('docs')")],
             "`append`": [(FIRST, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(FIRST, "INSERT INTO later VALUES (1, 1, 1)")],
-            "simhash_preview": [(FIRST, "SELECT simhash_preview('docs')"), (FIRST, f"{weights})")],
+            "simhash_preview": [(FIRST, "SELECT simhash_preview('docs')")],
         }
         for statement, error in rows:
             key = next(key for key in tries if key in statement)
@@ -215,7 +214,7 @@ class Commands(OnCoordinator):
                     "CREATE TABLE before (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
                     "INSERT INTO before VALUES (1, 1, 0), (1, 2, 0)",
                     "SELECT simhash_attach('before', 'fp')",
-                    "SELECT simhash_guard('before', 'skip', fingerprint => 'fp', scope => '{tenant}')",
+                    "SELECT simhash_guard('before', 'skip', source => 'fp', scope => '{tenant}')",
                     *filter(None, [unguard]),
                     "SELECT create_distributed_table('before', 'tenant')",
                 )
@@ -224,7 +223,7 @@ class Commands(OnCoordinator):
                 self.assertTrue(any("SimhashScan" in line for (line,) in plan), plan)
 
     def test_the_usual_life(self):
-        """Attach, detach and attach again, for each kind of table."""
+        """Index, attach and detach, for each kind of table."""
         kinds = {
             "distributed": "create_distributed_table('life', 'id')",
             "reference": "create_reference_table('life')",
@@ -235,14 +234,16 @@ class Commands(OnCoordinator):
                 self.run_all("DROP TABLE IF EXISTS life", "CREATE TABLE life (id bigint PRIMARY KEY, body text)")
                 self.run_all(f"SELECT {distribute}")
                 self.run_all("INSERT INTO life SELECT n, 'text ' || n FROM generate_series(1, 100) AS n")
-                for columns in "true", "false":
-                    self.run_all(f"SELECT simhash_attach('life', 'body', columns => {columns})")
-                    near = self.run_all("SELECT id FROM life WHERE simhash_near(body, 'text 7')")
-                    self.assertEqual(near, [(7,)])
-                    self.run_all("SELECT simhash_detach('life')")
-                    columns = self.run_all("SELECT count(*) FROM pg_attribute WHERE attrelid = 'life'::regclass"
-                        " AND attnum > 0 AND NOT attisdropped")
-                    self.assertEqual(columns, [(2,)])
+                self.run_all("SELECT simhash_index('life', 'body')")
+                near = self.run_all("SELECT id FROM life WHERE simhash_near(body, 'text 7')")
+                self.assertEqual(near, [(7,)])
+                self.run_all("SELECT simhash_attach('life', 'body')")
+                near = self.run_all("SELECT id FROM life WHERE simhash_near(simhash, simhash('text 7'))")
+                self.assertEqual(near, [(7,)])
+                self.run_all("SELECT simhash_detach('life')")
+                columns = self.run_all("SELECT count(*) FROM pg_attribute WHERE attrelid = 'life'::regclass"
+                    " AND attnum > 0 AND NOT attisdropped")
+                self.assertEqual(columns, [(2,)])
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ FORMS_OF_TEXTS = {
         True,
     ),
     "near texts": ("SELECT id FROM {t} WHERE simhash_near(body, words($1, 60))", SEARCH, False),
+    "near texts of a sub-select": ("SELECT id FROM {t} WHERE simhash_near(body, (SELECT words($1, 60)))", SEARCH, True),
 }
 
 
@@ -79,12 +80,8 @@ class Test(Comparison):
                 connection.execute(PRINT_OF + TABLE)
                 connection.execute("INSERT INTO prints " + ROWS_OF.format(offset=number, tenant=2 * number + 1))
                 connection.execute(f"INSERT INTO prints VALUES (-{number}, {2 * number + 1}, simhash('a text 0'))")
-                # One server has columns for the blocks, the other does not.
-                columns = "true" if server == "one" else "false"
                 for scope in "{}", "{tenant}":
-                    connection.execute(
-                        f"SELECT simhash_attach('prints', 'fp', columns => {columns}, scope => '{scope}')"
-                    )
+                    connection.execute(f"SELECT simhash_attach('prints', 'fp', scope => '{scope}')")
         self.connect()
         self.connection.execute(PRINT_OF + HUB_TABLES)
         self.connection.execute(NEAREST_FUNCTION)
@@ -157,7 +154,7 @@ class Test(Comparison):
                 # With this contributed module, other columns are in the index of passages too.
                 connection.execute("CREATE EXTENSION btree_gin")
                 connection.execute("CREATE INDEX ON texts USING gin (tenant, simhash_passages(body))")
-                connection.execute("SELECT simhash_attach('texts', 'body', columns => false)")
+                connection.execute("SELECT simhash_index('texts', 'body')")
                 connection.execute("VACUUM ANALYZE texts")
                 search = f"SELECT id FROM texts WHERE tenant = {tenant} AND simhash_contains(body, words(600, 20), .2)"
                 plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) {search}"))
