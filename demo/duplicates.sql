@@ -9,17 +9,6 @@ CREATE FUNCTION pg_temp.some(paths text[]) RETURNS text
     RETURN array_to_string(paths[1:3], ', ')
         || CASE WHEN cardinality(paths) > 3 THEN format(' and %s more', cardinality(paths) - 3) ELSE '' END;
 
-\echo
-\echo 'Exact duplicates, the largest groups:'
-SELECT count(*) AS documents, pg_size_pretty(octet_length(min(body))::bigint) AS size,
-    pg_temp.some(array_agg(path ORDER BY path)) AS paths
-FROM docs
-GROUP BY md5(body)
-HAVING count(*) > 1
-ORDER BY 1 DESC, 3
-LIMIT 5;
-
--- Clusters: documents that pairs of near-duplicates connect.
 SELECT clock_timestamp() AS start \gset
 \set ECHO queries
 CREATE TEMP TABLE clustered AS
@@ -30,7 +19,6 @@ SELECT format('Documents with a near-duplicate: %s; clusters of them: %s (found 
 FROM (SELECT count(*) AS documents FROM clustered WHERE cluster IS NOT NULL GROUP BY cluster HAVING count(*) > 1) AS sizes
 \gset
 
--- Duplicates: which documents could go, because one that stays is like them.
 SELECT clock_timestamp() AS start \gset
 \set ECHO queries
 CREATE TEMP TABLE kept AS
@@ -93,8 +81,6 @@ SET plan_cache_mode = force_generic_plan;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE search(:'body');
 
 \echo
-\echo 'What it takes:'
 SELECT pg_size_pretty(sum(octet_length(body))) AS texts, pg_size_pretty(pg_table_size('docs')) AS "table",
-    pg_size_pretty(pg_indexes_size('docs')) AS indexes, count(*) AS documents,
-    pg_size_pretty(pg_indexes_size('docs') / count(*)) AS "indexes, a document"
+    pg_size_pretty(pg_indexes_size('docs')) AS indexes
 FROM docs;
