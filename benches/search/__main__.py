@@ -27,8 +27,6 @@ FULL = 10_000_000
 # The most primary-key lookups that a search may take among ten million rows, by the distribution.
 SEARCH_BARS = {("best", 5): (15, 17), ("best", 8): (105, 110), ("default", 3): (4, 5)}
 NEAREST_BARS = 4, 5
-# The same for searches by radii among fingerprints of texts.
-RADII_BARS = {(1, 1, 1, 1): 40, (1, 1, 1): 12, (0, 0, 0, 0): 6}
 DISTRIBUTIONS = "uniform", "text"
 
 
@@ -65,9 +63,6 @@ def measure_distribution(distribution, runs, rows, file, judge):
         times, wrong = searches.report(sizes, blocks, distances, runs)
         judge.wrong += wrong
         judge.add(distribution, blocks, times, sizes)
-        by_radii, wrong = searches.report_by_radii(sizes, blocks, runs)
-        judge.wrong += wrong
-        judge.by_radii |= by_radii
         if blocks == 4:
             *judge.nearest[distribution], wrong = searches.report_nearest(sizes, runs)
             judge.wrong += wrong
@@ -83,7 +78,6 @@ class Judge:
         self.wrong = 0
         self.times = {}
         self.nearest = {}
-        self.by_radii = {}
 
     def add(self, distribution, blocks, times, sizes):
         for k, measured in times.items():
@@ -100,9 +94,6 @@ class Judge:
             print(f"The bars are for {FULL:,} rows; here for {self.rows:,}:")
         for place, distribution in enumerate(DISTRIBUTIONS):
             self.distribution(place, distribution)
-        for radii, bar in RADII_BARS.items():
-            ratio = self.by_radii[radii, f"text_{self.rows}"]
-            say(f"text, radii {radii}: {ratio:.1f} primary-key lookups", ratio, bar)
         print(f"wrong rows in all searches: {self.wrong}, bar 0 (recall exactly 1): {verdict(self.wrong == 0)}")
         if self.wrong:
             sys.exit("searches differ from scans")

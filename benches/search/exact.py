@@ -1,6 +1,5 @@
 """Whether searches find what a scan of the whole table finds."""
 
-from layouts import candidates
 from statements import psql, value
 from tables import DISTANCES
 
@@ -35,18 +34,6 @@ def check(table, k, condition):
     return int(found), int(wrong)
 
 
-def check_by_radii(table, condition):
-    """How many rows a search by this condition on `t` and `q.simhash` finds, and how many differ from a scan's."""
-    statement = (
-        f"SELECT q.k, q.id, t.id FROM queries_{table} AS q JOIN {table} AS t ON {condition}"
-        " WHERE q.id <= 3 ORDER BY 1, 2, 3"
-    )
-    found, truth = (
-        set(map(tuple, psql(statement, **NESTED, **{"pg_simhash.enable_scan": enabled}))) for enabled in ("on", "off")
-    )
-    return len(found), len(found ^ truth)
-
-
 def check_nearest(table, limit):
     """How many distances differ from those of a scan and a sort, for some queries that have near rows and some that have
     none."""
@@ -57,12 +44,3 @@ def check_nearest(table, limit):
     found = psql(statement)
     truth = psql(statement, **{"pg_simhash.enable_scan": "off"})
     return sum(a != b for a, b in zip(found, truth, strict=True))
-
-
-def candidates_per_search(table, blocks, k):
-    count = value(
-        f"SELECT count(*) FROM queries_{table} AS q JOIN {table} AS t ON {candidates(blocks, k, 'q.simhash')}"
-        f" WHERE q.id <= {QUERIES}",
-        **NESTED,
-    )
-    return int(count) / (QUERIES * len(DISTANCES))

@@ -52,21 +52,5 @@ def drop_indexes(table, blocks):
     return "DROP INDEX " + ", ".join(indexes(table, blocks))
 
 
-def candidates(blocks, k, query):
-    """The condition on block columns: what the indexes look up."""
-    conditions = []
-    for block in range(blocks):
-        reach = radius(block, blocks, k)
-        if reach == 0:
-            conditions.append(f"{column(block, blocks)} = simhash_block({query}, {block}, {blocks})")
-        elif reach > 0:
-            conditions.append(f"{column(block, blocks)} = ANY (simhash_probes({query}, {block}, {blocks}, {k}))")
-    return f"({' OR '.join(conditions)})"
-
-
 def near(k, query):
     return f"simhash_near(t.simhash, {query}, {k})"
-
-
-def near_by_radii(k, radii, query):
-    return f"simhash_near(t.simhash, {query}, {k}, '{{{','.join(map(str, radii))}}}')"

@@ -1,16 +1,13 @@
 """Times searches and orders by distance, beside primary-key lookups, in tables of several sizes."""
 
-from exact import candidates_per_search, check, check_by_radii, check_nearest
-from layouts import near, near_by_radii, probes
+from exact import check, check_nearest
+from layouts import near, probes
 from server import Way, measure
 from tables import QUERIES
 
 ANSWER, LOOKUP, NEAR = "an empty answer", "lookup", "simhash_near"
 NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "scan and sort"
 LIMIT = 10
-# The distance and the radii of searches by radii, by the layout.
-WITHIN = 10
-RADII = {4: ((0, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 1)), 3: ((0, 0, 0), (1, 1, 1)), 2: ()}
 
 
 def scan(enabled):
@@ -48,8 +45,8 @@ def time_searches(sizes, k, runs):
 def report(sizes, blocks, distances, runs):
     """Prints a line for each distance and table; returns the times by distance and the number of wrong rows."""
     print(
-        f"{'k':>2} {'rows':>11} {'probes':>7} {'candidates':>11} {'found':>6} {'wrong':>6} {'lookup, ms':>11}"
-        f" {'near, ms':>9} {'x lookup':>9}"
+        f"{'k':>2} {'rows':>11} {'probes':>7} {'found':>6} {'wrong':>6} {'lookup, ms':>11} {'near, ms':>9}"
+        f" {'x lookup':>9}"
     )
     times = {}
     wrong = 0
@@ -58,29 +55,10 @@ def report(sizes, blocks, distances, runs):
         for table, rows in sizes.items():
             found, differing = check(table, k, near(k, "q.simhash"))
             wrong += differing
-            candidates = candidates_per_search(table, blocks, k)
             print(
-                f"{k:>2} {rows:>11,} {probes(blocks, k):>7,} {candidates:>11,.1f} {found:>6} {differing:>6}"
-                f" {line(times[k], table)}",
-                flush=True,
+                f"{k:>2} {rows:>11,} {probes(blocks, k):>7,} {found:>6} {differing:>6} {line(times[k], table)}", flush=True
             )
     return times, wrong
-
-
-def report_by_radii(sizes, blocks, runs):
-    """Searches by radii; returns the ratios to a lookup by radii and table, and the number of wrong rows."""
-    ways = {ANSWER: Way("SELECT 1")} | {(LOOKUP, table): lookup(table, rows) for table, rows in sizes.items()}
-    for radii in RADII[blocks]:
-        ways |= {(radii, table): search(table, 8, near_by_radii(WITHIN, radii, ":q")) for table in sizes}
-    times = measure(ways, runs, sizes) if RADII[blocks] else None
-    ratios, wrong = {}, 0
-    for radii in RADII[blocks]:
-        for table, rows in sizes.items():
-            found, differing = check_by_radii(table, near_by_radii(WITHIN, radii, "q.simhash"))
-            wrong += differing
-            ratios[radii, table] = times.ratio((radii, table), (LOOKUP, table))
-            print(f"radii {radii} {rows:>11,} found {found}, wrong {differing} {line(times, table, radii)}", flush=True)
-    return ratios, wrong
 
 
 def line(times, table, form=NEAR):

@@ -34,10 +34,7 @@ class DocTest < Minitest::Test
   def test_reject
     assert_equal 1, Doc.store(url: "/a", body: TEXT).id
     found = Doc.store(url: "/b", body: NEAR)
-    assert_equal %w[key distance resemblance], found.keys
-    assert_equal({ "id" => 1 }, found["key"])
-    assert_operator found["distance"], :<=, 10
-    assert_equal 0.997, found["resemblance"] # of 601 words, 599 are common
+    assert_equal({ "key" => { "id" => 1 }, "resemblance" => 0.997 }, found) # of 601 words, 599 are common
     assert_raises(ActiveRecord::RecordNotUnique) { Doc.store(url: "/a", body: OTHER) }
   end
 
@@ -86,7 +83,7 @@ class DocTest < Minitest::Test
     assert_equal [42], Doc.near(body.upcase).pluck(:id)
     assert_match(/SimhashScan/, Doc.near(body).explain.inspect)
     # Ruby's integers hold a fingerprint.
-    fingerprint = Doc.connection.select_value("SELECT simhash FROM docs WHERE id = 42")
-    assert_equal [42], Doc.where("simhash = ?", fingerprint).pluck(:id)
+    fingerprint = Doc.connection.select_value("SELECT simhash(body) FROM docs WHERE id = 42")
+    assert_equal [42], Doc.where("simhash(body) = ?", fingerprint).pluck(:id)
   end
 end

@@ -74,6 +74,8 @@ SELECT a.id FROM hostile.rows a WHERE EXISTS (SELECT FROM hostile.rows WHERE {r}
 SELECT count(*) FILTER (WHERE {r}) FROM hostile.rows HAVING {e}
 CREATE INDEX here ON hostile.rows (id) WHERE {f} ;; SELECT id FROM hostile.rows WHERE {f}
 SELECT id FROM hostile.attached WHERE simhash_near(simhash, (SELECT i8 FROM hostile.rows WHERE {r} LIMIT 1))
+SELECT id FROM hostile.indexed WHERE simhash_near(body, (SELECT t FROM hostile.rows WHERE {r} LIMIT 1))
+SELECT indexed.id FROM hostile.indexed JOIN hostile.rows ON simhash_near(indexed.body, rows.t) AND {r}
 """
 SET = """
 SELECT * FROM {e}
@@ -204,6 +206,8 @@ def huge(rng, digits):
             f"SELECT hamming(array_fill(0::bigint, ARRAY[{n}]), array_fill(-1::bigint, ARRAY[{n}]))",
             f"SELECT count(*), max(length(feature)) FROM simhash_features({text}, '{{\"ngram\": 3}}')",
             f"SELECT simhash_resemblance({text}, {random_words})",
+            f"SELECT simhash_band({text}, 63, '{{{options}}}'), simhash_size({random_words})",
+            f"SELECT count(*) FROM hostile.indexed WHERE simhash_near(body, {text})",
             f"SELECT simhash(array_fill('a'::text, ARRAY[{n}]), array_fill(1e9::float8, ARRAY[{n}]))",
             f"SELECT simhash_agg({text}, n) FROM generate_series(1, 2) AS n",
             f"SELECT simhash('a', {text})",

@@ -37,7 +37,6 @@ ARGUMENTS = {
     "text[]": "ARRAY['a', n::text, 'b']",
     "double precision[]": "ARRAY[n, 2, 3]::float8[]",
     "bigint[]": "ARRAY[n, 2, n]::bigint[]",
-    "integer[]": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{1,0,1,1}' END)::integer[]",
     "anyarray": "ARRAY['a', 'b', n::text]",
     "anyelement": "n::text",
     "tsvector": "('a:1A ' || n)::tsvector",
@@ -46,6 +45,7 @@ ARGUMENTS = {
 }
 NAMED = {
     "options text": "'{\"ngram\": 2}'",
+    "criterion text": "'{\"ngram\": 2}'",
     "blocks integer": "4",
     "max_distance integer": "3",
     "digits text": "lpad(to_hex(n), 16, '0')",
@@ -65,20 +65,23 @@ ROUNDS = {
         400,
         "DROP TABLE IF EXISTS leaks.changed ;;"
         " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n ;;"
-        " SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed') ;;"
-        " SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => ARRAY['id']) ;;"
-        " SELECT simhash_detach('leaks.changed')",
+        " SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
+    ),
+    "index": (
+        400,
+        "DROP TABLE IF EXISTS leaks.changed ;;"
+        " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n ;;"
+        " SELECT simhash_index('leaks.changed', 'lower(body)', scope => ARRAY['id'])",
     ),
     "index commands": (50, "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')"),
     "guard": (
         500,
-        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f', among => 'f > 0') ;;"
+        "SELECT simhash_guard('leaks.guarded_later', 'skip', source => 'f', among => 'f > 0') ;;"
         " SELECT simhash_unguard('leaks.guarded_later')",
     ),
     "guards": (100, "SELECT count(*) FROM (SELECT simhash_guards()) AS guards"),
     "preview": (500, "SELECT count(*) FROM simhash_preview('leaks.previewed', sample => 50)"),
     "layouts": (500, "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f')"),
-    "layouts by radii": (500, "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f', NULL, ARRAY['id'])"),
     "dedup trigger": (
         10,
         "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;;"
@@ -94,6 +97,7 @@ ROUNDS = {
         "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
     ),
     "search": (10, "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)"),
+    "search of texts": (10, "SELECT count(*) FROM leaks.texts WHERE simhash_near(body, 'text ' || random())"),
     "search by hand": (
         10,
         "SELECT count(*) FROM leaks.searched WHERE simhash_block(f, 0) = simhash_block((random() * 1e9)::bigint, 0)",
@@ -115,6 +119,10 @@ ROUNDS = {
         5 * ROWS,
         f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
     ),
+    "searches of texts, rows": (
+        5 * ROWS,
+        "SELECT count(*) FROM leaks.texts AS a, leaks.texts AS b WHERE simhash_near(a.body, b.body || a.id)",
+    ),
     "aggregate in parallel": (
         10 * ROWS,
         "SET parallel_setup_cost = 0 ;; SET parallel_tuple_cost = 0 ;; SET min_parallel_table_scan_size = 0 ;;"
@@ -134,25 +142,31 @@ CREATE SCHEMA leaks;
 CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
 INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, {ROWS}) AS n;
 SELECT simhash_attach('leaks.searched', 'f');
+CREATE TABLE leaks.texts (id serial PRIMARY KEY, body text);
+INSERT INTO leaks.texts (body)
+SELECT string_agg(md5(n || ' ' || word), ' ') FROM generate_series(1, {ROWS}) AS n, generate_series(1, 20) AS word
+GROUP BY n;
+SELECT simhash_index('leaks.texts', 'body');
 CREATE TABLE leaks.online (id serial PRIMARY KEY, body text);
 CREATE TABLE leaks.guarded (id serial PRIMARY KEY, f bigint);
-SELECT simhash_attach('leaks.guarded', 'f'), simhash_guard('leaks.guarded', 'skip', fingerprint => 'f');
+SELECT simhash_attach('leaks.guarded', 'f'), simhash_guard('leaks.guarded', 'skip', source => 'f');
 CREATE TABLE leaks.guarded_later (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.guarded_later', 'f');
 CREATE TABLE leaks.rejecting (id serial PRIMARY KEY, f bigint);
-SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f', among => 'id > 0');
+SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', source => 'f', among => 'id > 0');
 INSERT INTO leaks.rejecting (f) VALUES (0);
 CREATE TABLE leaks.previewed (id serial PRIMARY KEY, body text);
 INSERT INTO leaks.previewed (body) SELECT 'one two three four ' || n % 10 FROM generate_series(1, 50) AS n;
-SELECT simhash_attach('leaks.previewed', 'body');
+SELECT simhash_index('leaks.previewed', 'body');
 CREATE TABLE leaks.confirmed (id serial PRIMARY KEY, body text);
-SELECT simhash_attach('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed', 'skip');
+SELECT simhash_index('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed', 'skip');
 VACUUM ANALYZE leaks.searched;
+VACUUM ANALYZE leaks.texts;
 """
 
 # PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
 # commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
-COMMANDS = {"attach", "guard"}
+COMMANDS = {"attach", "index", "guard"}
 OF_A_COMMAND = 5_000
 
 # What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.

@@ -1,25 +1,28 @@
-"""The life of a table: attached, filled, searched, guarded, altered and detached in random order, in transactions that
-are partly undone."""
+"""The life of a table: attached, indexed, filled, searched, guarded, altered and detached in random order, in
+transactions that are partly undone."""
 
 from values import Values, quote
 
 TEXTS = tuple(" ".join(f"word{(i * 7 + n * 13) % 97}" for i in range(60)) for n in range(8))
 COLUMNS = "body", "body", "f", "features", "document", "tenant", "simhash", "p", "mark", "renamed"
 PREFIXES = "simhash", "simhash", "p", 'Odd "one"'
+CRITERIA = "{}", '{"max_distance": 3, "resemblance": null}', '{"resemblance": 0.7}', '{"bands": 1}', '{"ngram": 1}'
 PARTITIONS = ("MINVALUE", 20), (20, 100), (100, "MAXVALUE")
 
 # {t} is the table, {c} and {d} are columns, {row} is a new row, and the other names are methods of Table.
-ATTACH = "SELECT simhash_attach('{t}', '{c}', {options}, {blocks}, {scope}, {columns}, {prefix})"
-GUARD = "SELECT simhash_guard('{t}', {action}, {criterion}, {scope}, fingerprint => {fingerprint})"
-MARK = "SELECT simhash_guard('{t}', 'mark', {criterion}, {scope}, mark_column => 'mark', fingerprint => {fingerprint})"
+ATTACH = "SELECT simhash_attach('{t}', '{c}', {options}, {blocks}, {scope}, {prefix})"
+INDEX = "SELECT simhash_index('{t}', {source}, {options}, {bands}, {scope})"
+GUARD = "SELECT simhash_guard('{t}', {action}, {criterion}, {scope}, source => {source})"
+MARK = "SELECT simhash_guard('{t}', 'mark', {criterion}, {scope}, mark_column => 'mark', source => {source})"
 COMMANDS = (
-    *4 * (ATTACH,),
+    *2 * (ATTACH,),
+    *2 * (INDEX,),
     *2 * (GUARD,),
     MARK,
     "SELECT simhash_detach('{t}', {prefix})",
     "SELECT simhash_unguard('{t}')",
     "SELECT * FROM simhash_layouts('{t}', {fingerprint}, {distance}, {scope})",
-    "SELECT * FROM simhash_preview('{t}', {criterion}, {scope}, fingerprint => {fingerprint})",
+    "SELECT * FROM simhash_preview('{t}', {criterion}, {scope}, source => {source})",
 )
 WRITES = (
     *3 * ("INSERT INTO {t} (id, body, f, features, document, tenant) VALUES {row}, {row}, {row}",),
@@ -47,9 +50,10 @@ CHANGES = (
     "ALTER TABLE {t} ATTACH PARTITION {t}_0 FOR VALUES FROM (MINVALUE) TO (20)",
     "CREATE OR REPLACE VIEW hostile.on_life AS SELECT * FROM {t}",
     "CREATE INDEX ON {t} (simhash_block(f, 0), simhash_block(f, 1, 2))",
+    "CREATE INDEX ON {t} (simhash_band(body, 0), simhash_size(body))",
     "ALTER TABLE {t} OWNER TO hostile_user",
     "CREATE OR REPLACE TRIGGER own {time} INSERT OR UPDATE ON {t} FOR EACH {level} EXECUTE FUNCTION"
-    " simhash_dedup({action}, {criterion}, {fingerprint})",
+    " simhash_dedup({action}, {criterion}, {source})",
     "DROP TRIGGER own ON {t}",
     "VACUUM FULL {t}",
     "REINDEX TABLE {t}",
@@ -59,6 +63,8 @@ SEARCHES = (
     "SELECT id, f FROM {t} WHERE simhash_near({d}, {query}, {distance})",
     "SELECT a.id, b.id FROM {t} a JOIN {t} b ON simhash_near(a.{d}, b.{d}, 4) AND a.id < b.id",
     "DELETE FROM {t} WHERE simhash_near({d}, {query}, {distance}) RETURNING id",
+    "SELECT id FROM {t} WHERE simhash_near(body, {body}, {criterion})",
+    "SELECT a.id, b.id FROM {t} a JOIN {t} b ON simhash_near(a.body, b.body) AND a.id < b.id",
 )
 
 
@@ -81,12 +87,13 @@ class Table:
             "distance": lambda: str(one_of((0, 1, 3, 3, 5, 8, 64))),
             "options": lambda: one_of(("NULL", "NULL", "'{\"ngram\": 1}'", self.values.jsonb())),
             "blocks": lambda: one_of("23448"),
-            "columns": lambda: one_of(("true", "true", "false", "NULL")),
+            "bands": lambda: one_of(("1", "6", "6", "12", self.values.one("integer", "bands"))),
             "scope": lambda: one_of(("'{}'", "'{}'", "'{tenant}'", "'{tenant,id}'", self.values.one("text[]"))),
             "prefix": lambda: quote(one_of(PREFIXES)),
             "fingerprint": lambda: quote(one_of(("f", "f", *PREFIXES))),
             "action": lambda: one_of(("'reject'", "'skip'")),
-            "criterion": lambda: one_of(("'{}'", '\'{"max_distance": 3, "resemblance": null}\'', '\'{"radii": []}\'')),
+            "source": lambda: one_of(("'body'", "'body'", "'f'", "'simhash'", "NULL", self.values.one("text", "source"))),
+            "criterion": lambda: quote(one_of(CRITERIA)),
             "time": lambda: one_of(("BEFORE", "BEFORE", "AFTER")),
             "level": lambda: one_of(("ROW", "ROW", "STATEMENT")),
         }
@@ -108,7 +115,7 @@ class Table:
             if way < 0.1:
                 self.in_transaction()
             elif way < 0.15:
-                for (command,) in self.run("SELECT simhash_index_commands('{t}', '{c}', {options}, {blocks})") or ():
+                for (command,) in self.run("SELECT simhash_index_commands('{t}', {source}, {options}, {bands})") or ():
                     self.client.run(command)
             else:
                 self.run(self.rng.choice(statements))
@@ -129,8 +136,8 @@ class Table:
             self.run(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ({low}) TO ({high})")
         for _ in range(rng.randint(0, 3)):
             self.run(WRITES[0])
-        for source in rng.sample(("f", "body"), rng.randint(0, 2)):
-            self.run(f"SELECT simhash_attach('{{t}}', '{source}')")
+        for call in rng.sample(("attach('{t}', 'f')", "attach('{t}', 'body')", "index('{t}', 'body')"), rng.randint(0, 3)):
+            self.run(f"SELECT simhash_{call}")
 
     def body(self):
         rng = self.rng

@@ -83,9 +83,10 @@ CREATE TEMP TABLE IF NOT EXISTS temporary (id integer PRIMARY KEY, body text, f 
 CREATE TABLE hostile.attached (LIKE hostile.plain INCLUDING ALL);
 INSERT INTO hostile.attached SELECT * FROM hostile.plain;
 CREATE TABLE hostile.guarded (id integer PRIMARY KEY, body text, mark integer);
-CREATE TABLE hostile.online (LIKE hostile.plain INCLUDING ALL);
-INSERT INTO hostile.online SELECT * FROM hostile.plain;
+CREATE TABLE hostile.indexed (LIKE hostile.plain INCLUDING ALL);
+INSERT INTO hostile.indexed SELECT * FROM hostile.plain;
 SELECT simhash_attach('hostile.attached', 'body'),
     simhash_attach('hostile.attached', 'f', blocks => 2, prefix => 'p'),
-    simhash_attach('hostile.guarded', 'body', blocks => 3), simhash_guard('hostile.guarded', 'mark', mark_column => 'mark'),
-    simhash_attach('hostile.online', 'body', columns => false);
+    simhash_index('hostile.guarded', 'body'), simhash_guard('hostile.guarded', 'mark', mark_column => 'mark'),
+    simhash_index('hostile.indexed', 'body'),
+    simhash_index('hostile.indexed', $$coalesce(body, '') || c$$, '{"ngram": 2}', bands => 2, scope => '{id}');

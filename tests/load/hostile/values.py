@@ -51,6 +51,13 @@ OPTIONS = {
     "Tokens": ("words",),
     '\u00e9"\\\n': (None,),
 }
+# The keys of a criterion beside options.
+CRITERION = {
+    "resemblance": (0.84, 0.9, 0.7, 1, 0, 0.5, -1, 1e308, 10**40, "0.9", None, True, []),
+    "bands": (6, 1, 2, 12, 64, 65, 0, -1, 2.5, 10**40, "6", None, []),
+    "max_distance": (3, 0, 64, 65, -1, 2.5, "3", None),
+    "radii": ([1],),
+}
 
 # Names that need quotes, are as long as names can be or longer, or mean something.
 NAMES = (
@@ -58,6 +65,14 @@ NAMES = (
     "a.b", "a\\b", "\u00e9\u4e2d\U0001f600", "x" * 62, "x" * 63, "x" * 64, "x" * 500, "\u00e9" * 31, "\u00e9" * 32,
     "\n", "%s", "$1", "........pg.dropped.1........", "pg_catalog", "features", "document", "domained", "generated",
     "composed",
+)
+# The sources of texts and fingerprints, and what is none.
+SOURCES = (
+    "body", '"Body"', "c", "domained", "f", "simhash", "features", "document", "composed", "body || c", "upper(body)",
+    "coalesce(body, '') || ' ' || coalesce(c, '')", "simhash(body)", "body || now()::text", "body || random()", "t.body",
+    "count(body)", "generate_series(1, 2)", "(SELECT body)", 'body COLLATE "C"', "ctid::text", "tableoid::text", "1 / 0",
+    "repeat(body, 100000)", "'a constant'", "body || '", "body); DROP TABLE hostile.rows; --",
+    "(" * 5000 + "body" + ")" * 5000,
 )
 ACTIONS = ("reject", "skip", "mark", "REJECT", "", "delete", "mark ", "\u00e9")
 
@@ -68,7 +83,7 @@ RELATIONS = (
     "hostile.parent", "hostile.child", "hostile.viewed", "hostile.materialized", "hostile.sequence",
     "hostile.composite", "hostile.plain_pkey", "hostile.foreign_table", "hostile.dropped_columns",
     "hostile.generated_columns", "hostile.wide", "hostile.secured", "hostile.updatable", "pg_temp.temporary",
-    "hostile.attached", "hostile.guarded", "hostile.online", "pg_catalog.pg_class", "pg_catalog.pg_class_oid_index",
+    "hostile.attached", "hostile.guarded", "hostile.indexed", "pg_catalog.pg_class", "pg_catalog.pg_class_oid_index",
     "pg_toast.pg_toast_1255", "information_schema.tables",
 )
 
@@ -113,10 +128,12 @@ class Values:
         rng = self.rng
         if name == "action":
             return quote(rng.choice(ACTIONS))
-        if name == "options":
-            return quote(self.document())
-        if name == "among":
+        if name in ("options", "criterion"):
+            return quote(self.document(name))
+        if name in ("among", "unless"):
             return quote(rng.choice(CONDITIONS))
+        if name == "source" and rng.random() < 0.8:
+            return quote("body" if rng.random() < 0.5 else rng.choice(SOURCES))
         if name == "digits" and rng.random() < 0.75:
             return quote("".join(rng.choice("0123456789abcdefABCDEF") for _ in range(rng.randint(0, 20))))
         way = rng.random()
@@ -143,7 +160,9 @@ class Values:
 
     def integer(self, name=""):
         # Most of the time something that goes beyond the first check.
-        usual = {"max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8)}.get(name)
+        usual = {
+            "max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8), "band": (0, 63), "bands": (1, 12)
+        }.get(name)
         if usual and self.rng.random() < 0.75:
             return str(self.rng.randint(*usual))
         return self.number(INTEGERS, 32)
@@ -172,7 +191,7 @@ class Values:
             return f"(SELECT oid::regclass FROM pg_class ORDER BY oid OFFSET {rng.randint(0, 400)} LIMIT 1)"
         return f"to_regclass({quote(rng.choice(RELATIONS))})"
 
-    def document(self):
+    def document(self, name="options"):
         rng = self.rng
         if rng.random() < 0.15:
             depth = rng.choice((10, 127, 128, 129, 5000))
@@ -184,19 +203,15 @@ class Values:
             return rng.choice(wrong)
         # The last ones are no options.
         keys = rng.sample(list(OPTIONS)[:10], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
+        if name == "criterion":
+            keys = rng.sample(keys, min(len(keys), rng.randint(0, 1))) + rng.sample(list(CRITERION), rng.choice((0, 1, 1, 2)))
         # The first value of each is right.
+        allowed = OPTIONS | CRITERION
         pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
-        return json.dumps({key: pick(OPTIONS[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
+        return json.dumps({key: pick(allowed[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
 
     def jsonb(self, name=""):
-        return quote(self.document()) + "::jsonb"
-
-    def radii(self, name):
-        """Mostly those of a layout."""
-        rng = self.rng
-        if rng.random() < 0.3:
-            return self.array("integer")
-        return "'{" + ",".join(str(rng.randint(-1, 2)) for _ in range(rng.randint(2, 8))) + "}'::integer[]"
+        return quote(self.document(name)) + "::jsonb"
 
     def array(self, type):
         """Of any bounds and dimensions, with and without NULLs."""
@@ -287,7 +302,6 @@ MAKERS = {
     "text[]": Values.text_array,
     "double precision[]": lambda self, name: self.array("double precision"),
     "bigint[]": lambda self, name: self.array("bigint"),
-    "integer[]": Values.radii,
     "anyarray": Values.any_array,
     "anyelement": Values.any_element,
     "tsvector": Values.tsvector,

@@ -33,6 +33,15 @@ CREATE SCHEMA evidence;
 GRANT USAGE ON SCHEMA evidence TO public;
 CREATE TABLE evidence.log (what text, who text);
 GRANT ALL ON evidence.log TO public;
+-- For the superuser: without the indexes of simhash_index, the next call makes them again.
+CREATE FUNCTION evidence.drop_indexes(t regclass) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    index regclass;
+BEGIN
+    FOR index IN SELECT indexrelid FROM pg_index WHERE indrelid = t AND indexprs IS NOT NULL LOOP
+        EXECUTE format('DROP INDEX %s', index);
+    END LOOP;
+END $$;
 CREATE SEQUENCE evidence.renames;
 GRANT ALL ON evidence.renames TO public;
 CREATE FUNCTION evidence.ran(what text) RETURNS void LANGUAGE plpgsql AS $$
@@ -65,6 +74,10 @@ CREATE FUNCTION evil.simhash(text) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash''); RETURN 1; END';
 CREATE FUNCTION evil.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_block''); RETURN 1; END';
+CREATE FUNCTION evil.simhash_band(text, integer, jsonb DEFAULT '{{}}') RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''simhash_band''); RETURN 1; END';
+CREATE FUNCTION evil.simhash_size(text, jsonb DEFAULT '{{}}') RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''simhash_size''); RETURN 1; END';
 CREATE FUNCTION evil.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_dedup''); RETURN NEW; END';
 -- Renames both schemas and back, each time for good. A change that leaves the names alone comes first, so that whoever
@@ -113,23 +126,28 @@ SCENARIOS = {
         [EXTENSION, TABLE, EVIL_TABLE],
         ["SELECT simhash_attach(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
     ),
-    "alone": (
+    "index": (
         [EXTENSION, TABLE, EVIL_TABLE],
         [
-            "SELECT simhash_attach(%(table)s::regclass, 'body', columns => false)",
-            "SELECT simhash_detach(%(table)s::regclass)",
+            "SELECT simhash_index(%(table)s::regclass, 'body')",
+            "SELECT evidence.drop_indexes(%(table)s::regclass)",
+            "SELECT simhash_index_commands(%(table)s::regclass, 'body')",
         ],
     ),
     "guard": (
-        [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body')"],
-        ["SELECT simhash_guard(%(table)s::regclass)", "SELECT simhash_unguard(%(table)s::regclass)"],
+        [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body'), simhash_index('good.t', 'body')"],
+        [
+            "SELECT simhash_guard(%(table)s::regclass, source => 'body')",
+            """SELECT simhash_guard(%(table)s::regclass, criterion => '{"resemblance": null}', source => 'simhash')""",
+            "SELECT simhash_unguard(%(table)s::regclass)",
+        ],
     ),
     "layouts": (
         [EXTENSION, TABLE, EVIL_NUMBERS, "SELECT simhash_attach('good.t', 'body')"],
         ["SELECT * FROM simhash_layouts(%(table)s::regclass)"],
     ),
     "preview": (
-        [EXTENSION, TABLE, EVIL_INDEX, "SELECT simhash_attach('good.t', 'body'); ANALYZE good.t"],
+        [EXTENSION, TABLE, EVIL_INDEX, "SELECT simhash_index('good.t', 'body'); ANALYZE good.t"],
         ["SELECT * FROM simhash_preview(%(table)s::regclass)"],
     ),
     # The owner of the schema of a function that a generated column calls.
@@ -149,10 +167,11 @@ SCENARIOS = {
             "CREATE TABLE public.t (id integer, body text)",
             "INSERT INTO public.t VALUES (1, 'a b')",
             "CREATE FUNCTION public.attach(t regclass) RETURNS void LANGUAGE sql "
-            "BEGIN ATOMIC SELECT good.simhash_attach(t, 'body'); SELECT good.simhash_guard(t); END",
+            "BEGIN ATOMIC SELECT good.simhash_attach(t, 'body'); SELECT good.simhash_index(t, 'body'); "
+            "SELECT good.simhash_guard(t, source => 'body'); END",
             "CREATE FUNCTION public.detach(t regclass) RETURNS void LANGUAGE sql "
             "BEGIN ATOMIC SELECT good.simhash_unguard(t); SELECT good.simhash_detach(t); "
-            "SELECT good.simhash_attach(t, 'body', columns => false); SELECT good.simhash_detach(t); END",
+            "SELECT evidence.drop_indexes(t); END",
         ],
         ["SELECT public.attach(%(table)s::regclass)", "SELECT public.detach(%(table)s::regclass)"],
     ),
@@ -162,6 +181,9 @@ SCENARIOS = {
 CHANGED = """
 SELECT attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
 WHERE relowner = %(attacker)s::regrole AND attname LIKE 'simhash_block%%'
+UNION ALL
+SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+WHERE relowner = %(attacker)s::regrole AND relname LIKE '%%simhash%%'
 UNION ALL
 SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
 WHERE relowner = %(attacker)s::regrole AND tgname LIKE 'zz%%'

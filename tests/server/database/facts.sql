@@ -53,18 +53,26 @@ EXPLAIN (COSTS OFF) SELECT id FROM app.plain WHERE extensions.simhash_near(simha
 EXPLAIN (COSTS OFF) SELECT id FROM app.plain WHERE extensions.simhash_near(simhash, 42, 2);
 EXPLAIN (COSTS OFF) SELECT id FROM app.covering WHERE extensions.simhash_near(simhash, 42, 2);
 EXPLAIN (COSTS OFF) SELECT "Id" FROM app."Words of Texts" WHERE extensions.simhash_near("Of Words", 42);
-EXPLAIN (COSTS OFF) SELECT id FROM app.online WHERE extensions.simhash_near(extensions.simhash(body), 42);
 EXPLAIN (COSTS OFF) SELECT id FROM app.parts WHERE extensions.simhash_near(simhash, 42);
-EXPLAIN (COSTS OFF) SELECT id FROM app.online_parts WHERE extensions.simhash_near(extensions.simhash(body), 42, 1);
 EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(simhash, 42);
 EXPLAIN (COSTS OFF) SELECT id FROM app.by_hand WHERE extensions.simhash_near("Finger print", 42, 1);
 EXPLAIN (COSTS OFF) SELECT id FROM app.expressions WHERE extensions.simhash_near(fingerprint, 42, 2);
+EXPLAIN (COSTS OFF) SELECT id FROM app.online WHERE extensions.simhash_near(body, 'a text');
+EXPLAIN (COSTS OFF) SELECT id FROM app.online_parts
+WHERE extensions.simhash_near(body, 'a text', '{"resemblance": 0.7}');
+EXPLAIN (COSTS OFF) SELECT id FROM app.letters
+WHERE tenant = 4 AND extensions.simhash_near("Subject" || ' ' || body, 'a text', '{"ngram": 2}');
+EXPLAIN (COSTS OFF) SELECT id FROM app.letters WHERE extensions.simhash_near(body, 'a text', '{"bands": 1}');
+EXPLAIN (COSTS OFF) SELECT id FROM app.excerpts WHERE extensions.simhash_near(body, 'a text');
+EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(body, 'a text');
 EXPLAIN (COSTS OFF) SELECT * FROM app.near_texts WHERE id = 42;
+EXPLAIN (COSTS OFF) SELECT * FROM app.copies WHERE id = 42;
 EXPLAIN (COSTS OFF) SELECT id FROM app.plain ORDER BY simhash OPERATOR(extensions.<~>) 42 LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM app.parts ORDER BY simhash OPERATOR(extensions.<~>) 42 LIMIT 3;
 
 \echo == searches
 SELECT id, near_id, distance FROM app.near_texts WHERE id <> near_id AND id <= 100 ORDER BY id, near_id;
+SELECT id, copy_id FROM app.copies WHERE id <> copy_id AND id <= 100 ORDER BY id, copy_id;
 SELECT id FROM app.near(app.text_of(50)) AS id ORDER BY id;
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.plain ORDER BY 1 LIMIT 20) AS nearest;
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.parts ORDER BY 1 LIMIT 20) AS nearest;
@@ -74,4 +82,6 @@ FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.
     extensions.simhash_pairs(ids, fingerprints);
 SELECT count(DISTINCT cluster), sum(cluster)
 FROM (SELECT extensions.simhash_cluster(id, extensions.simhash(body)) OVER (ORDER BY id) AS cluster FROM app.skipped) AS clusters;
+SELECT count(original), sum(original)
+FROM (SELECT extensions.simhash_duplicate_of(id, body) OVER (ORDER BY id) AS original FROM app.skipped) AS originals;
 RESET search_path;

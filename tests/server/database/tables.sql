@@ -44,19 +44,10 @@ INSERT INTO app."Words of Texts" SELECT id, string_to_array(body, ' '), to_tsvec
 SELECT extensions.simhash_attach('app."Words of Texts"', 'All Words', prefix => 'Of Words');
 SELECT extensions.simhash_attach('app."Words of Texts"', 'lexemes', blocks => 2, prefix => 'of_lexemes');
 
--- indexes alone, built concurrently
-CREATE TABLE app.online (id bigint PRIMARY KEY, body text);
-INSERT INTO app.online SELECT * FROM app.texts;
-SELECT extensions.simhash_index_commands('app.online', 'body') \gexec
-
--- with a scope, and with blocks that are expressions
+-- with a scope
 CREATE TABLE app.scoped (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.scoped SELECT id, id / 10, body FROM app.texts;
 SELECT extensions.simhash_attach('app.scoped', 'body', scope => '{tenant}');
-CREATE TABLE app.lean (id bigint PRIMARY KEY, tenant integer, body text);
-INSERT INTO app.lean SELECT id, id / 10, body FROM app.texts;
-SELECT extensions.simhash_attach('app.lean', 'body', columns => false);
-SELECT extensions.simhash_attach('app.lean', 'body', blocks => 2, prefix => 'halves', scope => '{tenant}', columns => false);
 
 -- partitioned; one partition of partitions, and one that nothing is in
 CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -68,18 +59,13 @@ CREATE TABLE app.parts_rest PARTITION OF app.parts DEFAULT;
 INSERT INTO app.parts SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.parts', 'body');
 
-CREATE TABLE app.online_parts (id bigint, body text) PARTITION BY HASH (id);
-CREATE TABLE app.online_parts_0 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-CREATE TABLE app.online_parts_1 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO app.online_parts SELECT * FROM app.texts;
-SELECT extensions.simhash_index_commands('app.online_parts', 'body', blocks => 2) \gexec
-
--- inherited
+-- inherited, and its texts are indexed too
 CREATE TABLE app.parent (id bigint, body text);
 CREATE TABLE app.child (more text) INHERITS (app.parent);
 INSERT INTO app.parent SELECT * FROM app.texts WHERE id <= 250;
 INSERT INTO app.child SELECT *, 'more' FROM app.texts WHERE id > 250;
 SELECT extensions.simhash_attach('app.parent', 'body');
+SELECT extensions.simhash_index('app.parent', 'body');
 
 -- by hand
 CREATE TABLE app.by_hand (
@@ -102,24 +88,46 @@ CREATE INDEX ON app.expressions (extensions.simhash_block(fingerprint, 1, 3)) IN
 CREATE INDEX ON app.expressions (extensions.simhash_block(fingerprint, 2, 3)) INCLUDE (fingerprint);
 INSERT INTO app.expressions SELECT id, extensions.simhash(body) FROM app.texts;
 
+-- Texts, indexed by their bands ------------------------------------------------
+
+-- concurrently
+CREATE TABLE app.online (id bigint PRIMARY KEY, body text);
+INSERT INTO app.online SELECT * FROM app.texts;
+SELECT extensions.simhash_index_commands('app.online', 'body') \gexec
+
+CREATE TABLE app.online_parts (id bigint, body text) PARTITION BY HASH (id);
+CREATE TABLE app.online_parts_0 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE app.online_parts_1 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO app.online_parts SELECT * FROM app.texts;
+SELECT extensions.simhash_index_commands('app.online_parts', 'body', bands => 12) \gexec
+
+-- an expression, with options and a scope; and a single band by hand
+CREATE TABLE app.letters (id bigint PRIMARY KEY, tenant integer, "Subject" text, body text);
+INSERT INTO app.letters SELECT id, id / 10, 'A letter', body FROM app.texts;
+SELECT extensions.simhash_index('app.letters', $$"Subject" || ' ' || body$$, '{"ngram": 2}', scope => '{tenant}');
+CREATE INDEX ON app.letters (extensions.simhash_band(body, 0), extensions.simhash_size(body));
+
+CREATE MATERIALIZED VIEW app.excerpts AS SELECT id, body FROM app.plain WHERE id <= 100;
+SELECT extensions.simhash_index('app.excerpts', 'body');
+
 -- Guarded, each with near-duplicates from before ---------------------------------
 
--- also where session_replication_role is replica
+-- by fingerprints, also where session_replication_role is replica
 CREATE TABLE app.rejected (id bigint PRIMARY KEY, body text);
 INSERT INTO app.rejected SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.rejected', 'body');
-SELECT extensions.simhash_guard('app.rejected', criterion => '{"resemblance": null}');
+SELECT extensions.simhash_guard('app.rejected', criterion => '{"resemblance": null}', source => 'simhash');
 ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 
 CREATE TABLE app.skipped (id bigint PRIMARY KEY, plain_id bigint REFERENCES app.plain ON UPDATE CASCADE, body text);
 INSERT INTO app.skipped SELECT id, id, body FROM app.texts;
-SELECT extensions.simhash_index_commands('app.skipped', 'body', prefix => 'fp') \gexec
-SELECT extensions.simhash_guard('app.skipped', 'skip', '{"max_distance": 2, "resemblance": null}');
+SELECT extensions.simhash_index_commands('app.skipped', 'body') \gexec
+SELECT extensions.simhash_guard('app.skipped', 'skip');
 
 CREATE TABLE app.marked (id bigint PRIMARY KEY, "Tenant" text, lang text, body text, "like" bigint);
 INSERT INTO app.marked SELECT id, 'tenant', CASE WHEN id > 400 THEN 'en' END, body FROM app.texts;
-SELECT extensions.simhash_attach('app.marked', 'body', blocks => 2);
-SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', criterion => '{"resemblance": null}');
+SELECT extensions.simhash_index('app.marked', 'body', bands => 12, scope => '{Tenant,lang}');
+SELECT extensions.simhash_guard('app.marked', 'mark', '{"resemblance": 0.7}', '{Tenant,lang}', mark_column => 'like');
 -- A guard marks what comes, also by UPDATE: of each pair, the first.
 UPDATE app.marked SET body = body || ' ' WHERE id % 10 = 9;
 
@@ -127,22 +135,23 @@ CREATE TABLE app.guarded_parts (id bigint PRIMARY KEY, body text) PARTITION BY H
 CREATE TABLE app.guarded_parts_0 PARTITION OF app.guarded_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE app.guarded_parts_1 PARTITION OF app.guarded_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO app.guarded_parts SELECT * FROM app.texts;
-SELECT extensions.simhash_attach('app.guarded_parts', 'body');
-SELECT extensions.simhash_guard('app.guarded_parts', 'reject', '{"resemblance": null}');
+SELECT extensions.simhash_index('app.guarded_parts', 'body');
+SELECT extensions.simhash_guard('app.guarded_parts');
 
 -- a guard that does not fire now
 CREATE TABLE app.disabled (id bigint PRIMARY KEY, body text);
 INSERT INTO app.disabled SELECT * FROM app.texts;
-SELECT extensions.simhash_attach('app.disabled', 'body');
-SELECT extensions.simhash_guard('app.disabled', criterion => '{"resemblance": null}');
+SELECT extensions.simhash_index('app.disabled', $$coalesce(body, '')$$);
+SELECT extensions.simhash_guard('app.disabled');
 ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 
--- Seen by some ------------------------------------------------------------------
+-- Seen by some, and with the indexes of fingerprints and of texts ---------------
 
 CREATE TABLE app.secured (id bigint PRIMARY KEY, body text);
 INSERT INTO app.secured SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.secured', 'body');
-SELECT extensions.simhash_guard('app.secured', criterion => '{"resemblance": null}');
+SELECT extensions.simhash_index('app.secured', 'body');
+SELECT extensions.simhash_guard('app.secured', source => 'body');
 ALTER TABLE app.secured ENABLE ROW LEVEL SECURITY;
 CREATE POLICY low ON app.secured TO reader
     USING (id <= 250 AND extensions.simhash_near(simhash, simhash)) WITH CHECK (true);
@@ -154,6 +163,9 @@ GRANT SELECT, INSERT ON app.secured TO reader;
 CREATE VIEW app.near_texts AS
 SELECT texts.id, near.id AS near_id, near.simhash OPERATOR(extensions.<~>) extensions.simhash(texts.body) AS distance
 FROM app.texts JOIN app.plain AS near ON extensions.simhash_near(near.simhash, extensions.simhash(texts.body), 4);
+CREATE VIEW app.copies AS
+SELECT texts.id, copy.id AS copy_id
+FROM app.texts JOIN app.online AS copy ON extensions.simhash_near(copy.body, texts.body, '{"resemblance": 0.9}');
 CREATE MATERIALIZED VIEW app.pairs AS
 SELECT one.id AS one, other.id AS other
 FROM app.plain AS one JOIN app.plain AS other

@@ -14,6 +14,11 @@ SELECT id, body, simhash(body) FROM texts ORDER BY id;
 SELECT id, simhash(body, '{"tokens": "chars", "ngram": 3}'), simhash(body, '{"case_fold": false, "ngram": 2}')
 FROM texts ORDER BY id;
 
+\echo simhash_band, simhash_size
+SELECT id, simhash_band(body, 0), simhash_band(body, 63), simhash_band(body, 5, '{"tokens": "chars", "ngram": 3}'),
+    simhash_size(body)
+FROM texts ORDER BY id;
+
 CREATE VIEW words AS
 SELECT id, word, number::double precision AS weight
 FROM texts, unnest(string_to_array(body, ' ')) WITH ORDINALITY AS words (word, number);
@@ -36,7 +41,7 @@ ORDER BY id, hash;
 SET client_min_messages = warning;
 CREATE TABLE keyed (body text PRIMARY KEY, f bigint);
 SELECT FROM simhash_attach('keyed', 'f');
-SELECT FROM simhash_guard('keyed', fingerprint => 'f');
+SELECT FROM simhash_guard('keyed', source => 'f');
 CREATE FUNCTION near(body text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     reported text;
@@ -53,7 +58,7 @@ SELECT id, near(body) FROM texts ORDER BY id;
 \echo the near row in a mark
 CREATE TABLE marked (text_id bigint, body text, f bigint, near jsonb, PRIMARY KEY (text_id, body));
 SELECT FROM simhash_attach('marked', 'f');
-SELECT FROM simhash_guard('marked', 'mark', scope => '{text_id}', mark_column => 'near', fingerprint => 'f');
+SELECT FROM simhash_guard('marked', 'mark', scope => '{text_id}', mark_column => 'near', source => 'f');
 INSERT INTO marked SELECT id, body, 0 FROM texts;
 INSERT INTO marked SELECT id, '', 1 FROM texts;
 SELECT text_id, near, near ->> 'body' = texts.body AS is_same

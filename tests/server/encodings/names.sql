@@ -41,23 +41,30 @@ SELECT :'one' || 'f' AS prefix \gset
 SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'prefix');
 SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'prefix');
 SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
-\echo layouts, preview
+\echo layouts
 SELECT count(*) FROM simhash_layouts(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
-SELECT distance IS NOT NULL, rows, example IS NULL
-FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two'], criterion => '{"radii": []}') ORDER BY 1, 2;
+SELECT simhash_detach(:'target', :'prefix');
+\echo index
+SELECT simhash_index(:'target', :'one', scope => ARRAY[:'two']);
+SELECT simhash_index(:'target', :'one', scope => ARRAY[:'two']);
+SELECT simhash_index_commands(:'target', format('%I || %I', :'one', :'two'), bands => 2) \gexec
+SELECT simhash_index_commands(:'target', format('%I || %I', :'one', :'two'), bands => 2);
+SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
+\echo preview
+SELECT sum(rows) FROM simhash_preview(:'target', source => :'one', scope => ARRAY[:'two']);
 \echo guard
-SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark');
+SELECT simhash_guard(:'target', 'mark', source => :'one', scope => ARRAY[:'two'], mark_column => 'mark');
 INSERT INTO :"one".:"one" VALUES (21, 'some other words of text here', 'same'),
     (22, 'some other words of text here', 'same'), (23, 'some other words of text here', 'else');
 SELECT id, mark FROM :"one".:"one" WHERE id > 20 ORDER BY id;
-SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark',
+SELECT simhash_guard(:'target', 'mark', source => :'one', scope => ARRAY[:'two'], mark_column => 'mark',
     among => format('%I LIKE ''some other%%''', :'one'));
 INSERT INTO :"one".:"one" VALUES (25, 'some other words of text here', 'same');
-SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark',
+SELECT simhash_guard(:'target', 'mark', source => :'one', scope => ARRAY[:'two'], mark_column => 'mark',
     among => format('%I = ''same''', :'two'));
 INSERT INTO :"one".:"one" VALUES (26, 'some other words of text here', 'same');
 SELECT id, mark FROM :"one".:"one" WHERE id > 24 ORDER BY id;
-SELECT simhash_guard(:'target', fingerprint => :'prefix', scope => ARRAY[:'two']);
+SELECT simhash_guard(:'target', source => :'one', scope => ARRAY[:'two']);
 CREATE FUNCTION table_of_error(target regclass) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE name text;
 BEGIN
@@ -68,16 +75,11 @@ EXCEPTION WHEN exclusion_violation THEN
 END $$;
 SELECT table_of_error(:'target') = :'one';
 SELECT simhash_unguard(:'target');
-SELECT simhash_detach(:'target', :'prefix');
 \echo marks
 CREATE TABLE marked (:"one" text PRIMARY KEY, body text, mark jsonb);
-SELECT simhash_attach('marked', 'body'), simhash_guard('marked', 'mark', mark_column => 'mark');
+SELECT simhash_index('marked', 'body'), simhash_guard('marked', 'mark', mark_column => 'mark');
 INSERT INTO marked VALUES (:'one', 'some words of text'), ('x', 'some words of text');
 SELECT mark = jsonb_build_object(:'one', :'one') FROM marked WHERE :"one" = 'x';
 DROP TABLE marked;
-\echo indexes alone
-SELECT simhash_index_commands(:'target', :'one', prefix => :'prefix', scope => ARRAY[:'two']) \gexec
-SELECT simhash_index_commands(:'target', :'one', prefix => :'prefix', scope => ARRAY[:'two']);
-SELECT simhash_detach(:'target', :'prefix');
 \echo the others are unchanged
 SELECT of_others = :'of_others' FROM state;

@@ -26,8 +26,8 @@ SELECT simhash_resemblance('good', body) FROM texts WHERE name = 'LATIN1';
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE canary ();
 SET client_min_messages = error;
-SELECT simhash_attach('docs', 'body') \g /dev/null
-SELECT simhash_guard('docs', criterion => E'{"weights": {"x\xf3\xb0\x80\xa7 ); DROP TABLE canary; --": 0.5}}') \g /dev/null
+SELECT simhash_index('docs', 'body', E'{"weights": {"x\xf3\xb0\x80\xa7 ); DROP TABLE canary; --": 0.5}}') \g /dev/null
+SELECT simhash_guard('docs') \g /dev/null
 SELECT to_regclass('canary') IS NOT NULL AS is_there,
     position(decode('f3b080a7', 'hex') IN tgargs) > 0 AS has_options FROM pg_trigger WHERE tgname = 'zzz_simhash_guard';
 SELECT simhash_attach('docs', 'body', prefix => 'weighted',
@@ -36,4 +36,4 @@ SELECT to_regclass('canary') IS NOT NULL AS is_there, count(*) AS is_attached FR
 WHERE attrelid = 'docs'::regclass AND attname = 'weighted';
 SELECT simhash_unguard('docs') \g /dev/null
 INSERT INTO docs (id, body) SELECT n, E'one two three \xf3\xb0\x83\xa9' FROM generate_series(1, 2) AS n;
-SELECT example_text = body, earlier_text = body FROM docs, simhash_preview('docs') WHERE id = 1 AND duplicate;
+SELECT example_text = body, earlier_text = body FROM docs, simhash_preview('docs', source => 'body') WHERE id = 1 AND duplicate;

@@ -2,7 +2,7 @@
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 SET client_min_messages = warning;
 SELECT simhash_attach('docs', 'body', blocks => 2);
-SELECT simhash_guard('docs', 'skip');
+SELECT simhash_guard('docs', 'skip', '{"resemblance": null}', source => 'simhash');
 SELECT pg_create_logical_replication_slot('json', 'wal2json') IS NOT NULL AS json,
     pg_create_logical_replication_slot('test', 'test_decoding') IS NOT NULL AS test;
 INSERT INTO docs VALUES (1, 'a text'), (2, 'a text');

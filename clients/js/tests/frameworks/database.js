@@ -9,10 +9,7 @@ export const OTHER = words.map((word) => word + word).join(' ')
 
 // What a guard says of NEAR if the row with this id has TEXT. Of 601 words, 599 are common.
 export function isNearDuplicateOf(id, found) {
-  assert.deepEqual(Object.keys(found), ['key', 'distance', 'resemblance'])
-  assert.deepEqual(found.key, { id })
-  assert.ok(Number.isInteger(found.distance) && found.distance <= 10)
-  assert.equal(found.resemblance, 0.997)
+  assert.deepEqual(found, { key: { id }, resemblance: 0.997 })
 }
 
 // Makes the database and lets later connections use it.
@@ -38,12 +35,12 @@ export function fill(rows, url = false) {
     FROM generate_series(1, ${rows}) AS doc, generate_series(1, 200) AS word GROUP BY doc ORDER BY doc`
 }
 
-// Makes the table docs anew, with indexes alone and a guard. `id` is the type of its key.
+// Makes the table docs anew, with indexes and a guard. `id` is the type of its key.
 export async function createDocs(query, { id = 'bigserial' } = {}) {
   await query('CREATE EXTENSION IF NOT EXISTS pg_simhash')
   await query('DROP TABLE IF EXISTS docs')
   await query(`CREATE TABLE docs (id ${id} PRIMARY KEY, body text NOT NULL)`)
-  await query("SELECT simhash_attach('docs', 'body', columns => false)")
+  await query("SELECT simhash_index('docs', 'body')")
   await query("SELECT simhash_guard('docs')")
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fill, isNearDuplicateOf, NEAR, plan, TEXT } from './database.js'
 
 export function testGuard({ query, insert, search, searchSql, hasUrl = false }) {
-  test('the error of the guard has the key, the distance and the resemblance', async () => {
+  test('the error of the guard has the key and the resemblance', async () => {
     assert.equal(String((await insert(TEXT)).id), '1')
     isNearDuplicateOf(1, await insert(NEAR))
     await assert.rejects(insert(null))
