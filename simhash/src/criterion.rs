@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use crate::error::Result;
 use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
-use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
 use crate::fingerprint::resemblance::{COPY, Prepared};
 use crate::search::cost::probes;
@@ -56,20 +55,6 @@ impl Criterion {
         let has_flips = self.resemblance.is_some() && radii.iter().any(|radius| *radius > 0);
         let flips = if !has_flips { String::new() } else { format!(r#""flips": {flips:?}, "#) };
         format!(r#"{{"max_distance": {max_distance}, "radii": {radii:?}, {flips}"resemblance": {resemblance}}}"#)
-    }
-
-    /// Whether a row with these features may be a near-duplicate of any other: a text without a feature resembles none.
-    pub fn applies(&self, features: Option<&FeatureSet>) -> bool {
-        self.resemblance.is_none() || features.is_some()
-    }
-
-    /// Whether the features of two near rows confirm that they are near-duplicates.
-    pub fn confirms(&self, a: Option<&FeatureSet>, b: Option<&FeatureSet>, tick: &dyn Fn()) -> bool {
-        match (self.resemblance, a, b) {
-            (None, _, _) => true,
-            (Some(least), Some(a), Some(b)) => a.resembles(b, least, tick),
-            (Some(_), _, _) => false,
-        }
     }
 }
 
@@ -194,6 +179,25 @@ impl CriterionDocument {
         let of_a = fingerprinter.summary(a, &self.options, bands, tick)?;
         let of_b = fingerprinter.summary(b, &self.options, bands, tick)?;
         Ok(of_a.zip(of_b).map(|(a, b)| a.shares_band(&b, bands)))
+    }
+
+    /// The criterion for texts that are compared; an error if the document is about fingerprints.
+    pub fn for_texts(&self) -> Result<TextCriterion, InvalidOptions> {
+        let wrong = |key: &str, value: &str, allowed| Err(InvalidOptions::wrong_value(key.to_owned(), value, allowed));
+        match (self.texts(), self.max_distance) {
+            (Some(texts), None) => Ok(texts),
+            (Some(_), Some(distance)) => wrong(
+                "max_distance",
+                &distance.to_string(),
+                "left out where texts are compared; for fingerprints, write simhash_near(simhash(a), simhash(b), 3)",
+            ),
+            (None, _) => wrong(
+                "resemblance",
+                "null",
+                "a number from 0 to 1 where texts are compared; for fingerprints, write simhash_near(simhash(a), \
+                 simhash(b), 3)",
+            ),
+        }
     }
 
     /// The criterion for texts that are compared; an error if the document is about fingerprints.

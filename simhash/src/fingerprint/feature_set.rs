@@ -6,7 +6,6 @@ use super::options::Options;
 use super::resemblance::share;
 use crate::error::Result;
 use crate::memory::push;
-use crate::random::GOLDEN_RATIO;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
@@ -16,8 +15,6 @@ const FEATURES_BETWEEN_CHECKS: usize = 64;
 /// options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
-    /// A hash of the other fields. The first field, because it distinguishes most sets.
-    digest: u64,
     /// The sum of the weights, more than 0.
     total: u128,
     /// In ascending order.
@@ -45,34 +42,27 @@ impl FeatureSet {
             0 => hashes.len() as u128,
             _ => ticking(&weights, tick).map(|weight| u128::from(*weight)).sum(),
         };
-        let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(GOLDEN_RATIO);
         let agreement = fingerprinter.agreement(text, options, tick)?;
-        let digest =
-            ticking(&hashes, tick).fold(mix(total as u64, agreement.digest()), |digest, hash| mix(digest, *hash));
-        let digest = ticking(&weights, tick).fold(digest, |digest, weight| mix(digest, *weight));
-        Ok((total > 0).then_some(Self { digest, total, hashes, weights, agreement }))
+        Ok((total > 0).then_some(Self { total, hashes, weights, agreement }))
     }
 
-    /// Whether the [`resemblance`](super::resemblance::resemblance) of the two texts is at least `least`. Both sets are
-    /// made with the same options.
+    /// The [`resemblance`](super::resemblance::resemblance) of the two texts; None if it is less than `least`. Both sets
+    /// are made with the same options.
     ///
-    /// One pass over both lists, which ends as soon as the answer is certain.
-    pub fn resembles(&self, other: &Self, least: f64, tick: &dyn Fn()) -> bool {
+    /// One pass over both lists, which ends as soon as it is certain that the resemblance is less.
+    pub fn resemblance_from(&self, other: &Self, least: f64, tick: &dyn Fn()) -> Option<f64> {
         if self.agreement != other.agreement {
-            return least <= 0.0;
+            return (least <= 0.0).then_some(0.0);
         }
-        let Some(needed) = least_common(least, self.total, other.total) else { return false };
-        if self.weights.is_empty() && other.weights.is_empty() {
-            return share_at_least(needed, (self, |_| 1), (other, |_| 1), tick);
-        }
-        let of_self = |index| self.weights.get(index).copied().unwrap_or(1);
-        let of_other = |index| other.weights.get(index).copied().unwrap_or(1);
-        share_at_least(needed, (self, of_self), (other, of_other), tick)
-    }
-
-    /// A hash of the features, their weights, and what must agree by the options.
-    pub fn digest(&self) -> u64 {
-        self.digest
+        let needed = least_common(least, self.total, other.total)?;
+        let common = if self.weights.is_empty() && other.weights.is_empty() {
+            common_from(needed, (self, |_| 1), (other, |_| 1), tick)
+        } else {
+            let of_self = |index| self.weights.get(index).copied().unwrap_or(1);
+            let of_other = |index| other.weights.get(index).copied().unwrap_or(1);
+            common_from(needed, (self, of_self), (other, of_other), tick)
+        };
+        share(common?, self.total, other.total)
     }
 
     pub fn memory(&self) -> usize {
@@ -119,7 +109,7 @@ fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Re
 
 /// Sorts by a key, of which only the lowest `bits` bits differ between the items. Long lists are split by the highest
 /// of these bits first, so that the sort can be cancelled.
-pub(super) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
+pub(crate) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
     tick();
     if items.len() <= NUMBERS_BETWEEN_TICKS || bits == 0 {
         return items.sort_unstable_by_key(key);
@@ -155,22 +145,19 @@ fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     Some(fewest)
 }
 
-/// Whether the common weight of two sets is at least `needed`. Each comes with a function from an index to a weight.
+/// The common weight of two sets; None if it is less than `needed`. Each comes with a function from an index to a weight.
 #[inline(always)]
-fn share_at_least(
+fn common_from(
     needed: u128,
     (a, weight_a): (&FeatureSet, impl Fn(usize) -> u64),
     (b, weight_b): (&FeatureSet, impl Fn(usize) -> u64),
     tick: &dyn Fn(),
-) -> bool {
+) -> Option<u128> {
     let (mut i, mut j, mut common) = (0, 0, 0u128);
     let (mut rest_a, mut rest_b) = (a.total, b.total);
     for stride in 1.. {
-        if common >= needed {
-            return true;
-        }
         if common + rest_a.min(rest_b) < needed {
-            return false;
+            return None;
         }
         if stride % (ITEMS_BETWEEN_TICKS / FEATURES_BETWEEN_CHECKS) == 0 {
             tick();
@@ -191,5 +178,5 @@ fn share_at_least(
             break;
         }
     }
-    common >= needed
+    (common >= needed).then_some(common)
 }

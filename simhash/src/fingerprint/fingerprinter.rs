@@ -10,6 +10,7 @@ use super::line::vote_for_line;
 use super::neighbours::{Neighbours, PairFactors};
 use super::options::{Markup, Options};
 use super::seen_words::SeenWords;
+use super::sketch::{DifferenceSketch, Parities, Sketch};
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::error::Result;
@@ -82,10 +83,41 @@ impl Fingerprinter {
                 this.summarise_weighted(text, options, tick)?
             };
             let Some(fingerprint) = fingerprint else { return Ok(None) };
-            let mut all = Vec::new();
-            all.try_reserve_exact(bands)?;
-            all.extend((0..bands).map(|band| this.minima.band(band)));
-            Ok(Some(Summary { fingerprint, size, bands: all }))
+            Ok(Some(Summary { fingerprint, size, bands: this.bands(bands)? }))
+        })
+    }
+
+    /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
+    /// fingerprints.
+    pub fn sketch(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Sketch>> {
+        let agreement = self.agreement(text, options, tick)?.digest();
+        self.read(text, options, tick, |this, text| {
+            this.minima.reset(bands);
+            let mut parities = Parities::default();
+            let size = if options.is_plain_set() {
+                let Self { collector, minima, .. } = this;
+                collector.collect(text, Pairs::together(options), options, tick, |new: &[u64]| {
+                    minima.add_all(new);
+                    parities.flip_all(new);
+                    Ok(())
+                })?;
+                collector.distinct.distinct() as u128
+            } else {
+                let features = this.weigh(text, options.has_pairs(), options, tick)?;
+                let one = options.weigh_count(1) * options.one();
+                for (hash, weight) in ticking(features.levels(), tick) {
+                    this.minima.add(hash, weight, one);
+                    if weight == one {
+                        parities.flip(hash);
+                    }
+                }
+                features.total(tick).div_ceil(options.one().into())
+            };
+            if size == 0 {
+                return Ok(None);
+            }
+            let difference = DifferenceSketch::new(parities, as_size(size));
+            Ok(Some(Sketch { bands: this.bands(bands)?, agreement, difference }))
         })
     }
 
@@ -212,6 +244,14 @@ impl Fingerprinter {
         list.weights.extend(ticking(&list.hashes, tick).map(|hash| options.weigh(*hash, distinct.count(*hash))));
         list.one = options.one();
         Ok(list)
+    }
+
+    /// The first bands of the features that were added to the minima.
+    fn bands(&self, bands: usize) -> Result<Vec<i32>> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(bands)?;
+        all.extend((0..bands).map(|band| self.minima.band(band)));
+        Ok(all)
     }
 
     /// Frees the memory that a long text has taken.

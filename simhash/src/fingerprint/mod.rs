@@ -3,8 +3,8 @@
 //! decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs these steps as
 //! the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
-//! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, and [`difference`]
-//! lists what differs. [`learn`] finds weights.
+//! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells which
+//! texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
 //! [`bands`] are keys by which an index finds texts that resemble each other.
 //! [`passages`] are made of the same tokens, to find texts within others.
 
@@ -26,6 +26,7 @@ pub mod passages;
 pub mod resemblance;
 pub mod seen_words;
 pub mod size;
+pub mod sketch;
 pub mod tally;
 pub mod weight_map;
 pub mod weighted;

@@ -3,7 +3,7 @@
 use super::compare::LANES;
 use super::partition::{Numbered, PartitionBlock, begins};
 use crate::error::{Error, MAX_ROWS, Result};
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Bits of a digit of the radix sort.
 const DIGIT_BITS: u32 = 8;
@@ -44,18 +44,6 @@ impl Rows {
         }
         self.len += 1;
         Ok(())
-    }
-
-    /// A copy of the fingerprints: one for each row, 0 for a row without. Fails if memory is refused.
-    pub(super) fn by_position(&self, tick: &dyn Fn()) -> Result<Vec<u64>> {
-        let mut all = Vec::new();
-        all.try_reserve_exact(self.len)?;
-        for (fingerprint, &position) in ticking(self.fingerprints.iter().zip(&self.positions), tick) {
-            all.resize(position as usize, 0);
-            all.push(*fingerprint);
-        }
-        all.resize(self.len, 0);
-        Ok(all)
     }
 
     /// Number of rows, with or without a fingerprint.

@@ -6,9 +6,9 @@
 //! [`near_pairs`] turns what is found into pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a
 //! [`forest`]. [`components()`] joins pairs that come from many searches, by ids of any kind.
 //!
-//! Rows with near fingerprints are only [`candidates`] for near-duplicates. [`verification`] reads their texts, and
-//! asks a [`criterion`](crate::criterion) which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or
-//! the rows that are [`kept`] if each row that duplicates an earlier one is dropped.
+//! Near [`texts`] are found by their sketches: those that share a band are [`candidates`]. [`verification`] reads the
+//! texts of candidates and compares their features, to find the clusters of [`confirmed`] near-duplicates, or the rows
+//! that are [`kept`] if each row that duplicates an earlier one is dropped.
 
 mod bits;
 mod candidates;
@@ -23,6 +23,7 @@ mod near_pairs;
 mod partition;
 mod plan;
 mod search;
+mod texts;
 mod verification;
 
 pub use cluster::clusters;
@@ -31,4 +32,5 @@ pub use confirmed::Confirmed;
 pub use groups::Rows;
 pub use kept::Kept;
 pub use near_pairs::{Pair, Pairs};
-pub use verification::{Component, Verification};
+pub use texts::Texts;
+pub use verification::{Outcome, Verification};

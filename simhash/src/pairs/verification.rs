@@ -1,219 +1,251 @@
-//! Reads the texts of near rows, component by component, within a budget of memory.
+//! Reads the texts of candidates, and compares them within a budget of memory.
 //!
-//! Confirmed pairs are near pairs, so the components of the near rows can be verified one by one. Rows are read in
-//! ascending order, because a caller may have them on disk. So several components are open at the same time, and the
-//! features of each stay in memory until its last row is read. If they take more memory than the budget, the components
-//! that began last are discarded, and read again in another pass. The component that began first is never discarded, so
-//! that each pass completes at least one.
+//! Rows are read in ascending order, because a caller may have them on disk. Each is compared with the earlier ones that
+//! are held: it may be near them by a shared band and the sketches. If what is held exceeds the budget, no more rows are
+//! held in this pass. The first one that is not held begins the next pass: all that were held are compared with all later
+//! rows by then.
 
-use std::collections::HashMap;
-
-use super::candidates::Candidates;
-use super::groups::{Rows, ascending};
-use crate::criterion::Criterion;
+use super::candidates::{Candidates, NO_RUN};
+use super::texts::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
+use crate::fingerprint::sketch::MostDifferent;
 use crate::memory::{fill, push};
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::pairs::groups::ascending;
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
-/// A candidate whose text has been read.
-pub struct ReadCandidate {
-    pub row: u32,
-    pub fingerprint: u64,
-    /// None if the text is NULL or has no feature, or if the criterion does not ask for texts.
-    pub features: Option<FeatureSet>,
-}
+/// What is found among candidates, each named by its position among them.
+pub trait Outcome: Sized {
+    /// None of the candidates is near another one yet.
+    fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
 
-impl ReadCandidate {
-    /// A hash that is equal for identical rows.
-    pub fn key(&self) -> u64 {
-        self.fingerprint.rotate_left(1) ^ self.features.as_ref().map_or(0, FeatureSet::digest)
+    /// The least resemblance of two candidates that matters; None if none does.
+    fn least(&mut self, earlier: u32, later: u32) -> Option<f64>;
+
+    /// Two candidates have a resemblance that matters; `is_same` if their features are the same.
+    fn near(&mut self, earlier: u32, later: u32, resemblance: f64, is_same: bool);
+
+    /// Whether later candidates are compared with this one.
+    fn holds(&self, candidate: u32) -> bool;
+
+    /// After all candidates: whether to begin again, with the candidates that are left in the runs.
+    fn begins_again(&mut self, _candidates: &mut Candidates, _tick: &dyn Fn()) -> Result<bool> {
+        Ok(false)
     }
 
-    /// Whether the fingerprints and the features are the same.
-    pub fn is_identical(&self, other: &Self) -> bool {
-        self.fingerprint == other.fingerprint && self.features == other.features
-    }
+    /// The candidate that represents this one.
+    fn representative(&mut self, candidate: u32) -> u32;
 }
 
-/// The state of a component while its rows are read.
+/// Reads the texts of rows that may be near another one.
 ///
-/// `results` holds for each row the position of the row that represents it, at first its own.
-pub trait Component: Default {
-    /// Adds the next row of the component.
-    fn add(
-        &mut self,
-        candidate: ReadCandidate,
-        criterion: &Criterion,
-        results: &mut [u32],
-        tick: &dyn Fn(),
-    ) -> Result<()>;
-
-    /// Ends the component after its last row.
-    fn finish(&mut self, _criterion: &Criterion, _results: &mut [u32], _tick: &dyn Fn()) -> Result<()> {
-        Ok(())
-    }
-
-    fn memory(&self) -> usize;
-}
-
-/// Reads the texts of rows that have a near row.
-///
-/// Needs 20 bytes for each of these rows, 4 for each row, and memory for features: those of the open components, up to
-/// the budget and one text, or those of the largest component if they take more. A tick is called at least every few
-/// milliseconds. If it panics, the only thing to do with the verification is to drop it.
-pub struct Verification<C> {
-    criterion: Criterion,
-    /// Bytes for the open components.
+/// Needs the memory of the [`Texts`] and 12 bytes for each row; afterwards 60 bytes for each candidate and 4 for each
+/// row; and memory for features: the budget and one text. A tick is called at least every few milliseconds. If it
+/// panics, the only thing to do with the verification is to drop it.
+pub struct Verification<O> {
+    /// Number of rows.
+    rows: usize,
+    /// Bytes for the candidates that are held.
     budget: usize,
     candidates: Candidates,
-    states: Vec<State>,
-    open: HashMap<u32, Open<C>>,
-    /// The components that were opened in this pass, in this order. Some may have ended.
-    opened: Vec<u32>,
-    /// Bytes that the open components take.
-    memory: usize,
+    outcome: O,
+    held: Held,
+    /// Where the next pass begins, if this one holds no more candidates.
+    next_pass: Option<usize>,
+    /// The next candidate.
     position: usize,
-    /// Whether this pass has left out components.
-    is_partial: bool,
-    /// Whether the budget was exceeded, and no component has ended since. Until one ends, none is opened: its first row
-    /// would exceed the budget again.
-    is_full: bool,
-    results: Vec<u32>,
+    /// Whether the next candidate is to be read.
+    is_asked: bool,
+    /// How much the next candidate differs at least from those that it is compared with, and their indexes in `held`.
+    compared: Vec<(i64, u32)>,
 }
 
-/// The state of a component.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// None of its rows has been read in this pass.
-    Unread,
-    Open,
-    /// It is left to another pass.
-    Deferred,
-    Done,
+/// The candidates that are held.
+struct Held {
+    candidates: Vec<HeldCandidate>,
+    /// For each band and run, the index of the last one held, or [`NO_RUN`].
+    last: Vec<Vec<u32>>,
+    /// For each one and band, the index of the one before it in its run, or [`NO_RUN`].
+    before: Vec<u32>,
+    /// Bytes that they take.
+    memory: usize,
 }
 
-struct Open<C> {
-    component: C,
-    /// Number of its rows that are not read yet.
-    left: u32,
+struct HeldCandidate {
+    position: u32,
+    features: FeatureSet,
+    /// The position of the last candidate that has met this one in a run.
+    met_by: u32,
 }
 
-impl<C: Component> Verification<C> {
-    /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
-    ///
-    /// All pairs are compared that are near by the radii: no text is searched for whose votes could decide on flips.
-    pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn()) -> Result<Self> {
-        let criterion = Criterion { near: criterion.near.by_radii_alone(), ..criterion };
-        let len = rows.len();
-        let candidates = Candidates::new(rows, criterion.near, tick)?;
-        let mut states = Vec::new();
-        fill(&mut states, candidates.sizes.len(), State::Unread, tick)?;
+impl<O: Outcome> Verification<O> {
+    /// Finds the candidates. `budget` is in bytes. Fails if memory is refused.
+    pub fn new(texts: Texts, budget: usize, tick: &dyn Fn()) -> Result<Self> {
+        let rows = texts.len();
+        let candidates = Candidates::new(texts, tick)?;
+        let outcome = O::new(&candidates, tick)?;
+        let held = Held::new(&candidates, tick)?;
         Ok(Self {
-            criterion,
+            rows,
             budget,
             candidates,
-            states,
-            open: HashMap::new(),
-            opened: Vec::new(),
-            memory: 0,
+            outcome,
+            held,
+            next_pass: None,
             position: 0,
-            is_partial: false,
-            is_full: false,
-            results: ascending(len, tick)?,
+            is_asked: false,
+            compared: Vec::new(),
         })
     }
 
     /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
-    /// within each pass.
-    pub fn row_to_read(&mut self, tick: &dyn Fn()) -> Option<u32> {
-        loop {
+    /// within each pass. Fails if memory is refused.
+    pub fn row_to_read(&mut self, tick: &dyn Fn()) -> Result<Option<u32>> {
+        while !self.is_asked {
             if self.position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                 tick();
             }
-            let Some(&component) = self.candidates.components.get(self.position) else {
-                if !self.is_partial {
-                    return None;
-                }
-                self.begin_pass(tick);
+            if self.position < self.candidates.len() {
+                self.list_compared(tick)?;
+                self.is_asked = !self.compared.is_empty() || self.is_held();
+                self.position += usize::from(!self.is_asked);
                 continue;
-            };
-            let state = &mut self.states[component as usize];
-            match *state {
-                State::Done | State::Deferred => self.position += 1,
-                State::Unread if !self.open.is_empty() && (self.is_full || self.memory >= self.budget) => {
-                    *state = State::Deferred;
-                    self.is_partial = true;
-                    self.position += 1;
-                }
-                _ => return Some(self.candidates.rows[self.position]),
             }
+            self.held.clear(&self.candidates, tick);
+            self.position = match self.next_pass.take() {
+                Some(next) => next,
+                None if self.outcome.begins_again(&mut self.candidates, tick)? => {
+                    self.held = Held::new(&self.candidates, tick)?;
+                    0
+                }
+                None => return Ok(None),
+            };
         }
+        Ok(Some(self.candidates.rows[self.position]))
     }
 
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
-        let number = self.candidates.components[self.position];
-        debug_assert!(matches!(self.states[number as usize], State::Unread | State::Open), "no row has been asked for");
-        if self.states[number as usize] == State::Unread {
-            self.open.try_reserve(1)?;
-            push(&mut self.opened, number)?;
-            self.states[number as usize] = State::Open;
-        }
-        let candidate = ReadCandidate {
-            row: self.candidates.rows[self.position],
-            fingerprint: self.candidates.fingerprints[self.position],
-            features: features.filter(|_| self.criterion.resemblance.is_some()),
-        };
-        self.position += 1;
+        debug_assert!(self.is_asked, "no row has been asked for");
         // Reading a text takes longer than this.
         tick();
-        let left = self.candidates.sizes[number as usize];
-        let open = self.open.entry(number).or_insert_with(|| Open { component: C::default(), left });
-        let Open { component, left } = open;
-        self.memory -= component.memory();
-        component.add(candidate, &self.criterion, &mut self.results, tick)?;
-        *left -= 1;
-        if *left > 0 {
-            self.memory += component.memory();
-            while self.memory > self.budget && self.open.len() > 1 {
-                self.defer_last();
+        if let Some(features) = features {
+            self.compare(&features, tick);
+            if self.is_held() {
+                self.held.push(self.position, features, &self.candidates)?;
+                self.next_pass = (self.held.memory > self.budget).then_some(self.position + 1);
             }
-            return Ok(());
         }
-        component.finish(&self.criterion, &mut self.results, tick)?;
-        self.open.remove(&number);
-        self.is_full = false;
-        self.states[number as usize] = State::Done;
+        self.position += 1;
+        self.is_asked = false;
         Ok(())
     }
 
-    /// For each row, the position of the row that represents it.
-    pub fn into_results(self) -> Vec<u32> {
-        self.results
+    /// For each row, the position of the row that represents it. Fails if memory is refused.
+    pub fn into_results(self, tick: &dyn Fn()) -> Result<Vec<u32>> {
+        let Self { rows, candidates, mut outcome, .. } = self;
+        let mut results = ascending(rows, tick)?;
+        for (position, row) in ticking(candidates.rows.iter().enumerate(), tick) {
+            results[*row as usize] = candidates.rows[outcome.representative(position as u32) as usize];
+        }
+        Ok(results)
     }
 
-    /// Leaves the component that was opened last to another pass.
-    fn defer_last(&mut self) {
-        while let Some(number) = self.opened.pop() {
-            if let Some(last) = self.open.remove(&number) {
-                self.memory -= last.component.memory();
-                self.states[number as usize] = State::Deferred;
-                (self.is_partial, self.is_full) = (true, true);
-                return;
+    /// Whether the next candidate is held.
+    fn is_held(&self) -> bool {
+        self.next_pass.is_none()
+            && self.outcome.holds(self.position as u32)
+            && self.candidates.is_candidate(self.position)
+    }
+
+    /// Lists the candidates that the next one is compared with.
+    fn list_compared(&mut self, tick: &dyn Fn()) -> Result<()> {
+        let Self { candidates, outcome, held, position, .. } = self;
+        let (position, bands) = (*position as u32, candidates.runs.len());
+        let sketch = &candidates.sketches[position as usize];
+        self.compared.clear();
+        let mut met = 0;
+        for (band, (runs, last)) in candidates.runs.iter().zip(&held.last).enumerate() {
+            let run = runs.numbers[position as usize];
+            if run == NO_RUN {
+                continue;
+            }
+            let mut index = last[run as usize];
+            while index != NO_RUN {
+                met += 1;
+                if met % NUMBERS_BETWEEN_TICKS == 0 {
+                    tick();
+                }
+                let other = &mut held.candidates[index as usize];
+                if other.met_by != position {
+                    other.met_by = position;
+                    if let Some(least) = outcome.least(other.position, position) {
+                        let of_other = &candidates.sketches[other.position as usize];
+                        let difference = candidates.comparison.difference(of_other, sketch);
+                        if MostDifferent::with_resemblance(least).allows(difference, of_other, sketch) {
+                            push(&mut self.compared, (difference, index))?;
+                        }
+                    }
+                }
+                index = held.before[index as usize * bands + band];
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the next candidate with others, those first that probably resemble it most.
+    fn compare(&mut self, features: &FeatureSet, tick: &dyn Fn()) {
+        self.compared.sort_unstable();
+        let sketch = &self.candidates.sketches[self.position];
+        for (number, &(difference, index)) in self.compared.iter().enumerate() {
+            if number % PAIRS_BETWEEN_TICKS == PAIRS_BETWEEN_TICKS - 1 {
+                tick();
+            }
+            let other = &self.held.candidates[index as usize];
+            let Some(least) = self.outcome.least(other.position, self.position as u32) else { continue };
+            let of_other = &self.candidates.sketches[other.position as usize];
+            if MostDifferent::with_resemblance(least).allows(difference, of_other, sketch)
+                && let Some(resemblance) = other.features.resemblance_from(features, least, tick)
+            {
+                let is_same = resemblance >= 1.0 && other.features == *features;
+                self.outcome.near(other.position, self.position as u32, resemblance, is_same);
             }
         }
     }
+}
 
-    fn begin_pass(&mut self, tick: &dyn Fn()) {
-        for state in ticking(&mut self.states, tick) {
-            if *state == State::Deferred {
-                *state = State::Unread;
+impl Held {
+    fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
+        let mut last = Vec::new();
+        for runs in &candidates.runs {
+            let mut of_band = Vec::new();
+            fill(&mut of_band, runs.count as usize, NO_RUN, tick)?;
+            push(&mut last, of_band)?;
+        }
+        Ok(Self { candidates: Vec::new(), last, before: Vec::new(), memory: 0 })
+    }
+
+    fn push(&mut self, position: usize, features: FeatureSet, candidates: &Candidates) -> Result<()> {
+        let index = self.candidates.len() as u32;
+        self.before.try_reserve(candidates.runs.len())?;
+        for (runs, last) in candidates.runs.iter().zip(&mut self.last) {
+            let last = last.get_mut(runs.numbers[position] as usize);
+            self.before.push(last.map_or(NO_RUN, |last| std::mem::replace(last, index)));
+        }
+        self.memory += features.memory() + size_of::<HeldCandidate>() + candidates.runs.len() * size_of::<u32>();
+        push(&mut self.candidates, HeldCandidate { position: position as u32, features, met_by: NO_RUN })
+    }
+
+    fn clear(&mut self, candidates: &Candidates, tick: &dyn Fn()) {
+        for held in ticking(self.candidates.drain(..), tick) {
+            for (runs, last) in candidates.runs.iter().zip(&mut self.last) {
+                if let Some(last) = last.get_mut(runs.numbers[held.position as usize] as usize) {
+                    *last = NO_RUN;
+                }
             }
         }
-        self.opened.clear();
-        (self.is_partial, self.is_full) = (false, false);
-        self.position = 0;
+        self.before.clear();
+        self.memory = 0;
     }
 }

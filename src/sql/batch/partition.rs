@@ -88,28 +88,17 @@ pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
     // The fingerprint may be computed here, as in simhash_cluster(id, simhash(body)), so memory is freed after each
     // fetch: the texts of all rows would take too much.
     let mut context = PgMemoryContexts::new("simhash rows");
-    read_rows(window, |window, position, fingerprints: &mut [_; ROWS_AT_ONCE]| {
+    let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
+    let mut fingerprints = [None; ROWS_AT_ONCE];
+    while rows.len() < window.rows {
+        tick();
+        let position = rows.len();
         let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
         // SAFETY: a fingerprint is a number, not a pointer into the context, in which nothing is used any more.
         unsafe {
             context.switch_to(|_| window.bigints_from(CONTENT_ARGUMENT, position, fingerprints));
             context.reset();
         }
-        Ok(())
-    })
-}
-
-/// Reads the fingerprints of all rows, which `read` writes for `N` rows from a position on.
-pub fn read_rows<const N: usize>(
-    window: &mut Window<'_>,
-    mut read: impl FnMut(&Window<'_>, usize, &mut [Option<i64>; N]) -> Result<()>,
-) -> Result<Rows> {
-    let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
-    let mut fingerprints = [None; N];
-    while rows.len() < window.rows {
-        let position = rows.len();
-        tick();
-        read(window, position, &mut fingerprints)?;
         for (number, fingerprint) in window.numbers[position..].iter_mut().zip(fingerprints) {
             *number = if fingerprint.is_some() { OWN_KEY } else { NULL };
             rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;

@@ -1,5 +1,4 @@
-//! The window functions that find near texts by a criterion, with which they make the fingerprints and compare the
-//! texts.
+//! The window functions that find near texts by a criterion: by their sketches, and then by their features.
 
 use std::ffi::c_int;
 
@@ -15,11 +14,12 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
-use simhash::pairs::{Component, Verification};
+use simhash::fingerprint::sketch::Sketch;
+use simhash::pairs::{Outcome, Texts, Verification};
 
-use super::partition::{CONTENT_ARGUMENT, read_rows};
+use super::partition::{CONTENT_ARGUMENT, NULL, OWN_KEY};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::{OptionsDocument, read_criterion_of_table, with_weights};
+use crate::sql::fingerprint::options::{OptionsDocument, read_criterion_of_table, text_criterion, with_weights};
 
 const CRITERION_ARGUMENT: c_int = 2;
 
@@ -29,50 +29,56 @@ const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
 /// For each row of the partition, the position of the row that represents it by the criterion of the function: the
 /// first row of its cluster, or the row that it duplicates. None if the criterion is NULL.
-pub fn compare<C: Component>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
+pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
     let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
     let document = read_criterion_of_table(OptionsDocument::Jsonb(document))?;
-    let criterion = document.of_texts();
+    let criterion = text_criterion(&document)
+        .map_err(|error| error.set_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3)."))?;
     let mut context = PgMemoryContexts::new("simhash text");
-    let rows = read_rows(window, |window, position, fingerprint: &mut [_; 1]| {
-        let read = with_text(window, position, &mut context, |fingerprinter, text| {
-            fingerprinter.fingerprint(text, &document.options, &tick)
+    let compared = compared_options(&document, window, &mut context)?;
+    let mut texts = Texts::with_capacity(window.rows, criterion, &compared).map_err(algorithm_error)?;
+    for row in 0..window.rows {
+        tick();
+        let sketch = with_text(window, row, &mut context, |fingerprinter, text| {
+            let sketch = fingerprinter.sketch(text, &document.options, criterion.bands, &tick)?;
+            if !document.weights_of_table {
+                return Ok(sketch);
+            }
+            // Weights of the table count where texts are compared, and not in their bands.
+            let weighted = fingerprinter.sketch(text, &compared, 0, &tick)?;
+            Ok(sketch.zip(weighted).map(|(sketch, Sketch { difference, .. })| Sketch { difference, ..sketch }))
         })?;
-        *fingerprint = [read.map(u64::cast_signed)];
-        Ok(())
-    })?;
-    let compared = compared_options(document, window, &mut context)?;
+        window.numbers[row] = if sketch.is_some() { OWN_KEY } else { NULL };
+        texts.push(sketch.as_ref()).map_err(algorithm_error)?;
+    }
     // SAFETY: the setting is a plain number, of kilobytes.
     let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
-    let verification = Verification::<C>::new(rows, criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
+    let verification = Verification::<O>::new(texts, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
     let mut verification = verification.map_err(algorithm_error)?;
-    while let Some(row) = verification.row_to_read(&tick) {
-        let features = match criterion.resemblance {
-            Some(_) => with_text(window, row as usize, &mut context, |fingerprinter, text| {
-                FeatureSet::new(fingerprinter, text, &compared, &tick)
-            })?,
-            None => None,
-        };
+    while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {
+        let features = with_text(window, row as usize, &mut context, |fingerprinter, text| {
+            FeatureSet::new(fingerprinter, text, &compared, &tick)
+        })?;
         verification.push(features, &tick).map_err(algorithm_error)?;
     }
-    Ok(Some(verification.into_results()))
+    verification.into_results(&tick).map_err(algorithm_error).map(Some)
 }
 
 /// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
 /// rows at equal intervals.
 fn compared_options(
-    CriterionDocument { options, weights_of_table, .. }: CriterionDocument,
+    CriterionDocument { options, weights_of_table, .. }: &CriterionDocument,
     window: &Window<'_>,
     context: &mut PgMemoryContexts,
 ) -> Result<Options> {
     if !weights_of_table {
-        return Ok(options);
+        return Ok(options.clone());
     }
     let mut sample = TextSample::new(TABLE_SAMPLE);
     for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
         with_text(window, row, context, |_, text| sample.add(text).map(Some))?;
     }
-    with_weights(&options, &sample.learn_table(&options, &tick).map_err(algorithm_error)?)
+    with_weights(options, &sample.learn_table(options, &tick).map_err(algorithm_error)?)
 }
 
 /// Calls `f` with the text of a row, and frees the text; None if it is NULL.

@@ -59,6 +59,12 @@ pub fn read_criterion_of_table(document: OptionsDocument<'_>) -> Result<Criterio
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
+/// The criterion for texts of a document; an error if the document is about fingerprints.
+pub fn text_criterion(document: &CriterionDocument) -> Result<TextCriterion> {
+    let criterion = document.for_texts();
+    criterion.map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE))
+}
+
 /// An error if a criterion asks for the weights of a table.
 pub fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
     if !document.weights_of_table {

@@ -1,0 +1,120 @@
+//! The sketch of a text: what is known of it without its features, to tell which texts cannot resemble each other.
+//!
+//! Of the texts that share a band with another one, many do not resemble it. The parities refute nearly all of these
+//! without reading a text: bit i is 1 if the number of features whose hashes lead to i is odd (Mitzenmacher, Pagh, Pham,
+//! WWW 2014). For each bit in which the parities of two texts differ, one text has a feature that the other lacks. So
+//! this never refutes a pair that resembles each other. With 256 bits it refutes most pairs of texts of up to 600
+//! features; longer ones have more different features than bits.
+
+use multiversion::multiversion;
+
+use super::options::Options;
+use super::size::is_exact;
+
+/// The number of words of parities. With 32 bits each, a sketch has no padding.
+const WORDS: usize = 8;
+/// The highest bits of a hash lead to a parity.
+const SHIFT: u32 = u64::BITS - (WORDS * 32).ilog2();
+
+/// What is known of a text without its features.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// The first [bands](super::bands) of the text.
+    pub bands: Vec<i32>,
+    /// A hash of what other texts must agree in by the option `same`; 0 without it.
+    pub agreement: u64,
+    pub difference: DifferenceSketch,
+}
+
+/// What of a sketch shows how much two texts differ at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DifferenceSketch {
+    parities: [u32; WORDS],
+    /// The [`size`](super::size::size()) of the text.
+    size: i32,
+}
+
+impl DifferenceSketch {
+    pub(super) fn new(parities: Parities, size: i32) -> Self {
+        Self { parities: parities.0, size }
+    }
+
+    /// Whether this is of no text: the size of a text is at least 1.
+    pub fn is_none(&self) -> bool {
+        self.size == 0
+    }
+}
+
+/// The parities of a text's features.
+#[derive(Default)]
+pub(super) struct Parities([u32; WORDS]);
+
+impl Parities {
+    #[inline]
+    pub fn flip(&mut self, hash: u64) {
+        let bit = (hash >> SHIFT) as usize;
+        self.0[bit / 32] ^= 1 << (bit % 32);
+    }
+
+    pub fn flip_all(&mut self, hashes: &[u64]) {
+        hashes.iter().for_each(|hash| self.flip(*hash));
+    }
+}
+
+/// How sketches are compared, by the options with which they were made.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison {
+    /// What a feature weighs at least that leads to a parity, in units of the size.
+    weight: u32,
+    /// By how much the difference of two sizes may exceed that of the weights.
+    rounding: i64,
+}
+
+impl Comparison {
+    pub fn new(options: &Options) -> Self {
+        Self { weight: options.weigh_count(1) as u32, rounding: i64::from(!is_exact(options)) }
+    }
+
+    /// How much two texts differ at least: the weight of what only one of them has, in units of the size.
+    #[inline(always)]
+    pub fn difference(self, a: &DifferenceSketch, b: &DifferenceSketch) -> i64 {
+        let odd: u32 = a.parities.iter().zip(&b.parities).map(|(a, b)| (a ^ b).count_ones()).sum();
+        let of_sizes = (i64::from(a.size) - i64::from(b.size)).abs() - self.rounding;
+        of_sizes.max(i64::from(odd * self.weight))
+    }
+}
+
+/// How much two texts may differ that have a resemblance of at least a certain one: a share of the sum of their sizes.
+///
+/// What they have in common is half of that sum without the difference, and what they have together is half of the sum
+/// with the difference.
+#[derive(Clone, Copy, Debug)]
+pub struct MostDifferent(f64);
+
+impl MostDifferent {
+    pub fn with_resemblance(least: f64) -> Self {
+        /// Rounding errs by less, and of the largest sum this is less than a feature.
+        const ROUNDING: f64 = 1e-12;
+        let least = least.max(0.0);
+        Self((1.0 - least) / (1.0 + least) + ROUNDING)
+    }
+
+    /// Whether two texts that differ by so much at least may have the resemblance.
+    #[inline(always)]
+    pub fn allows(self, difference: i64, a: &DifferenceSketch, b: &DifferenceSketch) -> bool {
+        let sum = i64::from(a.size) + i64::from(b.size);
+        // A size may be larger than what it can say.
+        difference as f64 <= self.0 * sum as f64 || a.size.max(b.size) == i32::MAX
+    }
+}
+
+/// The index of the first of `sketches` that may have the resemblance to `sketch`; None if there is none.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512vpopcntdq", "x86_64+avx2+popcnt", "x86_64+popcnt"))]
+pub fn first_allowed(
+    sketches: &[DifferenceSketch],
+    sketch: &DifferenceSketch,
+    comparison: Comparison,
+    most: MostDifferent,
+) -> Option<usize> {
+    sketches.iter().position(|other| most.allows(comparison.difference(other, sketch), other, sketch))
+}
