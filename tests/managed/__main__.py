@@ -270,10 +270,9 @@ class Functions(Fingerprints):
             ("{0}simhash_near(a, b)", pairs),
             ("{0}simhash_near(a, b, n)", f"{pairs}, {distances}"),
             ("{0}simhash_block(a, block)", each_block),
-            ("ARRAY(SELECT unnest({0}simhash_probes(a, block, {1}n)) ORDER BY 1)", f"{each_block}, {distances}"),
         ):
             with self.subTest(call):
-                here, there = call.format("", ""), call.format("extension.", "4, ")
+                here, there = call.format(""), call.format("extension.")
                 compared, differing = self.connection.execute(
                     f"SELECT count({here}), count(*) FILTER (WHERE {here} IS DISTINCT FROM {there}) FROM {rows}"
                 ).fetchone()
