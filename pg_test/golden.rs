@@ -62,6 +62,26 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
+    fn golden_bands() {
+        let entries = entries(include_str!("../simhash/tests/golden/bands.jsonl"));
+        assert!(entries.len() >= 60, "only {} golden bands", entries.len());
+        for entry in entries {
+            let (name, text) = (&entry["name"], text(&entry));
+            let options = JsonB(entry.get("options").cloned().unwrap_or_else(|| Value::Object(Default::default())));
+            let expected = entry["bands"].as_array();
+            let expected: Vec<Option<i32>> = match expected {
+                Some(bands) => bands.iter().map(|band| band.as_i64().map(|band| band as i32)).collect(),
+                None => vec![None; 6],
+            };
+            let found = Spi::get_one_with_args::<Vec<Option<i32>>>(
+                "SELECT array_agg(simhash_band($1, band, $2) ORDER BY band) FROM generate_series(0, $3 - 1) AS band",
+                &[text.as_str().into(), options.into(), (expected.len() as i32).into()],
+            );
+            assert_eq!(found, Ok(Some(expected)), "{name}");
+        }
+    }
+
+    #[pg_extern(sql = false)]
     fn golden_blocks() {
         let entries = entries(include_str!("../simhash/tests/golden/blocks.jsonl"));
         assert!(entries.len() >= 60, "only {} golden blocks", entries.len());

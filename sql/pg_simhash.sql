@@ -265,45 +265,49 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
 
-CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer, radii integer[]) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'simhash_near_radii_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
-COMMENT ON FUNCTION simhash_near(bigint, bigint, integer, integer[]) IS
-    'whether two fingerprints differ in at most max_distance bits, and some block in at most as many as its radius; a table with these blocks indexed is searched by them';
-
 -- Two texts take as long as two fingerprints, and two comparisons.
-CREATE FUNCTION simhash_near(a text, b text, criterion jsonb DEFAULT '{}') RETURNS boolean
-    AS 'MODULE_PATHNAME', 'simhash_near_texts_wrapper'
+CREATE FUNCTION simhash_near(content text, query text, criterion jsonb DEFAULT '{}') RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_near_texts_jsonb_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600 SUPPORT simhash_near_support;
 COMMENT ON FUNCTION simhash_near(text, text, jsonb) IS
-    'whether text a is a near-duplicate of text b, which is searched for, by a criterion; a table with indexed blocks of their fingerprints is searched by them';
+    'whether two texts are near-duplicates by a criterion; a table with indexed bands of one of them is searched by these';
 
--- Searches for near texts call it.
-CREATE FUNCTION simhash_flips(content text, criterion jsonb DEFAULT '{}') RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'simhash_flips_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION simhash_flips(text, jsonb) IS
-    'part of searches for near texts: the bits of the text''s fingerprint of which one is flipped in a block, those of which two are flipped together, ..';
+-- Without this overload, simhash_near('one text', 'another', '{"resemblance": 0.9}') and simhash_near($1, $2, $3) would
+-- be ambiguous.
+CREATE FUNCTION simhash_near(content text, query text, criterion text) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_near_texts_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600 SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_near(text, text, text) IS
+    'simhash_near(text, text, jsonb) for literals and parameters of no declared type';
+
+-- Indexes --------------------------------------------------------------------
+
+CREATE FUNCTION simhash_index(
+    target regclass, source text, options jsonb DEFAULT NULL, bands integer DEFAULT 6, scope text[] DEFAULT '{}'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_index_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index(regclass, text, jsonb, integer, text[]) IS
+    'gives a table the indexes by which near texts are found: a btree on each band of a column or an expression';
+
+CREATE FUNCTION simhash_index_commands(
+    target regclass, source text, options jsonb DEFAULT NULL, bands integer DEFAULT 6, scope text[] DEFAULT '{}'
+) RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index_commands(regclass, text, jsonb, integer, text[]) IS
+    'lists commands that build the indexes of simhash_index concurrently, and runs none of them: psql''s \gexec does';
 
 -- Attach ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(
     target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
-    columns boolean DEFAULT true, prefix name DEFAULT 'simhash'
+    prefix name DEFAULT 'simhash'
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, jsonb, integer, text[], boolean, name) IS
-    'gives a table the fingerprint column of a source column, its block columns and a btree on each; or, without columns, btrees on expressions alone';
-
-CREATE FUNCTION simhash_index_commands(
-    target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
-    prefix name DEFAULT 'simhash'
-) RETURNS SETOF text
-    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
-    LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, name, jsonb, integer, text[], name) IS
-    'lists commands that build the indexes of simhash_attach without columns concurrently, and runs none of them: psql''s \gexec does';
+COMMENT ON FUNCTION simhash_attach(regclass, name, jsonb, integer, text[], name) IS
+    'gives a table the fingerprint column of a source column, its block columns and a btree on each; or, for a column of fingerprints, btrees on expressions alone';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'

@@ -29,13 +29,33 @@ export function checkFingerprint(fingerprint) {
 }
 
 export function checkDistance(distance) {
-  if (typeof distance !== 'number') {
-    throw new TypeError(`maximum distance must be a number, not ${kind(distance)}`)
-  }
+  checkNumber('maximum distance', distance)
   if (!Number.isInteger(distance) || distance < 0 || distance > 64) {
     throw new RangeError(`maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`)
   }
   return distance
+}
+
+export function checkBand(band) {
+  checkNumber('band', band)
+  if (!Number.isInteger(band) || band < 0 || band > 63) {
+    throw new RangeError(`there is no band ${band}. Bands are 0 to 63.`)
+  }
+  return band
+}
+
+export function checkNumberOfBands(count) {
+  checkNumber('number of bands', count)
+  if (!Number.isInteger(count) || count < 1 || count > 64) {
+    throw new RangeError(`number of bands ${count} is out of range. A text has 1 to 64.`)
+  }
+  return count
+}
+
+function checkNumber(name, number) {
+  if (typeof number !== 'number') {
+    throw new TypeError(`${name} must be a number, not ${kind(number)}`)
+  }
 }
 
 /** The fingerprints of rows as an array of 64-bit integers, and a byte for each row, 1 if it has none. */

@@ -18,20 +18,16 @@ export interface Options {
   markup?: 'html'
   /** What does not count: tokens with a digit, addresses of the web, marks on Latin, Greek and Cyrillic letters. */
   ignore?: ('numbers' | 'urls' | 'accents')[]
-  /** What texts must agree in that resemble each other: "numbers", and words. Without effect on fingerprints. */
+  /** What texts must agree in that resemble each other: "numbers", and words. Without effect on fingerprints and bands. */
   same?: string[]
 }
 
-/** What a near-duplicate is: the criterion of SQL, with the options of the fingerprints. */
+/** What a near-duplicate is: the criterion of SQL for texts, with the options by which they are compared. */
 export interface Criterion extends Options {
-  /** The least resemblance of the texts, 0.84 by default; null if the fingerprints decide. */
-  resemblance?: number | null
-  /** The largest distance of the fingerprints, 10 by default. */
-  max_distance?: number
-  /** In how many bits some block may differ: [1, 1, 1, 1] by default. */
-  radii?: number[]
-  /** Among how many bits of a block a search flips one, two, .. */
-  flips?: number[]
+  /** The least resemblance of the texts, 0.84 by default. */
+  resemblance?: number
+  /** Of how many bands the texts must share one, 1 to 64: by default 6 if the resemblance is at least 0.8. */
+  bands?: number
 }
 
 /** What a fingerprint is made of. */
@@ -59,6 +55,21 @@ export interface Pairs {
 /** The fingerprint of a text; null for null and for a text without a feature. */
 export function simhash(text: string | null, options?: Options): bigint | null
 
+/**
+ * A band of a text, 0 to 63: a 32-bit integer that texts share the more probably the more they resemble each other. Null
+ * for a text without a feature. The option same has no effect.
+ */
+export function band(text: string, band: number, options?: Options): number | null
+
+/** The first bands of a text, 6 by default; null for a text without a feature. The option same has no effect. */
+export function bands(text: string, count?: number, options?: Options): number[] | null
+
+/**
+ * By how much a text is compared: the number of its features and pairs of neighbouring features, by weight. Null for a
+ * text without a feature.
+ */
+export function size(text: string, options?: Options): number | null
+
 /** The features that the fingerprint of a text is made of, in the order in which they first end in the text. */
 export function features(text: string, options?: Options): Feature[]
 
@@ -71,7 +82,10 @@ export function hamming(a: bigint, b: bigint): number
  */
 export function resemblance(a: string, b: string, options?: Options): number | null
 
-/** Whether `a` is a near-duplicate of `b`, which is searched for; null if one of them has no feature. */
+/**
+ * Whether two texts are near-duplicates: they share a band, and resemble each other enough. Null if one of them has no
+ * feature.
+ */
 export function near(a: string, b: string, criterion?: Criterion): boolean | null
 
 /**

@@ -1,15 +1,42 @@
-// Near-duplicate text: 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension pg_simhash.
+// Near-duplicate text: bands and 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension
+// pg_simhash.
 //
 // The functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a BigInt of 64
 // bits, signed as PostgreSQL's bigint. index.d.ts documents the functions.
 
-import { checkDistance, checkFingerprint, checkText, readRows, writeOptions } from './arguments.js'
+import {
+  checkBand,
+  checkDistance,
+  checkFingerprint,
+  checkNumberOfBands,
+  checkText,
+  readRows,
+  writeOptions,
+} from './arguments.js'
 import { answer, call } from './instance.js'
 
 export function simhash(text, options) {
   const document = writeOptions(options)
   const output = answer('simhash', [text === null ? '' : checkText('text', text), document])
   return output && new BigInt64Array(output)[0]
+}
+
+export function band(text, band, options) {
+  return firstBands(text, checkBand(band) + 1, options)?.at(-1) ?? null
+}
+
+export function bands(text, count = 6, options) {
+  return firstBands(text, checkNumberOfBands(count), options)
+}
+
+function firstBands(text, count, options) {
+  const output = answer('bands', [checkText('text', text), writeOptions(options)], count)
+  return output && Array.from(new Int32Array(output))
+}
+
+export function size(text, options) {
+  const output = answer('size', [checkText('text', text), writeOptions(options)])
+  return output && new Int32Array(output)[0]
 }
 
 export function features(text, options) {

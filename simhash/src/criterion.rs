@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::{InvalidOptions, Options, members};
-use crate::fingerprint::resemblance::{COPY, resemblance as resemblance_of};
+use crate::fingerprint::resemblance::{COPY, Prepared};
 use crate::search::cost::probes;
 use crate::search::flips::MAX_FLIPS;
 use crate::search::nearness::Nearness;
@@ -176,19 +176,43 @@ impl CriterionDocument {
         }
     }
 
-    /// Whether a search for text `b` finds text `a` as its near-duplicate; None if one of them has no feature. Costs as
-    /// much as both fingerprints and, if these are near, a comparison of the texts.
-    pub fn near(&self, fingerprinter: &mut Fingerprinter, a: &str, b: &str, tick: &dyn Fn()) -> Result<Option<bool>> {
-        let Criterion { near, resemblance: least } = self.of_texts();
-        let of_a = fingerprinter.fingerprint(a, &self.options, tick)?;
-        let of_b = fingerprinter.fingerprint(b, &self.options, tick)?;
-        let Some((of_a, of_b)) = of_a.zip(of_b) else { return Ok(None) };
-        if !near.by_votes(&fingerprinter.last_votes().clone().closest()).contains(of_a ^ of_b) {
-            return Ok(Some(false));
+    /// Whether two texts are near-duplicates; None if one of them has no feature. An error if the criterion is for
+    /// fingerprints. Costs as much as the features of both; and their bands, if they resemble each other.
+    pub fn near(
+        &self,
+        fingerprinter: &mut Fingerprinter,
+        a: &str,
+        b: &str,
+        tick: &dyn Fn(),
+    ) -> Result<Option<bool>, InvalidOptions> {
+        let TextCriterion { resemblance, bands } = self.for_texts()?;
+        let prepared = Prepared::new(fingerprinter, a, &self.options, tick)?;
+        let resembles = prepared.resembles(resemblance, fingerprinter, b, tick)?;
+        if resembles != Some(true) {
+            return Ok(resembles);
         }
-        let Some(least) = least else { return Ok(Some(true)) };
-        let found = resemblance_of(fingerprinter, a, b, &self.options, tick)?;
-        Ok(Some(found.is_some_and(|found| found >= least)))
+        let of_a = fingerprinter.summary(a, &self.options, bands, tick)?;
+        let of_b = fingerprinter.summary(b, &self.options, bands, tick)?;
+        Ok(of_a.zip(of_b).map(|(a, b)| a.shares_band(&b, bands)))
+    }
+
+    /// The criterion for texts that are compared; an error if the document is about fingerprints.
+    pub fn for_texts(&self) -> Result<TextCriterion, InvalidOptions> {
+        let wrong = |key: &str, value: &str, allowed| Err(InvalidOptions::wrong_value(key.to_owned(), value, allowed));
+        match (self.texts(), self.max_distance) {
+            (Some(texts), None) => Ok(texts),
+            (Some(_), Some(distance)) => wrong(
+                "max_distance",
+                &distance.to_string(),
+                "left out where texts are compared; for fingerprints, write simhash_near(simhash(a), simhash(b), 3)",
+            ),
+            (None, _) => wrong(
+                "resemblance",
+                "null",
+                "a number from 0 to 1 where texts are compared; for fingerprints, write simhash_near(simhash(a), \
+                 simhash(b), 3)",
+            ),
+        }
     }
 
     /// The criterion for texts; None if the document says that the fingerprints decide.

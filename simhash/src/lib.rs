@@ -33,3 +33,6 @@ pub use pairs::Pair;
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
 pub const FORMAT: i32 = 2;
+
+/// Version of the format of [bands](fingerprint::bands). Bands of different versions must not be compared.
+pub const BAND_FORMAT: i32 = 1;

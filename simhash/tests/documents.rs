@@ -1,6 +1,6 @@
 //! Options and criteria are read from JSON documents.
 
-use simhash::criterion::{Criterion, CriterionDocument, laid_over};
+use simhash::criterion::{Criterion, CriterionDocument, TextCriterion, laid_over};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::fingerprint::resemblance::COPY;
 use simhash::search::blocks::BLOCK_COUNTS;
@@ -134,7 +134,7 @@ fn defaults_of_rows_depend_on_text_and_layout() {
     }
     assert_eq!(others("{}", false), []);
     assert_eq!(read("{}").of_rows(false), criterion(r#"{"resemblance": null}"#));
-    assert_eq!(read(r#"{"resemblance": 0.5}"#).of_rows(false), criterion(r#"{"resemblance": 0.5}"#));
+    assert_eq!(read(r#"{"resemblance": 0.6}"#).of_rows(false), criterion(r#"{"resemblance": 0.6}"#));
     // Each layout has a document, whose criterion is one of these.
     let of_rows = [&[criterion("{}")][..], &others("{}", true)].concat();
     assert_eq!(of_rows.len(), BLOCK_COUNTS.count());
@@ -144,6 +144,23 @@ fn defaults_of_rows_depend_on_text_and_layout() {
         assert!(criterion.near.blocks().is_none_or(|of_radii| of_radii == blocks), "{blocks}: {criterion:?}");
     }
     assert_eq!([4, 3].map(CriterionDocument::of_layout), ["{}", r#"{"radii": [1, 1, 1]}"#]);
+}
+
+#[test]
+fn texts_have_no_distance() {
+    let texts = |resemblance, bands| Ok(TextCriterion { resemblance, bands });
+    assert_eq!(read("{}").for_texts(), texts(COPY, 6));
+    assert_eq!(read(r#"{"resemblance": 0.7, "ngram": 2}"#).for_texts(), texts(0.7, 12));
+    assert_eq!(read(r#"{"resemblance": 0.5, "bands": 9}"#).for_texts(), texts(0.5, 9));
+    for (document, key) in [
+        (r#"{"resemblance": null}"#, "resemblance"),
+        (r#"{"max_distance": 3, "resemblance": null}"#, "resemblance"),
+        (r#"{"max_distance": 3}"#, "max_distance"),
+    ] {
+        let error = read(document).for_texts().unwrap_err();
+        assert!(matches!(&error, InvalidOptions::Value { key: found, .. } if found == key), "{document}: {error:?}");
+        assert!(error.hint().unwrap().contains("simhash_near(simhash(a), simhash(b), 3)"), "{error:?}");
+    }
 }
 
 #[test]

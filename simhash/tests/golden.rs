@@ -1,7 +1,9 @@
-//! Golden vectors fix the stored format: fingerprints, features and blocks. An independent implementation, in Python
-//! and with other tables of Unicode, computed them from the definition alone. The oracle confirms them.
+//! Golden vectors fix the stored formats: fingerprints, features, blocks and bands. An independent implementation, in
+//! Python and with other tables of Unicode, computed them from the definition alone: that of bands is
+//! `golden/bands.py`. The oracle confirms them.
 //!
-//! To add a vector, add a line without results. The tests fail, and say what the oracle computes.
+//! To add a vector, add a line without results. The tests fail, and say what the oracle computes. For bands, run
+//! `golden/bands.py` first.
 
 #[path = "golden/entries.rs"]
 mod entries;
@@ -20,6 +22,13 @@ use simhash::fingerprint::size::size;
 use simhash::search::blocks::{Block, radius};
 use simhash::search::flips::Probed;
 
+fn options(entry: &Value) -> Options {
+    match &entry["options"] {
+        Value::Null => Options::default(),
+        options => Options::from_json(&options.to_string()).unwrap_or_else(|error| panic!("{entry}: {error:?}")),
+    }
+}
+
 #[test]
 fn fingerprints_match_vectors() {
     let entries = entries(include_str!("golden/golden.jsonl"));
@@ -27,11 +36,7 @@ fn fingerprints_match_vectors() {
     let (mut fingerprinter, mut with_passages) = (Fingerprinter::default(), 0);
     for entry in entries {
         let name = &entry["name"];
-        let options = match &entry["options"] {
-            Value::Null => Options::default(),
-            options => Options::from_json(&options.to_string()).unwrap_or_else(|error| panic!("{name}: {error:?}")),
-        };
-        let text = text(&entry);
+        let (text, options) = (text(&entry), options(&entry));
         assert_eq!(oracle::fingerprint(&text, &options).map(u64::cast_signed), entry["fingerprint"].as_i64(), "{name}");
         let fingerprint = fingerprinter.fingerprint(&text, &options, &|| ()).expect(&text);
         assert_eq!(fingerprint.map(u64::cast_signed), entry["fingerprint"].as_i64(), "{name}");
@@ -64,6 +69,25 @@ fn fingerprints_match_vectors() {
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
     }
     assert!(with_passages >= 60, "only {with_passages} golden texts with passages");
+}
+
+#[test]
+fn bands_match_vectors() {
+    assert_eq!(simhash::BAND_FORMAT, 1);
+    let entries = entries(include_str!("golden/bands.jsonl"));
+    assert!(entries.len() >= 60, "only {} golden bands", entries.len());
+    let mut fingerprinter = Fingerprinter::default();
+    for entry in entries {
+        let (name, text, options) = (&entry["name"], text(&entry), options(&entry));
+        let expected: Option<Vec<i64>> =
+            entry["bands"].as_array().map(|all| all.iter().flat_map(Value::as_i64).collect());
+        let count = expected.as_ref().map_or(6, Vec::len);
+        let widened = |bands: Vec<i32>| bands.into_iter().map(i64::from).collect::<Vec<_>>();
+        assert_eq!(oracle::bands::bands(&text, &options, count).map(widened), expected, "{name}");
+        let found = fingerprinter.summary(&text, &options, count, &|| ()).expect(&text);
+        assert_eq!(found.as_ref().map(|found| found.size.into()), entry["size"].as_i64(), "{name}");
+        assert_eq!(found.map(|found| widened(found.bands)), expected, "{name}");
+    }
 }
 
 #[test]

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use simhash::criterion::CriterionDocument;
 use simhash::distance::hamming;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::agreement::{Same, Words};
+use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
@@ -186,6 +188,8 @@ proptest! {
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+            let summary = Fingerprinter::default().summary(&text, options, 2, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, 2));
         }
     }
 }
@@ -276,12 +280,51 @@ proptest! {
         for least in [least, exact.unwrap_or(least), exact.unwrap_or(least).next_up()] {
             let found = prepared.resemblance_from(least, &mut fingerprinter, &a, &|| ());
             prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
+            let found = prepared.resembles(least, &mut fingerprinter, &a, &|| ());
+            prop_assert_eq!(found, Ok(exact.map(|exact| exact >= least)), "{}", least);
         }
         prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b, &options)));
         let [of_a, of_b] = [&a, &b].map(|text| oracle::compared(text, &options));
         let all: u64 = of_a.values().sum();
         let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
         prop_assert_eq!(containment(&mut fingerprinter, &a, &b, &options, &|| ()), Ok(share));
+    }
+
+    #[test]
+    fn near_texts_share_a_band_and_resemble_each_other(
+        a in text(),
+        common in text(),
+        b in text(),
+        options in options(),
+        least in 0.0..1.0,
+        bands in 1..=MAX_BANDS,
+    ) {
+        let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
+        let document = format!(r#"{{"resemblance": {least}, "bands": {bands}}}"#);
+        let mut criterion = CriterionDocument::from_json(&document).expect("a criterion");
+        criterion.options = options;
+        let mut fingerprinter = Fingerprinter::default();
+        let mut bands_of = |text| {
+            let summary = fingerprinter.summary(text, &criterion.options, bands, &|| ()).expect("memory suffices");
+            summary.map(|summary| summary.bands)
+        };
+        let shares_band = bands_of(&a).zip(bands_of(&b)).map(|(a, b)| a.iter().zip(&b).any(|(a, b)| a == b));
+        let resemblance = oracle::resemblance(&a, &b, &criterion.options);
+        let defined = shares_band.zip(resemblance).map(|(shares_band, found)| shares_band && found >= least);
+        prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b, &|| ()), Ok(defined));
+        prop_assert_eq!(criterion.near(&mut fingerprinter, &b, &a, &|| ()), Ok(defined));
+    }
+
+    #[test]
+    fn bands_match_the_oracle(
+        text in prop_oneof![5 => text(), 1 => line(), 1 => chinese(), 1 => html()],
+        options in options(),
+        bands in 1..=MAX_BANDS,
+    ) {
+        for options in [&Options::default(), &options] {
+            let summary = Fingerprinter::default().summary(&text, options, bands, &|| ()).expect("memory suffices");
+            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
+        }
     }
 
     #[test]

@@ -1,20 +1,19 @@
 //! Conditions that a user writes on the columns of a table, as in WHERE.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Oid, ParseExprKind};
 use pgrx::prelude::*;
 
-use super::expression::Expression;
+use super::expression::{Expression, functions_of, type_of};
+use super::row_expression::{self, Argument};
 use crate::catalog::cache::read_cached;
 use crate::catalog::column::{Column, type_name};
 use crate::catalog::names::role_name;
 use crate::catalog::relation::Relation;
 use crate::error::{ErrorReport, Result, not_supported, push, sendable, user_error};
-use crate::ffi::{attribute, errcontext_msg, guarded};
-use crate::list::nodes;
-use crate::memory::OnDrop;
-use crate::text::{from_server, to_server};
+use crate::ffi::attribute;
+use crate::text::from_server;
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
 /// table, not volatile, without subqueries, has the same value whoever asks, and calls only code of the table's owner
@@ -26,36 +25,12 @@ use crate::text::{from_server, to_server};
 /// `name` is the argument that an error is about, and `context` is the error's CONTEXT. The result lives in the current
 /// memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> Result<Expression> {
-    let query = to_server(&format!("SELECT ({condition}\n)"))?;
-    let tree = with_context(&query, context, || transform(table, &query, name))?;
+    let argument = Argument { name, context };
+    // SAFETY: the node and the parser's state are valid.
+    let coerce = |state, node| unsafe { pg_sys::coerce_to_boolean(state, node, name.as_ptr()) };
+    let tree = row_expression::parse(table, condition, argument, ParseExprKind::EXPR_KIND_WHERE, coerce)?;
     check(table, tree, &name.to_string_lossy())?;
     Ok(tree)
-}
-
-/// The expression of a condition, which is the only column of a query, before it is checked.
-fn transform(table: &Relation, query: &CStr, name: &CStr) -> Result<Expression> {
-    // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
-    unsafe {
-        let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
-            let message = format!("{} must be one expression", name.to_string_lossy());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
-        };
-        let state = pg_sys::make_parsestate(std::ptr::null_mut());
-        (*state).p_sourcetext = query.as_ptr();
-        let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
-        let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
-        pg_sys::addNSItemToQuery(state, columns, false, true, true);
-        let tree = pg_sys::transformExpr(state, expression, ParseExprKind::EXPR_KIND_WHERE);
-        let tree = pg_sys::coerce_to_boolean(state, tree, name.as_ptr());
-        pg_sys::assign_expr_collations(state, tree);
-        if (*state).p_hasSubLinks {
-            let message = format!("cannot use a subquery in {}", name.to_string_lossy());
-            return Err(not_supported(message));
-        }
-        pg_sys::free_parsestate(state);
-        Expression::new(tree)
-    }
-    .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no condition was parsed"))
 }
 
 fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
@@ -64,7 +39,7 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)
             .set_hint("now() is the same throughout a transaction; clock_timestamp() and random() are not."));
     }
-    for node in nodes_within(condition) {
+    for node in condition.nodes() {
         check_node(table, node, name)?;
     }
     for attnum in condition.own_columns() {
@@ -92,13 +67,12 @@ fn check_node(table: &Relation, node: *mut pg_sys::Node, name: &str) -> Result<(
     };
     const OF_ROLE: [u32; 5] =
         [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_SESSION_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA];
-    let mut functions: Vec<Oid> = Vec::new();
     // SAFETY: the node is valid, and of the type that its tag says.
-    let (tag, asks_role) = unsafe {
-        pg_sys::check_functions_in_node(node, Some(add_function), (&raw mut functions).cast());
+    let (functions, of_type, tag, asks_role) = unsafe {
         let tag = (*node).type_;
         let is_of_role = || OF_ROLE.contains(&(*node.cast::<pg_sys::SQLValueFunction>()).op);
-        (tag, tag == pg_sys::NodeTag::T_SQLValueFunction && is_of_role())
+        let asks_role = tag == pg_sys::NodeTag::T_SQLValueFunction && is_of_role();
+        (functions_of(node), type_of(node), tag, asks_role)
     };
     for function in functions {
         check_function(table, function, tag == pg_sys::NodeTag::T_CoerceViaIO, name)?;
@@ -106,11 +80,6 @@ fn check_node(table: &Relation, node: *mut pg_sys::Node, name: &str) -> Result<(
     if asks_role {
         return Err(answers_by_session("current_user or current_schema", name));
     }
-    if matches!(tag, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
-        return Ok(());
-    }
-    // SAFETY: the node is an expression. ERROR ON ERROR, in JSON_VALUE, has no value, and so no type.
-    let of_type = Some(unsafe { pg_sys::exprType(node) }).filter(|of_type| *of_type != Oid::INVALID);
     of_type.into_iter().flat_map(types_within).try_for_each(|of_type| check_type(table, of_type, name))
 }
 
@@ -235,80 +204,4 @@ fn takes_type_by_name(function: &pg_sys::FormData_pg_proc, name: &CStr) -> bool 
     let arguments = unsafe { function.proargtypes.values.as_slice(count) };
     arguments.iter().any(|argument| [pg_sys::CSTRINGOID, pg_sys::INTERNALOID].contains(argument))
         || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&name)
-}
-
-/// The nodes of an expression tree, each before those within it.
-fn nodes_within(expression: Expression) -> Vec<*mut pg_sys::Node> {
-    let mut found: Vec<*mut pg_sys::Node> = Vec::new();
-    // SAFETY: the expression is valid, and the walker's argument is this.
-    unsafe { guarded(|| add_nodes(expression.as_ptr(), (&raw mut found).cast())) };
-    found
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn add_nodes(node: *mut pg_sys::Node, nodes: *mut c_void) -> bool {
-    if node.is_null() {
-        return false;
-    }
-    // SAFETY: PostgreSQL passes a valid node, and the argument of `nodes_within`.
-    unsafe {
-        push(&mut *nodes.cast::<Vec<*mut pg_sys::Node>>(), node);
-        pg_sys::expression_tree_walker(node, Some(add_nodes), nodes)
-    }
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn add_function(function: Oid, functions: *mut c_void) -> bool {
-    // SAFETY: the argument of `check_node`.
-    push(unsafe { &mut *functions.cast::<Vec<Oid>>() }, function);
-    false
-}
-
-/// The expression of a parsed `SELECT (expression)`; None if the statement is another one.
-///
-/// # Safety
-/// `statements` is a list of raw parse trees, or null.
-unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::Node> {
-    // SAFETY: the caller passes what the parser has made. A SELECT has a list of ResTargets, or null.
-    unsafe {
-        let [statement] = nodes::<pg_sys::RawStmt>(statements)[..] else { return None };
-        let statement = (*statement).stmt;
-        if (*statement).type_ != pg_sys::NodeTag::T_SelectStmt {
-            return None;
-        }
-        let targets = (*statement.cast::<pg_sys::SelectStmt>()).targetList;
-        let mut bare = pg_sys::SelectStmt { type_: (*statement).type_, targetList: targets, ..Default::default() };
-        let [target] = nodes::<pg_sys::ResTarget>(targets)[..] else { return None };
-        pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)
-    }
-}
-
-/// Runs `f`. If PostgreSQL raises an error, it gets this context, and its position is in `query`, not in the client's
-/// statement.
-fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
-    // SAFETY: the callback and the query live until `f` returns or unwinds.
-    unsafe {
-        let previous = pg_sys::error_context_stack;
-        let mut texts = [query.as_ptr(), context.as_ptr()];
-        let argument = (&raw mut texts).cast();
-        let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
-        let _restore = OnDrop(|| pg_sys::error_context_stack = previous);
-        pg_sys::error_context_stack = &raw mut callback;
-        f()
-    }
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn add_context(texts: *mut c_void) {
-    // SAFETY: PostgreSQL calls this while it raises an error. The argument is two NUL-terminated texts.
-    unsafe {
-        let [query, context] = *texts.cast::<[*const c_char; 2]>();
-        errcontext_msg(c"%s".as_ptr(), context);
-        let position = pg_sys::geterrposition();
-        if position > 0 {
-            pg_sys::errposition(0);
-            pg_sys::internalerrposition(position);
-            pg_sys::internalerrquery(query);
-        }
-    }
 }

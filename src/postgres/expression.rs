@@ -2,17 +2,18 @@
 //!
 //! An [`Expression`] is always valid, so its methods need no `unsafe`. Making one from a pointer or a list needs it.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
-use pgrx::{AnyArray, FromDatum, IntoDatum};
+use pgrx::{FromDatum, IntoDatum, pg_guard};
 
 use super::catalog::relation::Relation;
-use super::error::Result;
+use super::error::{Result, push};
+use super::ffi::guarded;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
-use super::text::{RawText, from_server};
+use super::text::{RawText, TextArgument, from_server};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
@@ -178,9 +179,9 @@ impl Expression {
         self.value_of(pg_sys::TEXTOID)
     }
 
-    /// The value of a constant `integer[]` that is not NULL.
-    pub fn array(self) -> Option<AnyArray> {
-        self.value_of(pg_sys::INT4ARRAYOID)
+    /// A constant of type `text` that is not NULL, as an argument of a function.
+    pub fn text_argument<'a>(self) -> Option<TextArgument<'a>> {
+        self.value_of(pg_sys::TEXTOID)
     }
 
     pub fn of_value<T: IntoDatum>(value: T) -> Option<Self> {
@@ -259,6 +260,12 @@ impl Expression {
         self.cast(wanted, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
     }
 
+    /// The expression with the cast that the parser adds to an argument of the type `wanted`; None if there is no such
+    /// cast.
+    pub fn implicitly_coerced_to(self, wanted: Oid) -> Option<Self> {
+        self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_IMPLICIT)
+    }
+
     fn cast(self, wanted: Oid, modifier: i32, context: pg_sys::CoercionContext::Type) -> Option<Self> {
         // SAFETY: the node is valid; with a null parser state, only error positions are missing.
         unsafe {
@@ -312,6 +319,21 @@ impl Expression {
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
+    /// Whether PostgreSQL refuses the expression as a key of an index, because it calls a function that is not
+    /// immutable.
+    pub fn is_mutable(self) -> bool {
+        // SAFETY: the node is valid, and is only read.
+        unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
+    }
+
+    /// The nodes of the tree, each before those within it.
+    pub(crate) fn nodes(self) -> Vec<*mut pg_sys::Node> {
+        let mut found: Vec<*mut pg_sys::Node> = Vec::new();
+        // SAFETY: the expression is valid, and the walker's argument is this.
+        unsafe { guarded(|| add_nodes(self.as_ptr(), (&raw mut found).cast())) };
+        found
+    }
+
     fn copy(self) -> Self {
         // SAFETY: the node is valid; its copy is valid too, and not null.
         unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
@@ -323,6 +345,49 @@ impl Expression {
         // SAFETY: the copy is a valid node, and nothing else refers to it.
         unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
         copy
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn add_nodes(node: *mut pg_sys::Node, nodes: *mut c_void) -> bool {
+    if node.is_null() {
+        return false;
+    }
+    // SAFETY: PostgreSQL passes a valid node, and the argument of `Expression::nodes`.
+    unsafe {
+        push(&mut *nodes.cast::<Vec<*mut pg_sys::Node>>(), node);
+        pg_sys::expression_tree_walker(node, Some(add_nodes), nodes)
+    }
+}
+
+/// The functions that a node calls itself, those within it left out.
+///
+/// # Safety
+/// The node is one of a valid expression.
+pub(crate) unsafe fn functions_of(node: *mut pg_sys::Node) -> Vec<Oid> {
+    let mut functions: Vec<Oid> = Vec::new();
+    // SAFETY: the caller passes a valid node, and the argument is what `add_function` takes.
+    unsafe { pg_sys::check_functions_in_node(node, Some(add_function), (&raw mut functions).cast()) };
+    functions
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn add_function(function: Oid, functions: *mut c_void) -> bool {
+    // SAFETY: the argument of `functions_of`.
+    push(unsafe { &mut *functions.cast::<Vec<Oid>>() }, function);
+    false
+}
+
+/// The type of a node's value; None if it has none.
+///
+/// # Safety
+/// The node is one of a valid expression.
+pub(crate) unsafe fn type_of(node: *mut pg_sys::Node) -> Option<Oid> {
+    // SAFETY: the caller passes a valid node; a list and a CASE's WHEN are no expressions. ERROR ON ERROR, in
+    // JSON_VALUE, has no value, and so no type.
+    unsafe {
+        let has_value = !matches!((*node).type_, NodeTag::T_List | NodeTag::T_CaseWhen);
+        has_value.then(|| pg_sys::exprType(node)).filter(|of_type| *of_type != Oid::INVALID)
     }
 }
 

@@ -1,6 +1,6 @@
 //! PostgreSQL's settings.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
 
@@ -51,6 +51,12 @@ pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
         pg_sys::AtEOXact_GUC(false, settings);
         result
     }
+}
+
+/// The session's search path, in the server's encoding.
+pub fn search_path() -> CString {
+    // SAFETY: the setting is NUL-terminated, and copied at once.
+    unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned()
 }
 
 pub fn read_setting(name: &CStr) -> Option<String> {

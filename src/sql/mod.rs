@@ -13,6 +13,5 @@ pub(crate) mod fingerprint;
 mod functions;
 mod guard;
 mod indexed;
-#[expect(dead_code, reason = "searches and guards are to use it")]
 mod lookup;
 pub(crate) mod search;

@@ -1,5 +1,5 @@
-//! `simhash`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and `coverage`: functions of
-//! texts.
+//! `simhash`, `bands`, `size`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and
+//! `coverage`: functions of texts.
 
 use std::cell::Cell;
 
@@ -7,6 +7,7 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
+use simhash::fingerprint::size::size as size_of;
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
@@ -34,6 +35,37 @@ pub extern "C" fn simhash() -> u32 {
             let found = with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(content, &options, &|| ()))?;
             if let Some(fingerprint) = found {
                 output.push(&fingerprint.to_le_bytes())?;
+            }
+            Ok(found.is_some())
+        })
+    })
+}
+
+/// The first bands of a text. Inputs: text, options. Output: an i32 for each.
+#[unsafe(no_mangle)]
+pub extern "C" fn bands(count: usize) -> u32 {
+    answer(|output| {
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| fingerprinter.summary(content, &options, count, &|| ()))?;
+            let Some(summary) = found else { return Ok(false) };
+            for band in summary.bands {
+                output.push(&band.to_le_bytes())?;
+            }
+            Ok(true)
+        })
+    })
+}
+
+/// The size of a text. Inputs: text, options. Output: the size, an i32.
+#[unsafe(no_mangle)]
+pub extern "C" fn size() -> u32 {
+    answer(|output| {
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| size_of(fingerprinter, content, &options, &|| ()))?;
+            if let Some(size) = found {
+                output.push(&size.to_le_bytes())?;
             }
             Ok(found.is_some())
         })
@@ -69,8 +101,7 @@ pub extern "C" fn resemblance() -> u32 {
     share_of(|fingerprinter, a, b, options| resemblance_of(fingerprinter, a, b, options, &|| ()))
 }
 
-/// Whether the first text is a near-duplicate of the second one, which is searched for. Inputs: both texts, criterion.
-/// Output: 1 or 0, a byte.
+/// Whether two texts are near-duplicates. Inputs: both texts, criterion. Output: 1 or 0, a byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn near() -> u32 {
     answer(|output| {

@@ -3,7 +3,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { containment, coverage, difference, features, format, hamming, near, resemblance, simhash } from 'pg-simhash'
+import {
+  band,
+  bands,
+  containment,
+  coverage,
+  difference,
+  features,
+  format,
+  hamming,
+  near,
+  resemblance,
+  simhash,
+  size,
+} from 'pg-simhash'
 
 test('a text without a feature has no fingerprint', () => {
   for (const text of [null, '', '?!']) {
@@ -28,8 +41,26 @@ test('near', () => {
   assert.equal(near(a, b), true)
   assert.equal(near(a, 'something else'), false)
   assert.equal(near(a, b, { case_fold: false, resemblance: 0.9 }), false)
-  assert.throws(() => near(a, b, { radii: [1] }), { message: /^invalid value for key "radii" of a criterion: \[1\]/ })
+  assert.throws(() => near(a, b, { bands: 65 }), { message: /^invalid value for key "bands" of a criterion: 65/ })
   assert.throws(() => near(a, b, { weights: 'table' }), RangeError)
+})
+
+test('bands', () => {
+  const found = bands('one two three')
+  assert.deepEqual(found, bands('One, two, three!', 64).slice(0, 6))
+  assert.deepEqual(found.map((_, number) => band('one two three', number)), found)
+  assert.equal(size('one two three'), 5)
+  assert.deepEqual([bands('...'), band('...', 63), size('...')], [null, null, null])
+  for (const number of [64, -1, 0.5]) {
+    const message = `there is no band ${number}. Bands are 0 to 63.`
+    assert.throws(() => band('a', number), { name: 'RangeError', message })
+  }
+  for (const count of [65, 0, 0.5]) {
+    const message = `number of bands ${count} is out of range. A text has 1 to 64.`
+    assert.throws(() => bands('a', count), { name: 'RangeError', message })
+  }
+  assert.throws(() => band('a', '1'), { name: 'TypeError', message: 'band must be a number, not string' })
+  assert.throws(() => bands('a', { ngram: 2 }), { name: 'TypeError', message: 'number of bands must be a number, not object' })
 })
 
 test('distances', () => {
@@ -61,6 +92,9 @@ test('every function of a text reads options', () => {
   for (const call of [
     (options) => simhash('text', options),
     (options) => simhash(null, options),
+    (options) => band('text', 0, options),
+    (options) => bands('text', 6, options),
+    (options) => size('text', options),
     (options) => features('text', options),
     (options) => resemblance('text', 'text', options),
     (options) => containment('text', 'text', options),

@@ -1,10 +1,21 @@
-// The fingerprints are those of the golden vectors, which fix the stored format.
+// Fingerprints and bands are those of the golden vectors, which fix the stored formats.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { containment, coverage, difference, features, passages, resemblance, simhash } from 'pg-simhash'
+import {
+  band,
+  bands,
+  containment,
+  coverage,
+  difference,
+  features,
+  passages,
+  resemblance,
+  simhash,
+  size,
+} from 'pg-simhash'
 
 /** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of such numbers. */
 function entries(name) {
@@ -69,5 +80,16 @@ test('passages', () => {
     if (entry.with !== undefined) {
       assert.equal(coverage(text(entry), entry.with, entry.options), entry.coverage, entry.name)
     }
+  }
+})
+
+test('bands and sizes', () => {
+  const all = entries('bands.jsonl')
+  assert.ok(all.length >= 60)
+  for (const entry of all) {
+    const [content, count] = [text(entry), entry.bands?.length ?? 6]
+    assert.deepEqual(bands(content, count, entry.options), entry.bands, entry.name)
+    assert.equal(band(content, count - 1, entry.options), entry.bands?.at(-1) ?? null, entry.name)
+    assert.equal(size(content, entry.options), entry.size, entry.name)
   }
 })

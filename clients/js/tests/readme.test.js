@@ -27,5 +27,5 @@ test('README.md', () => {
       }
     }
   }
-  assert.equal(results, 6)
+  assert.equal(results, 10)
 })

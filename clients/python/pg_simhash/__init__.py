@@ -1,4 +1,5 @@
-"""Near-duplicate text: 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension pg_simhash.
+"""Near-duplicate text: bands and 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension
+pg_simhash.
 
 The functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a signed 64-bit
 integer, as PostgreSQL's bigint.
@@ -7,6 +8,8 @@ integer, as PostgreSQL's bigint.
 from pg_simhash._feature import Difference, Feature
 from pg_simhash._native import (
     __version__,
+    band,
+    bands,
     clusters,
     containment,
     coverage,
@@ -20,6 +23,7 @@ from pg_simhash._native import (
     resemblance,
     simhash,
     simhash_of_features,
+    size,
 )
 from pg_simhash._options import Criterion, Options
 
@@ -29,6 +33,8 @@ __all__ = [
     "Feature",
     "Options",
     "__version__",
+    "band",
+    "bands",
     "clusters",
     "containment",
     "coverage",
@@ -42,4 +48,5 @@ __all__ = [
     "resemblance",
     "simhash",
     "simhash_of_features",
+    "size",
 ]

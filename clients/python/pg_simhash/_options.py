@@ -19,8 +19,7 @@ class Options(TypedDict, total=False):
 
 
 class Criterion(Options, total=False):
-    """Keyword arguments of near() and clusters(), and the keys of a criterion in SQL, without max_distance."""
+    """Keyword arguments of near() and clusters(), and the keys of a criterion for texts in SQL."""
 
-    resemblance: float | None
-    radii: Sequence[int]
-    flips: Sequence[int]
+    resemblance: float
+    bands: int

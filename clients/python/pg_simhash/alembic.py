@@ -5,8 +5,9 @@
     context.configure(connection=connection, target_metadata=metadata, include_object=include_object)
 
 ``simhash_attach`` marks its columns by comments, which ``simhash_detach`` needs. Indexes are recognised by what they
-index, a marked column or ``simhash_block(...)``, and by a name as PostgreSQL makes it. The schemas of the table and of
-the extension do not matter, nor does the prefix. Alembic compares neither triggers nor the comments of indexes.
+index, a marked column, ``simhash_block(...)`` or ``simhash_band(...)``, and by a name as PostgreSQL makes it. The
+schemas of the table and of the extension do not matter, nor does the prefix. Alembic compares neither triggers nor the
+comments of indexes.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def include_object(
                 )
             return False
     if type_ == "index" and isinstance(object, Index) and reflected:
-        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_block, object.expressions)))
+        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_key, object.expressions)))
     return True
 
 
@@ -65,8 +66,11 @@ def _is_attached(column: Column[Any]) -> bool:
     return any(line.startswith(_ATTACHED) for line in (column.comment or "").split("\n"))
 
 
-def _is_block(key: ClauseElement | str) -> bool:
-    return _is_attached(key) if isinstance(key, Column) else "simhash_block(" in str(key)
+def _is_key(key: ClauseElement | str) -> bool:
+    """Whether it is what an index that the extension makes has: a block or a band."""
+    if isinstance(key, Column):
+        return _is_attached(key)
+    return any(function in str(key) for function in ("simhash_block(", "simhash_band("))
 
 
 def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:

@@ -1,8 +1,8 @@
-"""SQL expressions of pg_simhash for SQLAlchemy, and the indexes of a fingerprint column.
+"""SQL expressions of pg_simhash for SQLAlchemy, and the indexes of texts and of fingerprints.
 
 The functions of this module build expressions and send nothing to the server:
 
-    select(Document).where(near(Document.body, text)).order_by(distance(Document.simhash, simhash(text)))
+    select(Document).where(near(Document.body, text)).order_by(resemblance(Document.body, text).desc())
 
 Fingerprints are ``bigint``: an ``int`` is sent as a parameter of type ``BigInteger``. PostgreSQL looks up the functions
 in the search path of the session. For Alembic, see ``pg_simhash.alembic``.
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NearDuplicate",
+    "band",
+    "band_indexes",
     "block",
     "block_indexes",
     "distance",
@@ -58,6 +60,7 @@ Fingerprint = SQLColumnExpression[Any] | int | None
 Content = SQLColumnExpression[Any] | str | None
 """A text: an expression, or its value."""
 
+DEFAULT_BANDS = 6
 DEFAULT_BLOCKS = 4
 
 
@@ -98,8 +101,8 @@ def near(
     """Whether two texts are near-duplicates by a criterion, such as ``{"resemblance": 0.9}``; or whether two
     fingerprints differ in at most so many bits, by default 3.
 
-    A table whose blocks are indexed is searched by the indexes: ``select(Document).where(near(Document.body, text))``.
-    If the fingerprints of the texts have options, give them in the criterion.
+    A table whose bands or blocks are indexed is searched by the indexes: ``select(Document).where(near(Document.body,
+    text))``. If the bands have options, give them in the criterion.
     """
     arguments = [literal(side, Text) if isinstance(side, str) else _fingerprint(side) for side in (a, b)]
     if isinstance(limit, Mapping):
@@ -138,9 +141,52 @@ def block(fingerprint: Fingerprint, number: int, blocks: int = DEFAULT_BLOCKS) -
     return func.simhash_block(_fingerprint(fingerprint), *constants, type_=Integer)
 
 
+def band(content: Content, number: int, **options: Unpack[Options]) -> ColumnElement[int]:
+    """A band of a text, 0 to 63, for indexes.
+
+    Number and options are constants in the SQL, so that the planner recognises the expression of an index.
+    """
+    arguments = [_content(content), literal_column(str(int(number)), Integer)]
+    return func.simhash_band(*arguments, *([_options(options)] if options else []), type_=Integer)
+
+
 def size(content: Content, **options: Unpack[Options]) -> ColumnElement[int]:
-    """How much of a text is compared, for indexes. The options are those of its fingerprint."""
+    """How much of a text is compared, for indexes. The options are those of its bands."""
     return func.simhash_size(_content(content), *([_options(options)] if options else []), type_=Integer)
+
+
+def band_indexes(
+    content: Column[Any] | InstrumentedAttribute[Any] | ColumnElement[Any],
+    bands: int = DEFAULT_BANDS,
+    scope: Iterable[Column[Any] | InstrumentedAttribute[Any]] = (),
+    *,
+    name: str | None = None,
+    **options: Unpack[Options],
+) -> list[Index]:
+    """Adds the indexes by which near texts are found to the table of a text, one for each band, and returns them.
+
+    Call it after the table or the mapped class is complete:
+
+        band_indexes(documents.c.body)
+        band_indexes(Document.body, scope=[Document.tenant_id], markup="html")
+        band_indexes(Document.subject + " " + Document.body, name="ix_documents_text")
+
+    With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant. Six
+    bands serve searches for a resemblance of 0.8 or more, 12 for 0.7, and 24 for 0.6. Indexes are called
+    ``ix_TABLE_COLUMN_band0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``, and an expression needs it.
+    """
+    text = _column(content)
+    if name is None:
+        if not isinstance(text, Column) or text.table is None:
+            raise ArgumentError(
+                "band_indexes needs a column of a table, or a name: call it after the table is complete"
+            )
+        name = f"ix_{text.table.name}_{text.name}"
+    within = [_column(of_scope) for of_scope in scope]
+    return [
+        Index(f"{name}_band{number}", *within, band(text, number, **options), size(text, **options))
+        for number in range(bands)
+    ]
 
 
 def block_indexes(
@@ -148,19 +194,18 @@ def block_indexes(
     blocks: int = DEFAULT_BLOCKS,
     scope: Iterable[Column[Any] | InstrumentedAttribute[Any]] = (),
     *,
-    size: ColumnElement[int] | InstrumentedAttribute[Any] | None = None,
     name: str | None = None,
 ) -> list[Index]:
-    """Adds the indexes that searches use to the table of a fingerprint column, one for each block, and returns them.
+    """Adds the indexes by which near fingerprints are found to the table of a fingerprint column, one for each block,
+    and returns them.
 
     Call it after the table or the mapped class is complete:
 
         block_indexes(documents.c.simhash)
-        block_indexes(Document.simhash, scope=[Document.tenant_id], size=size(Document.body))
+        block_indexes(Document.simhash, scope=[Document.tenant_id])
 
-    With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant. With
-    the ``size`` of the text, searches that compare texts read only the entries of texts of similar sizes. Indexes are
-    called ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
+    With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant.
+    Indexes are called ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
     """
     column = _column(fingerprint)
     if column.table is None:
@@ -169,13 +214,7 @@ def block_indexes(
     if name is None:
         name = f"ix_{column.table.name}_{column.name}" + ("" if blocks == DEFAULT_BLOCKS else f"_{blocks}")
     return [
-        Index(
-            f"{name}_block{number}",
-            *within,
-            block(column, number, blocks),
-            *([] if size is None else [size]),
-            postgresql_include=[column.name],
-        )
+        Index(f"{name}_block{number}", *within, block(column, number, blocks), postgresql_include=[column.name])
         for number in range(blocks)
     ]
 
@@ -192,10 +231,10 @@ def _content(value: Content) -> ColumnElement[Any]:
     return cast("ColumnElement[Any]", value)
 
 
-def _column(of: Column[Any] | InstrumentedAttribute[Any]) -> Column[Any]:
-    """The column of a table that a mapped attribute stands for."""
+def _column(of: Any) -> Any:
+    """The column of a table that a mapped attribute stands for; columns and expressions stay as they are."""
     if isinstance(of, InstrumentedAttribute):
-        return cast("Column[Any]", cast("ColumnProperty[Any]", of.property).columns[0])
+        return cast("ColumnProperty[Any]", of.property).columns[0]
     return of
 
 

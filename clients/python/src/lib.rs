@@ -1,13 +1,14 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
-//! [`fingerprint`], [`features`], [`resemblance`], [`passages`], [`distance`], [`pairs`] and [`clusters`] hold the
-//! functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays and
+//! [`fingerprint`], [`bands`], [`features`], [`resemblance`], [`passages`], [`distance`], [`pairs`] and [`clusters`] hold
+//! the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays and
 //! [`pandas`] series. [`arguments`] reads single values, and [`options`] keyword arguments. [`error`] makes exceptions,
 //! and [`cancel`] releases the GIL and looks for signals.
 
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bands;
 mod cancel;
 mod clusters;
 mod distance;
@@ -27,6 +28,8 @@ use pyo3::pymodule;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::bands::{band, bands, size};
     #[pymodule_export]
     use crate::clusters::clusters;
     #[pymodule_export]

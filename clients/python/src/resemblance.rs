@@ -12,7 +12,7 @@ use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
 use crate::cancel::{Signals, detached_unless_small};
-use crate::error::algorithm_error;
+use crate::error::{algorithm_error, invalid_options};
 use crate::fingerprint::with_fingerprinter;
 use crate::options;
 use crate::texts::required;
@@ -32,10 +32,10 @@ pub fn resemblance<'py>(
     })
 }
 
-/// Return whether text a is a near-duplicate of text b, which is searched for, as SQL's simhash_near does.
+/// Return whether two texts are near-duplicates, as SQL's simhash_near does.
 ///
 /// The keyword arguments are the keys of a criterion. None if one of the texts has no feature. Costs as much as the
-/// fingerprints of both and, if these are near, a comparison.
+/// features of both; and their bands, if they resemble each other.
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **criterion))]
 pub fn near<'py>(
@@ -44,9 +44,10 @@ pub fn near<'py>(
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<bool>> {
     let criterion = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
-    of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b, _, signals| {
-        criterion.near(fingerprinter, a, b, &|| signals.tick())
-    })
+    let found = of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b, _, signals| {
+        Ok(criterion.near(fingerprinter, a, b, &|| signals.tick()))
+    })?;
+    found.map_err(|invalid| invalid_options(&invalid))
 }
 
 /// Return the share of the features of the first text that the second one has too, 0 to 1, as SQL's

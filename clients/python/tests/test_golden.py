@@ -1,5 +1,6 @@
-"""The fingerprints are those of the golden vectors, which fix the stored format."""
+"""Fingerprints and bands are those of the golden vectors, which fix the stored formats."""
 
+import sys
 import unittest
 
 import golden
@@ -38,6 +39,26 @@ class Golden(unittest.TestCase):
                 self.assertEqual(pg_simhash.passages(text, **options), entry["passages"])
                 if "with" in entry:
                     self.assertEqual(pg_simhash.coverage(text, entry["with"], **options), entry["coverage"])
+
+    def test_bands(self):
+        entries = golden.entries("bands.jsonl")
+        self.assertGreaterEqual(len(entries), 60)
+        for entry in entries:
+            text, options, expected = golden.text(entry), entry.get("options") or {}, entry["bands"]
+            with self.subTest(entry["name"]):
+                count = 6 if expected is None else len(expected)
+                self.assertEqual(pg_simhash.bands(text, count, **options), expected)
+                self.assertEqual(pg_simhash.band(text, count - 1, **options), expected and expected[-1])
+                self.assertEqual(pg_simhash.size(text, **options), entry["size"])
+
+    def test_source_of_bands(self):
+        """The plain Python that has computed the vectors computes them still."""
+        sys.path.append(str(golden.FOLDER))
+        import bands
+
+        for entry in golden.entries("bands.jsonl"):
+            with self.subTest(entry["name"]):
+                self.assertEqual(bands.computed(entry), entry)
 
     def test_format(self):
         self.assertEqual(pg_simhash.format(), 2)

@@ -118,10 +118,23 @@ class Server(unittest.TestCase):
             ours += [(number, *feature) for feature in pg_simhash.features(text, **options)]
         self.compare(ours, theirs)
 
+    def test_bands(self):
+        query = """
+            SELECT simhash_size(t, o::jsonb),
+                (SELECT array_agg(simhash_band(t, band, o::jsonb) ORDER BY band) FROM generate_series(0, 6) AS band)
+            FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS u(t, o, i) ORDER BY i
+        """
+        theirs = self.rows(query, self.texts[:1000], self.documents[:1000])
+        ours = [
+            (pg_simhash.size(text, **options), pg_simhash.bands(text, 7, **options) or [None] * 7)
+            for text, options in zip(self.texts[:1000], self.options)
+        ]
+        self.compare(ours, theirs)
+
     def test_near(self):
         query = "SELECT simhash_near(a, b, c::jsonb) FROM unnest(%s::text[], %s::text[], %s::text[]) AS u(a, b, c)"
         others = self.others()
-        limits = [{}, {"resemblance": 0.5, "max_distance": 20}, {"flips": []}, {"radii": [2, 1, 0], "flips": [4, 2]}]
+        limits = [{}, {"resemblance": 0.5, "bands": 30}, {"bands": 2}, {"resemblance": 0.7}]
         criteria = [options | self.rng.choice(limits) for options in self.options]
         theirs = [near for (near,) in self.rows(query, self.texts, others, list(map(json.dumps, criteria)))]
         ours = [pg_simhash.near(*texts, **criterion) for *texts, criterion in zip(self.texts, others, criteria)]

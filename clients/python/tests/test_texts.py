@@ -7,6 +7,8 @@ import pyarrow as pa
 from pg_simhash import (
     Difference,
     Feature,
+    band,
+    bands,
     clusters,
     containment,
     coverage,
@@ -16,6 +18,7 @@ from pg_simhash import (
     resemblance,
     simhash,
     simhash_of_features,
+    size,
 )
 
 HELLO = -7685981735718036227
@@ -106,6 +109,9 @@ class Options(unittest.TestCase):
             lambda **options: simhash("text", **options),
             lambda **options: simhash(["text"], **options),
             lambda **options: simhash(None, **options),
+            lambda **options: band("text", 0, **options),
+            lambda **options: bands("text", **options),
+            lambda **options: size("text", **options),
             lambda **options: features("text", **options),
             lambda **options: resemblance("a", "b", **options),
             lambda **options: near("a", "b", **options),
@@ -121,6 +127,30 @@ class Options(unittest.TestCase):
             simhash("text", ngram={1})
         with self.assertRaisesRegex(ValueError, "not JSON compliant"):
             simhash("text", weights={"a": float("nan")})
+
+
+class Bands(unittest.TestCase):
+    def test_defaults(self):
+        found = bands("one two three")
+        self.assertEqual(len(found), 6)
+        self.assertEqual(found, bands("One, two, three!", 64)[:6])
+        self.assertEqual([band("one two three", number) for number in range(6)], found)
+        self.assertEqual(size("one two three"), 5)
+
+    def test_no_feature(self):
+        self.assertEqual([bands("..."), band("...", 63), size("...")], [None, None, None])
+
+    def test_errors(self):
+        for call, error, message in [
+            (lambda: band("a", 64), ValueError, "^there is no band 64. Bands are 0 to 63.$"),
+            (lambda: band("a", -1), ValueError, "^there is no band -1. Bands are 0 to 63.$"),
+            (lambda: bands("a", 65), ValueError, "^number of bands 65 is out of range. A text has 1 to 64.$"),
+            (lambda: bands("a", 0), ValueError, "^number of bands 0 is out of range. A text has 1 to 64.$"),
+            (lambda: bands(None), TypeError, "^text must be str, not NoneType$"),
+            (lambda: size("a", bands=6), TypeError, '^unknown simhash option "bands"'),
+        ]:
+            with self.assertRaisesRegex(error, message):
+                call()
 
 
 class Features(unittest.TestCase):

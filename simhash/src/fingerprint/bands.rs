@@ -7,15 +7,27 @@
 //! and at least one of six with 1 - (1 - J^4)^6 (Indyk, Motwani, STOC 1998). That is .998 for J = .9, .13 for J = .4,
 //! and .0006 for J = .1.
 //!
-//! Bands are stored, so everything here is a format:
+//! # The format
 //!
-//! - Hash function `j` multiplies a feature's 64-bit hash by [`FACTORS`]`[j]`. The value is the product's lower half,
-//!   XORed with the upper half of the feature's hash.
-//! - Band `i` is made of the minima from `4 * i` on, as little-endian numbers: the lower half of their [`hash`].
-//! - With weights, a feature takes part in minimum `j` if the product's upper half, as a fraction of 2^32, is less than
-//!   its weight. So minima are equal with the probability of the weighted resemblance. A feature that occurs several
-//!   times has a hash for each time if the option `weight` counts them ([`level`]), each with the weight that it adds.
-//! - A minimum of 2^32 - 1, as of no feature that takes part, is replaced by that of all features that weigh anything.
+//! Bands are stored, so this is a format, of version [`BAND_FORMAT`](crate::BAND_FORMAT). `tests/golden/bands.py` is the
+//! same as a program. All numbers are unsigned, of 64 bits, and overflow without an error.
+//!
+//! 1. A text has parts: each distinct feature by its hash, xxh3-64 with the seed of the options, and each distinct pair
+//!    of neighbours by the hash that [`neighbours`](super::neighbours) defines. Shingles of characters have no pairs.
+//! 2. A part weighs 1. With the option `weights`, a feature weighs what it says, in billionths, and a pair as much as
+//!    the lighter of its two features. A part that weighs 0 is none. A text without a part has no bands.
+//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`level`]. It weighs what it adds
+//!    to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for `log`,
+//!    `round(256 * (1 + ln(n))) - round(256 * (1 + ln(n - 1)))` of 256, which may be 0 from the 262nd on.
+//! 4. Minimum `j` multiplies the hash of each part by [`FACTORS`]`[j]`. The value of the part is the product's lower
+//!    half, XORed with the upper half of its hash. The part takes part in the minimum if the product's upper half is
+//!    less than 2^32 times its weight: so minima are equal with the probability of the weighted resemblance.
+//! 5. The minimum is the least value of those that take part. If none does, or if it is 2^32 - 1, it is the least value
+//!    of all parts.
+//! 6. Band `i` is made of the minima from `4 * i` to `4 * i + 3`, in 16 bytes, each little-endian: the lower half of
+//!    their xxh3-64 with seed 0, whatever the seed of the options, as a signed integer.
+//!
+//! A band does not depend on how many there are, nor on the option `same`. All other options are part of it.
 
 use multiversion::multiversion;
 
@@ -35,7 +47,7 @@ const BANDS_PER_GROUP: usize = DEFAULT_BANDS;
 const GROUP: usize = BANDS_PER_GROUP * MINIMA_PER_BAND;
 const GROUPS: usize = MAX_BANDS.div_ceil(BANDS_PER_GROUP);
 
-/// The odd factor of each hash function: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
+/// The odd factor of each minimum: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
 static FACTORS: [[u64; GROUP]; GROUPS] = {
     let (mut factors, mut random) = ([[0; GROUP]; GROUPS], Random(0));
     let mut j = 0;
@@ -103,7 +115,8 @@ impl Minima {
     }
 }
 
-/// The hash of a feature that occurs for the `level`th time, from 1 on.
+/// The hash of a feature or pair that occurs for the `level`th time: its own for the first time, then [`join`]ed with
+/// the number.
 pub fn level(feature: u64, level: u32) -> u64 {
     if level == 1 { feature } else { join(feature, level.into()) }
 }

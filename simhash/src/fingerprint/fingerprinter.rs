@@ -56,6 +56,13 @@ struct Collector {
     factors: PairFactors,
 }
 
+impl Summary {
+    /// Whether two texts share one of their first `bands` bands, which both summaries have.
+    pub fn shares_band(&self, other: &Self, bands: usize) -> bool {
+        self.bands.iter().zip(&other.bands).take(bands).any(|(own, other)| own == other)
+    }
+}
+
 impl Fingerprinter {
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
     ///

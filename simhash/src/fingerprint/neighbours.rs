@@ -3,6 +3,11 @@
 //! Two features are neighbours if one directly follows the other in a run: two words, whatever separates them, or two
 //! shingles of which one begins a token later. So order counts, and texts of few different words do not all resemble
 //! each other. Fingerprints are made without pairs.
+//!
+//! The hash of a pair is a format, because [bands](super::bands) are made of it: two numbers are [`join`]ed, one for
+//! each feature. The number of a feature of at most eight bytes is its bytes in UTF-8, little-endian, which needs no
+//! hash; so the pairs of short words are the same with every seed. That of a longer one is its hash. A shingle of several
+//! tokens is a feature like any other: "a b" has three bytes.
 
 use super::features::FeatureSink;
 use super::hash::Seeded;
@@ -75,8 +80,7 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     }
 }
 
-/// The hash of a pair: a folded product of both, then a part of the finalizer of SplitMix64. Bands are made of it, so it
-/// is a format.
+/// A hash of two numbers in this order: a folded product of both, then a part of the finalizer of SplitMix64.
 #[inline(always)]
 pub(super) fn join(first: u64, second: u64) -> u64 {
     let product = u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(second ^ 0xc2b2_ae3d_27d4_eb4f);

@@ -70,18 +70,44 @@ impl Prepared {
         other: &str,
         tick: &dyn Fn(),
     ) -> Result<Option<f64>> {
+        Ok(match self.compare(least, fingerprinter, other, tick)? {
+            Compared::Resemblance(found) => Some(found).filter(|found| *found >= least),
+            Compared::Less | Compared::NoFeature => None,
+        })
+    }
+
+    /// Whether the [`resemblance`] of the text and another one is at least `least`; None if a text has no feature.
+    /// Costs as much as [`Self::resemblance_from`].
+    pub fn resembles(
+        &self,
+        least: f64,
+        fingerprinter: &mut Fingerprinter,
+        other: &str,
+        tick: &dyn Fn(),
+    ) -> Result<Option<bool>> {
+        Ok(match self.compare(least, fingerprinter, other, tick)? {
+            Compared::Resemblance(found) => Some(found >= least),
+            Compared::Less => Some(false),
+            Compared::NoFeature => None,
+        })
+    }
+
+    fn compare(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str, tick: &dyn Fn()) -> Result<Compared> {
         let agrees = fingerprinter.agreement(other, &self.options, tick)? == self.agreement;
-        if !agrees && least > 0.0 {
-            return Ok(None);
-        }
+        // Of texts that do not agree, it only matters whether they have a feature.
+        let reached = if agrees { least } else { f64::INFINITY };
         let found = match &self.features {
-            Features::Set(features) => of_sets(features, least, fingerprinter, other, &self.options, tick)?,
+            Features::Set(features) => of_sets(features, reached, fingerprinter, other, &self.options, tick)?,
             Features::Weighted(features) => {
                 let other = fingerprinter.weighted_and_compared(other, &self.options, tick)?;
                 of_weighted(features, &other, tick)
             }
         };
-        Ok(found.map(|found| if agrees { found } else { 0.0 }).filter(|found| *found >= least))
+        Ok(match found {
+            Compared::NoFeature => Compared::NoFeature,
+            _ if !agrees => Compared::Resemblance(0.0),
+            found => found,
+        })
     }
 
     pub fn memory(&self) -> usize {
@@ -92,7 +118,16 @@ impl Prepared {
     }
 }
 
-/// The resemblance of a text with these features and another one, or None if it is seen to be smaller than `least`.
+/// The outcome of comparing two texts.
+enum Compared {
+    Resemblance(f64),
+    /// The resemblance is less than asked for.
+    Less,
+    /// A text has no feature.
+    NoFeature,
+}
+
+/// The resemblance of a text with these features and another one, unless it is seen to be smaller than `least`.
 fn of_sets(
     features: &FeatureTable,
     least: f64,
@@ -100,7 +135,7 @@ fn of_sets(
     other: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Option<f64>> {
+) -> Result<Compared> {
     let of_self = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
@@ -110,20 +145,25 @@ fn of_sets(
         common += is_common as u128;
         others += (new.len() - is_common) as u128;
         // At best, the rest of the other text has all features of this one.
-        is_out_of_reach = least > 0.0 && share(of_self, of_self, of_self + others).is_none_or(|most| most < least);
+        let most = share(of_self, of_self, of_self + others);
+        is_out_of_reach = least > 0.0 && !new.is_empty() && most.is_none_or(|most| most < least);
         // Any error ends the reading. This one is not reported.
         if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
     };
     let counted = fingerprinter.count_compared(other, options, tick, count);
     if is_out_of_reach {
-        return Ok(None);
+        return Ok(if of_self > 0 { Compared::Less } else { Compared::NoFeature });
     }
-    Ok(share(common, of_self, counted? as u128))
+    Ok(compared(common, of_self, counted? as u128))
 }
 
-fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &dyn Fn()) -> Option<f64> {
+fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &dyn Fn()) -> Compared {
     let (of_b, common) = total_and_common(b, a, tick);
-    share(common, a.total(tick), of_b)
+    compared(common, a.total(tick), of_b)
+}
+
+fn compared(common: u128, of_a: u128, of_b: u128) -> Compared {
+    share(common, of_a, of_b).map_or(Compared::NoFeature, Compared::Resemblance)
 }
 
 /// The sum of the weights of a text's features, and that of the smaller of their weights in this and another text.

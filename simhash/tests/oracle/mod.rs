@@ -1,5 +1,6 @@
 //! The oracle: the algorithm written as it is defined, without tables or fast paths.
 
+pub mod bands;
 pub mod markup;
 
 use std::collections::BTreeMap;
@@ -336,8 +337,8 @@ fn canonical(pieces: &[String]) -> String {
     }
 }
 
-/// What two texts are compared by: features and pairs of neighbours, each with its weight.
-pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
+/// What two texts are compared by: features and pairs of neighbours, each with its number of occurrences.
+fn counted(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
     let mut counts: BTreeMap<[String; 2], u64> = BTreeMap::new();
     for run in runs(text, options) {
         for feature in &run {
@@ -347,12 +348,22 @@ pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
             *counts.entry([pair[0].clone(), pair[1].clone()]).or_default() += 1;
         }
     }
-    let weight = |([first, second], count): ([String; 2], u64)| {
-        let factor = factor_of(&first, options);
-        let factor = if second.is_empty() { factor } else { factor.min(factor_of(&second, options)) };
-        ([first, second], weight_of(count, options) * factor)
+    counts
+}
+
+/// The weight of a feature or a pair by the option `weights`, as [`factor_of`].
+fn factor_of_either([first, second]: &[String; 2], options: &Options) -> u64 {
+    let factor = factor_of(first, options);
+    if second.is_empty() { factor } else { factor.min(factor_of(second, options)) }
+}
+
+/// What two texts are compared by, each with its weight.
+pub fn compared(text: &str, options: &Options) -> BTreeMap<[String; 2], u64> {
+    let weight = |(feature, count): ([String; 2], u64)| {
+        let weight = weight_of(count, options) * factor_of_either(&feature, options);
+        (feature, weight)
     };
-    counts.into_iter().map(weight).filter(|(_, weight)| *weight > 0).collect()
+    counted(text, options).into_iter().map(weight).filter(|(_, weight)| *weight > 0).collect()
 }
 
 /// The resemblance of two texts: the sum of the smaller weights of what is compared divided by the sum of the larger; 0

@@ -105,7 +105,7 @@ impl Column {
 }
 
 /// A value that each row of a table has, such as the key of an index.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum RowValue {
     Column(i16),
     /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.

@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use pgrx::pg_sys::{self, Oid};
 
+use super::cache::read_cached;
 use super::column::RowValue;
 use super::relation::Relation;
 use crate::error::Result;
@@ -96,6 +97,15 @@ impl Index {
 
     pub fn name(&self) -> Result<String> {
         from_bytes(self.name.to_bytes())
+    }
+
+    /// Whether ANALYZE has computed statistics of the key at `position`, which is an expression.
+    pub fn has_statistics(&self, position: usize) -> bool {
+        let keys = [self.oid.into(), (position as i16 + 1).into(), false.into()];
+        // SAFETY: the keys of this cache are a relation, a column of it, and whether inheritors are included; its rows
+        // are of this form.
+        unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, |_: &pg_sys::FormData_pg_statistic| ()) }
+            .is_some()
     }
 }
 

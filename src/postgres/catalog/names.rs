@@ -17,7 +17,7 @@
 //! The locks do not conflict with the transaction itself, in which a command may run functions of other users. So
 //! statements use the current names ([`Target::sql`](super::target::Target::sql)).
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
@@ -25,6 +25,7 @@ use super::cache::read_cached;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::error::{Result, user_error};
+use crate::expression::{Expression, functions_of, type_of};
 use crate::text::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
@@ -68,6 +69,34 @@ pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
     // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
     let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
     schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
+}
+
+/// Locks the names of the functions, operators, types and collations in an expression, so that its SQL means the same
+/// when it is parsed again.
+pub fn lock_names_in(expression: Expression) -> Result<()> {
+    use NodeTag::{T_CollateExpr, T_DistinctExpr, T_NullIfExpr, T_OpExpr, T_ScalarArrayOpExpr};
+    for node in expression.nodes() {
+        // SAFETY: the node is valid, and of the type that its tag says. Three tags share the type OpExpr.
+        let (functions, of_type, other) = unsafe {
+            let other = match (*node).type_ {
+                T_OpExpr | T_DistinctExpr | T_NullIfExpr => {
+                    Some((pg_sys::OperatorRelationId, (*node.cast::<pg_sys::OpExpr>()).opno))
+                }
+                T_ScalarArrayOpExpr => {
+                    Some((pg_sys::OperatorRelationId, (*node.cast::<pg_sys::ScalarArrayOpExpr>()).opno))
+                }
+                T_CollateExpr => Some((pg_sys::CollationRelationId, (*node.cast::<pg_sys::CollateExpr>()).collOid)),
+                _ => None,
+            };
+            (functions_of(node), type_of(node), other)
+        };
+        let functions = functions.into_iter().map(|function| (pg_sys::ProcedureRelationId, function));
+        let of_type = of_type.map(|of_type| (pg_sys::TypeRelationId, of_type));
+        for (catalog, object) in functions.chain(of_type).chain(other) {
+            lock_object_names(catalog, object)?;
+        }
+    }
+    Ok(())
 }
 
 /// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is 0.

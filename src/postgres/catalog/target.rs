@@ -31,6 +31,15 @@ impl Target {
     /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
     /// [`Target::family`] locks the names of its members.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self> {
+        Self::lock_kind(oid, lock, false)
+    }
+
+    /// Locks a table as [`Target::lock`] does, or a materialized view.
+    pub fn lock_indexable(oid: pg_sys::Oid, lock: Lock) -> Result<Self> {
+        Self::lock_kind(oid, lock, true)
+    }
+
+    fn lock_kind(oid: pg_sys::Oid, lock: Lock, may_be_view: bool) -> Result<Self> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         if Relation::try_open(oid, lock).is_none() {
@@ -39,7 +48,7 @@ impl Target {
         // The owner may have changed while we waited for the lock.
         check_is_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
-        target.check_kind()?;
+        target.check_kind(may_be_view)?;
         if target.has_locked_names {
             target.check_is_changed_here()?;
         }
@@ -101,20 +110,33 @@ impl Target {
         self.kind == pg_sys::RELKIND_RELATION
     }
 
+    /// Whether it has rows and indexes of its own.
+    pub fn is_indexable(&self) -> bool {
+        self.is_ordinary() || self.is_materialized_view()
+    }
+
+    fn is_materialized_view(&self) -> bool {
+        self.kind == pg_sys::RELKIND_MATVIEW
+    }
+
     pub fn is_foreign(&self) -> bool {
         self.kind == pg_sys::RELKIND_FOREIGN_TABLE
     }
 
-    fn check_kind(&self) -> Result<()> {
+    fn check_kind(&self, may_be_view: bool) -> Result<()> {
         // SAFETY: the relation is open until the call returns.
         if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
             return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
         }
-        if !self.is_ordinary() && !self.is_partitioned() {
-            return Err(wrong_kind(format!("\"{}\" is not a table", self.name))
-                .set_detail("It must be an ordinary or a partitioned table."));
+        if may_be_view && self.is_materialized_view() || self.is_ordinary() || self.is_partitioned() {
+            return Ok(());
         }
-        Ok(())
+        let (name, detail) = if may_be_view {
+            ("table or materialized view", "It must be an ordinary or a partitioned table, or a materialized view.")
+        } else {
+            ("table", "It must be an ordinary or a partitioned table.")
+        };
+        Err(wrong_kind(format!("\"{}\" is not a {name}", self.name)).set_detail(detail))
     }
 
     /// Refuses a table that Citus manages, except on the coordinator. On another server, some commands would fail after

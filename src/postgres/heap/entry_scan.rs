@@ -157,6 +157,16 @@ impl EntryScan {
         found
     }
 
+    /// Fetches the row version that the scan's snapshot sees at the entry that was just read; false if there is none. If
+    /// no transaction sees a version, the index marks the entry as dead.
+    ///
+    /// # Safety
+    /// The slot is for rows of the table, and the scan has just read an entry.
+    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        // SAFETY: the caller passes such a slot. The table and the snapshot outlive the scan.
+        unsafe { pg_sys::index_fetch_heap(self.description, slot) }
+    }
+
     /// The tid of the entry that was just read.
     pub fn tid(&self) -> pg_sys::ItemPointerData {
         // SAFETY: the scan has begun, and lives as long as `self`.

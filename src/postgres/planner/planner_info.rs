@@ -58,9 +58,9 @@ impl Planner {
         }
     }
 
-    /// The value of a `bigint` expression; None if the planner cannot compute it, even with the given values of
+    /// The value of an expression, a constant; None if the planner cannot compute it, even with the given values of
     /// parameters.
-    pub fn known_bigint(self, expression: Expression) -> Option<i64> {
+    pub fn known_value(self, expression: Expression) -> Option<Expression> {
         // SAFETY: the planner and the expression are valid; the result is a new expression.
         let value = unsafe {
             if pg_sys::contain_var_clause(expression.as_ptr()) {
@@ -68,7 +68,36 @@ impl Planner {
             }
             Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr()))?
         };
-        value.without_relabelling().value()
+        let value = value.without_relabelling();
+        value.constant().map(|_| value)
+    }
+
+    /// The share of the rows that have a value in an `integer` expression of one relation's columns, as the planner
+    /// estimates it from the statistics of ANALYZE; for any one value if it is not known. None without statistics.
+    pub fn share_equal(self, expression: Expression, value: Option<i32>) -> Option<f64> {
+        let mut variable = pg_sys::VariableStatData::default();
+        let (equality, no_collation) = (pg_sys::Int4EqualOperator.into(), pg_sys::InvalidOid);
+        // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
+        // pg_statistic is held until it is released.
+        unsafe {
+            pg_sys::examine_variable(self.0, expression.as_ptr(), 0, &mut variable);
+            if variable.statsTuple.is_null() {
+                return None;
+            }
+            let share = match value {
+                Some(value) => {
+                    pg_sys::var_eq_const(&mut variable, equality, no_collation, value.into(), false, true, false)
+                }
+                None => {
+                    let any = expression.as_ptr();
+                    pg_sys::var_eq_non_const(&mut variable, equality, no_collation, any, true, false)
+                }
+            };
+            if let Some(release) = variable.freefunc {
+                release(variable.statsTuple);
+            }
+            Some(share)
+        }
     }
 
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only

@@ -1,4 +1,4 @@
-//! The generated columns that `simhash_attach` adds to a table: the fingerprint, the size of the text and the blocks.
+//! The generated columns that `simhash_attach` adds to a table: the fingerprint and its blocks.
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
@@ -19,7 +19,6 @@ use crate::sql::indexed::recognise::BlockCall;
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
-    Size,
     Block(i32),
 }
 
@@ -32,7 +31,6 @@ pub struct Columns<'a> {
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
         let mut columns = vec![(wanted.prefix.fingerprint().to_owned(), Meaning::Fingerprint)];
-        columns.extend(wanted.source.has_size().then(|| (wanted.prefix.size(), Meaning::Size)));
         columns.extend((0..wanted.blocks).map(|block| (wanted.prefix.block(block), Meaning::Block(block))));
         Self { wanted, columns }
     }
@@ -128,7 +126,6 @@ impl<'a> Columns<'a> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match (meaning, BlockCall::read(expression)) {
             (Meaning::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
-            (Meaning::Size, _) => source.is_size(schema, relation, expression),
             (Meaning::Block(block), Some(call)) if (call.block, call.blocks) == (block, blocks) => {
                 source.is_fingerprint(schema, relation, call.fingerprint)
             }
@@ -145,7 +142,6 @@ impl<'a> Columns<'a> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match meaning {
             Meaning::Fingerprint => source.fingerprint_sql(schema),
-            Meaning::Size => source.size_sql(schema),
             Meaning::Block(block) => source.block_sql(schema, block, blocks),
         }
     }
@@ -154,7 +150,6 @@ impl<'a> Columns<'a> {
         let source = quote_identifier(&self.wanted.source.column);
         match meaning {
             Meaning::Fingerprint => format!("fingerprint of {source}"),
-            Meaning::Size => format!("number of features of {source}"),
             Meaning::Block(block) => format!("block {block} of {} of the fingerprint of {source}", self.wanted.blocks),
         }
     }
@@ -171,7 +166,7 @@ fn check_triggers(family: &[Target]) -> Result<()> {
             let message = format!("trigger \"{name}\" of table \"{}\" has a condition on a whole row", table.name);
             return Err(not_supported(message)
                 .set_detail("With generated columns, a dump of the table could not be restored.")
-                .set_hint("Call simhash_attach with columns => false, which makes indexes alone."));
+                .set_hint("Compare columns in the condition. simhash_index, for near texts, adds no columns."));
         }
     }
     Ok(())
@@ -181,7 +176,7 @@ impl Meaning {
     fn data_type(self) -> pg_sys::Oid {
         match self {
             Self::Fingerprint => pg_sys::INT8OID,
-            Self::Size | Self::Block(_) => pg_sys::INT4OID,
+            Self::Block(_) => pg_sys::INT4OID,
         }
     }
 }

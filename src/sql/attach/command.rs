@@ -1,4 +1,4 @@
-//! The common start of the commands that attach and detach: check the owner, and lock the tables.
+//! The common start of the commands that change a table: lock its inheritors, and run as its owner.
 
 use std::ffi::CStr;
 
@@ -13,30 +13,26 @@ use postgres::settings::{read_setting, set_locally};
 use postgres::text::from_bytes;
 use postgres::trigger::{arguments, triggers};
 
-use super::prefix::Prefix;
 use crate::sql::functions::ExtensionSchema;
 
 /// The setting of Citus by which a command runs in this session if its shard is on this server.
 const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
-/// Locks the table and its inheritors in mode `lock`, and runs a command on the table and this family as the table's
-/// owner. An error if the current user does not own the table.
+/// Runs a command on a table, which is locked in mode `lock`, and on its inheritors, which are locked in the same mode,
+/// as the table's owner.
 pub fn run<T>(
     call: Call<'_>,
-    target: pg_sys::Oid,
-    prefix: Option<&CStr>,
+    table: &Target,
     lock: Lock,
-    f: impl FnOnce(ExtensionSchema, &Prefix, &Target, &[Target]) -> Result<T>,
+    f: impl FnOnce(ExtensionSchema, &[Target]) -> Result<T>,
 ) -> Result<T> {
-    let prefix = Prefix::read(prefix)?;
     let schema = ExtensionSchema::running(call)?;
-    let table = Target::lock(target, lock)?;
     as_owner(table.owner, || {
         // Citus refuses to run a command on all servers after it has run a command on this server alone.
         if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
             set_locally(LOCAL_EXECUTION, c"off");
         }
-        f(schema, &prefix, &table, &table.family(lock)?)
+        f(schema, &table.family(lock)?)
     })
 }
 

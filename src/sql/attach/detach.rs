@@ -1,4 +1,4 @@
-//! `simhash_detach`: removes what `simhash_attach` and the commands of `simhash_index_commands` made, and only that.
+//! `simhash_detach`: removes what `simhash_attach` made, and only that.
 //!
 //! An object is ours if its comment says so. Detaching never drops objects of others that depend on our columns:
 //! PostgreSQL refuses for a view, and we refuse where PostgreSQL would not, as for an index or a constraint.
@@ -24,14 +24,17 @@ use crate::sql::indexed::recognise::BlockCall;
 #[pg_extern(sql = false)]
 fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, call: Call<'_>) -> Result<()> {
     let target = required(target, "target")?;
-    command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |schema, prefix, table, family| {
-        let attached = Attached::find(prefix, table, family)?;
+    let prefix = Prefix::read(prefix)?;
+    let lock = pg_sys::AccessExclusiveLock as Lock;
+    let table = Target::lock(target, lock)?;
+    command::run(call, &table, lock, |schema, family| {
+        let attached = Attached::find(&prefix, &table, family)?;
         if attached.columns.is_empty() && attached.indexes.is_empty() {
-            return Err(nothing_attached(prefix, table)?);
+            return Err(nothing_attached(&prefix, &table)?);
         }
         check_has_no_guard(schema, family)?;
-        attached.check_dependents(table, family)?;
-        attached.remove(table)
+        attached.check_dependents(&table, family)?;
+        attached.remove(&table)
     })
 }
 
@@ -171,6 +174,8 @@ fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport> {
             .set_detail(sendable(format!("The comment of column \"{name}\" has no line \"{}...\".", prefix.label())))
             .set_hint("Drop what simhash_attach did not make with ALTER TABLE."),
         Some(_) => error.set_hint("Detach the table that its columns are inherited from."),
-        None => error.set_hint("Pass the prefix that simhash_attach was called with."),
+        None => error.set_hint(
+            "Pass the prefix that simhash_attach was called with. Drop the indexes of simhash_index with DROP INDEX.",
+        ),
     })
 }

@@ -1,31 +1,27 @@
 //! The btrees on the blocks of a fingerprint: the existing ones, and the commands that create them.
 //!
-//! The size of the text comes after the block, so that a search that compares texts reads the entries of similar sizes
-//! only. The fingerprint is in each entry, so that a search fetches near rows only. PostgreSQL includes no expressions
-//! in an index, so in an index without columns the fingerprint is a key:
-//!
 //! ```sql
-//! CREATE INDEX ON docs (simhash_block0, simhash_size) INCLUDE (simhash);
-//! CREATE INDEX ON docs (simhash_block(simhash(body), 0, 4), simhash_size(body), simhash(body));
+//! CREATE INDEX ON docs (simhash_block0, simhash);
+//! CREATE INDEX ON pictures (simhash_block(fingerprint, 0), fingerprint);     -- of a column of fingerprints
 //! ```
-
-use std::collections::HashSet;
-use std::ffi::CStr;
+//!
+//! The fingerprint is in each entry, so that a search fetches near rows only. It is a key, and not included: PostgreSQL
+//! never deduplicates entries with included columns. After fifty updates of each row that are not HOT, indexes with the
+//! fingerprint included had twice as many pages.
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
-use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::error::{Result, sendable, user_error};
-use postgres::text::{from_server, to_server};
 
+use super::building::IndexNames;
 use super::command::guard_fingerprints;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
-use crate::sql::indexed::layouts::{BlockKey, block_keys, fingerprint_in, has_own_equality, size_key};
+use crate::sql::indexed::layouts::{block_keys, fingerprint_in, has_own_equality};
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 
@@ -36,11 +32,14 @@ pub struct BlockIndexes<'a> {
     pub source: &'a Source,
     pub blocks: i32,
     pub scope: &'a Scope,
-    /// Whether fingerprint and blocks are columns of the prefix, rather than expressions in the indexes.
-    pub has_columns: bool,
 }
 
 impl BlockIndexes<'_> {
+    /// Whether fingerprint and blocks are columns of the prefix, rather than expressions in the indexes.
+    pub fn has_columns(&self) -> bool {
+        !self.source.kind.is_fingerprint()
+    }
+
     /// The indexes of a table that serve searches by a block within the scope. Indexes under another prefix do not
     /// count, because they go with that prefix. Indexes that are not valid are listed too.
     pub fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>> {
@@ -55,7 +54,6 @@ impl BlockIndexes<'_> {
                 && has_own_equality(&relation, &index, &scope)
                 && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
                 && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
-                && self.has_wanted_size(&relation, &index, &key)?
                 && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
             {
                 found.push(index);
@@ -64,34 +62,16 @@ impl BlockIndexes<'_> {
         Ok(found)
     }
 
-    /// Whether the key after the block is the size of the source, if that has one.
-    fn has_wanted_size(&self, table: &Relation, index: &Index, key: &BlockKey) -> Result<bool> {
-        let is_size = |expression| self.source.is_size(self.schema, table, expression);
-        Ok(!self.source.has_size() || size_key(table, index, key).map_or(Ok(false), is_size)?)
-    }
-
-    /// Names an index, and returns the name and the commands that create and label it. `create` is CREATE INDEX,
-    /// perhaps CONCURRENTLY; `only` is `ONLY ` if the indexes of the partitions are built apart, and else empty.
-    pub fn create(
-        &self,
-        names: &mut IndexNames,
-        create: &str,
-        table: &Target,
-        only: &str,
-        block: i32,
-    ) -> Result<(String, [String; 2])> {
-        let part = [&[self.prefix.block(block)], self.scope.names()].concat().join("_");
-        let name = names.choose(table, &part)?;
-        let keys = if self.has_columns {
-            let size = self.source.has_size().then(|| quote_identifier(self.prefix.size()));
-            let keys = self.scope.keys(quote_identifier(self.prefix.block(block)), size);
-            format!("({keys}) INCLUDE ({})", quote_identifier(self.prefix.fingerprint()))
+    /// Names an index, and returns the name and the commands that create and label it.
+    pub fn create(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, [String; 2])> {
+        let name = names.choose(table, &self.prefix.block(block), self.scope)?;
+        let keys = if self.has_columns() {
+            [self.prefix.block(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
         } else {
-            let size = self.source.has_size().then(|| self.source.size_sql(self.schema)).transpose()?;
-            let keys = self.scope.keys(self.source.block_sql(self.schema, block, self.blocks)?, size);
-            format!("({keys}, {})", self.source.fingerprint_sql(self.schema)?)
+            [self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?]
         };
-        let create = format!("{create} {} ON {only}{} USING btree {keys}", quote_identifier(&name), table.sql());
+        let (table_name, keys) = (table.sql(), self.scope.keys(keys));
+        let create = format!("CREATE INDEX {} ON {table_name} USING btree ({keys})", quote_identifier(&name));
         let object = format!("INDEX {}", table.index_sql(&name)?);
         let comment = self.prefix.comment(&object, &format!("btree of block {block} of {}", self.blocks));
         Ok((name, [create, comment]))
@@ -121,7 +101,7 @@ impl BlockIndexes<'_> {
             {
                 continue;
             }
-            let (of, hint) = if !self.has_columns && self.prefix.maker_of(index.oid, 0)? == Maker::Attach {
+            let (of, hint) = if !self.has_columns() && self.prefix.maker_of(index.oid, 0)? == Maker::Attach {
                 let prefix = self.prefix.fingerprint();
                 (format!("prefix \"{prefix}\" of"), "Choose another prefix, or call simhash_detach first.")
             } else if is_guarded_by_source {
@@ -137,46 +117,5 @@ impl BlockIndexes<'_> {
                 .set_hint(hint));
         }
         Ok(())
-    }
-}
-
-/// The tables that a command must name. A command on a partitioned table covers all partitions; one on another parent
-/// does not cover its inheritors.
-pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
-    let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
-    members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())
-}
-
-/// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
-/// 16, PostgreSQL fetches all rows of a foreign table. It still does so for an ordinary table from which foreign tables
-/// inherit.
-pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
-    if family.iter().any(Target::is_foreign) {
-        family.iter().filter(|member| member.is_ordinary()).collect()
-    } else {
-        one_by_one(table, family).collect()
-    }
-}
-
-/// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
-#[derive(Default)]
-pub struct IndexNames(HashSet<(pg_sys::Oid, String)>);
-
-impl IndexNames {
-    /// A name for an index of a table, made of the table's name and `part`, and shortened if it is too long.
-    pub fn choose(&mut self, table: &Target, part: &str) -> Result<String> {
-        let (table_name, part) = (to_server(&table.name)?, to_server(part)?);
-        for number in 0u32.. {
-            let label = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
-            // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
-            let (name, exists) = unsafe {
-                let name = pg_sys::makeObjectName(table_name.as_ptr(), part.as_ptr(), label.as_ptr());
-                (from_server(name)?, table.is_name_taken(CStr::from_ptr(name)))
-            };
-            if !exists && self.0.insert((table.schema, name.clone())) {
-                return Ok(name);
-            }
-        }
-        unreachable!("there are fewer than 2^32 indexes")
     }
 }

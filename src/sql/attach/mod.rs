@@ -1,13 +1,17 @@
-//! Fingerprints for existing tables, and their removal.
+//! Fingerprints and indexes for existing tables, and their removal.
 //!
-//! [`table`] is `simhash_attach`. It makes [`columns`] and their indexes, or [`indexes`] alone, which
-//! [`index_commands`] prints for a table in use. [`detach`] removes what attach made. [`command`] is the start of each
-//! command, and [`prefix`] has the names and labels of what attach makes.
+//! [`table`] is `simhash_attach`. It makes [`columns`] and their [`indexes`], or indexes alone. [`bands`] is
+//! `simhash_index`, and `simhash_index_commands` for a table in use: [`index_steps`] has the commands of both, and
+//! [`text`] what they index. [`detach`] removes what attach made. [`command`] is the start of each command, [`building`]
+//! is what those that build indexes share, and [`prefix`] has the names and labels of what attach makes.
 
+mod bands;
+mod building;
 mod columns;
 mod command;
 mod detach;
-mod index_commands;
+mod index_steps;
 mod indexes;
 mod prefix;
 mod table;
+mod text;

@@ -47,10 +47,6 @@ impl Prefix {
         &self.0
     }
 
-    pub fn size(&self) -> String {
-        format!("{}_size", self.0)
-    }
-
     pub fn block(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)
     }

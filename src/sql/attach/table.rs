@@ -13,13 +13,15 @@ use postgres::error::{Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
+use super::building::{IndexNames, analyze, one_by_one};
 use super::columns::Columns;
 use super::command;
-use super::indexes::{BlockIndexes, IndexNames, one_by_one, to_analyze};
+use super::indexes::BlockIndexes;
+use super::prefix::Prefix;
 use crate::sql::arguments::{name, required};
 use crate::sql::fingerprint::blocks::check_layout;
 use crate::sql::indexed::scope::Scope;
-use crate::sql::indexed::source::Source;
+use crate::sql::indexed::source::{Source, holds_fingerprints};
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -29,7 +31,6 @@ fn simhash_attach(
     options: Option<RawJsonb<'_>>,
     blocks: Option<i32>,
     scope: Option<AnyArray>,
-    columns: Option<bool>,
     prefix: Option<&CStr>,
     call: Call<'_>,
 ) -> Result<()> {
@@ -37,14 +38,15 @@ fn simhash_attach(
     let source = name(source, "source")?;
     let blocks = check_layout(required(blocks, "blocks")?)?;
     let scope = Scope::read(scope)?;
-    let columns = required(columns, "columns")?;
+    let prefix = Prefix::read(prefix)?;
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
-    let lock = if columns { pg_sys::AccessExclusiveLock } else { pg_sys::ShareRowExclusiveLock };
-    command::run(call, target, prefix, lock as Lock, |schema, prefix, table, family| {
-        let source = Source::read(table, source, options, columns)?;
-        let has_columns = columns && !source.kind.is_fingerprint();
-        let wanted = BlockIndexes { schema, prefix, source: &source, blocks, scope: &scope, has_columns };
-        attach(&wanted, table, family)
+    let is_indexed_alone = holds_fingerprints(target, &source, options)?;
+    let lock = if is_indexed_alone { pg_sys::ShareRowExclusiveLock } else { pg_sys::AccessExclusiveLock };
+    let table = Target::lock(target, lock as Lock)?;
+    command::run(call, &table, lock as Lock, |schema, family| {
+        let source = Source::read(&table, source, options)?;
+        let wanted = BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope };
+        attach(&wanted, &table, family)
     })
 }
 
@@ -52,7 +54,7 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
     wanted.check(table, family)?;
     let columns = Columns::new(wanted);
     let (mut is_new, mut analyzed) = (false, String::new());
-    if wanted.has_columns {
+    if wanted.has_columns() {
         table.check_is_no_partition()?;
         is_new = columns.add(table, family)?;
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
@@ -62,16 +64,10 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
         notice(format!("table \"{}\" is already attached, skipping", table.name));
         return Ok(());
     }
-    // Without statistics, the planner assumes that each search finds a 200th of the table, and prefers a sequential
-    // scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
-    for member in to_analyze(table, family) {
-        notice(format!("analyzing table \"{}\"", member.name));
-        execute(&format!("ANALYZE {}{analyzed}", member.sql()))?;
-    }
-    let scope = wanted.scope.names().iter().zip(2..).map(|(name, n)| format!("{} = ${n} AND ", quote_identifier(name)));
-    let column = wanted.has_columns.then(|| wanted.prefix.fingerprint());
-    let condition = wanted.source.condition(column, wanted.blocks)?;
-    notice(format!("search with: WHERE {}{condition}", scope.collect::<String>()));
+    analyze(table, family, &analyzed)?;
+    let column = wanted.has_columns().then(|| wanted.prefix.fingerprint());
+    let condition = wanted.source.condition(column);
+    notice(format!("search with: WHERE {}{condition}", wanted.scope.condition()));
     Ok(())
 }
 
@@ -86,7 +82,7 @@ fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result
     }
     let mut names = IndexNames::default();
     for (number, &(member, block)) in missing.iter().enumerate() {
-        let (name, commands) = wanted.create(&mut names, "CREATE INDEX", member, "", block)?;
+        let (name, commands) = wanted.create(&mut names, member, block)?;
         let number = number + 1;
         notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
         for command in commands {

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
-use simhash::criterion::{self, CriterionDocument};
+use simhash::criterion::{self, CriterionDocument, TextCriterion};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
@@ -45,10 +45,13 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options> {
     OPTIONS.with(|cache| cache.read(document, Options::from_json))
 }
 
-/// The criterion in a document; an error if it is invalid, if the document is too long, or if it asks for the weights
-/// of a table.
-pub fn read_criterion(document: RawJsonb<'_>) -> Result<CriterionDocument> {
-    read_criterion_of_table(OptionsDocument::Jsonb(document)).and_then(without_table)
+/// The criterion for texts in a document, and its options; an error if it is invalid, if the document is too long, if it
+/// asks for the weights of a table, or if it is for fingerprints.
+pub fn read_text_criterion(document: OptionsDocument<'_>) -> Result<(TextCriterion, Options)> {
+    let read = read_criterion_of_table(document).and_then(without_table)?;
+    let criterion = read.for_texts();
+    let criterion = criterion.map_err(|wrong| invalid_options(wrong, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE));
+    Ok((criterion?, read.options))
 }
 
 /// The criterion in a document, which may ask for the weights of a table.

@@ -1,22 +1,23 @@
-//! `simhash_resemblance`: the resemblance of two texts, which confirms near fingerprints or refutes them. And whether
-//! two texts are near-duplicates, by both.
+//! `simhash_resemblance`: the resemblance of two texts. And whether two texts are near-duplicates.
 //!
 //! Often one text is compared with many. So the features of one text are cached: of the text that was an argument of
 //! two consecutive calls or, without such a text, of the first argument. A later call with this text as either argument
 //! uses them.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use pgrx::prelude::*;
 use postgres::error::{Result, tick};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, TextArgument, decode};
-use simhash::criterion::Criterion;
+use simhash::Error;
+use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
-use simhash::search::flips::BitOrder;
+use simhash::fingerprint::{Fingerprinter, Summary};
 
-use super::fingerprint_cache::{self, closest_votes, with_fingerprinter};
+use super::fingerprint_cache::{self, with_fingerprinter};
 use super::options::{OptionsDocument, read_options};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
@@ -35,10 +36,8 @@ struct LastTexts {
 struct KnownText {
     options: Options,
     features: Option<Prepared>,
-    /// Its fingerprint, if that was computed; None in it for a text without a feature.
-    fingerprint: Option<Option<u64>>,
-    /// The order of its votes, if that was asked for.
-    closest_votes: Option<Option<BitOrder>>,
+    /// Its bands, if they were asked for.
+    summary: Option<Rc<Summary>>,
 }
 
 #[cfg(feature = "pg_test")]
@@ -55,51 +54,45 @@ thread_local! {
 fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare([a, b], &options, |known, [text, other], _| known.resemblance(text, other, 0.0))
-    })
-}
-
-/// Whether two texts are near-duplicates, by the votes of the second one; None if one of them has no feature.
-pub fn are_near(texts: [TextArgument<'_>; 2], criterion: Criterion, options: &Options) -> Result<Option<bool>> {
-    LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare(texts, options, |known, [text, other], is_second| {
-            let own = known_or(&mut known.fingerprint, || fingerprint_cache::fingerprint(text, options))?;
-            let fingerprints = (own, fingerprint_cache::fingerprint(other, options)?);
-            let (Some(a), Some(b)) = fingerprints else { return Ok(None) };
-            let mut near = criterion.near.by_any_votes();
-            if near.contains(a ^ b) && near != criterion.near {
-                let order = if is_second {
-                    known_or(&mut known.closest_votes, || closest_votes(text, options))?
-                } else {
-                    closest_votes(other, options)?
-                };
-                near = order.map_or(near, |order| criterion.near.by_votes(&order));
-            }
-            match criterion.resemblance {
-                _ if !near.contains(a ^ b) => Ok(Some(false)),
-                None => Ok(Some(true)),
-                Some(least) => Ok(Some(known.resemblance(text, other, least)?.is_some())),
-            }
+        last.compare([a, b], &options, |known, [text, other]| {
+            known.compare(text, other, |features, fingerprinter, other| {
+                features.resemblance_from(0.0, fingerprinter, other, &tick)
+            })
         })
     })
 }
 
-/// What is known, or what `compute` returns, which is known from then on.
-fn known_or<T: Copy>(known: &mut Option<T>, compute: impl FnOnce() -> Result<T>) -> Result<T> {
-    match *known {
-        Some(known) => Ok(known),
-        None => Ok(*known.insert(compute()?)),
-    }
+/// Whether two texts share a band and resemble each other; None if one of them has no feature.
+///
+/// The resemblance is compared first: most texts are refuted by the first of their features, and the bands of a text
+/// take 1.5 times as long as its fingerprint.
+pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options: &Options) -> Result<Option<bool>> {
+    let TextCriterion { resemblance, bands } = criterion;
+    LAST_TEXTS.with_borrow_mut(|last| {
+        last.compare(texts, options, |known, [text, other]| {
+            let resembles = known.compare(text, other, |features, fingerprinter, other| {
+                features.resembles(resemblance, fingerprinter, other, &tick)
+            })?;
+            if resembles != Some(true) {
+                return Ok(resembles);
+            }
+            if known.summary.as_ref().is_none_or(|summary| summary.bands.len() < bands) {
+                known.summary = fingerprint_cache::summary(text, options, bands)?;
+            }
+            let other = fingerprint_cache::summary(other, options, bands)?;
+            Ok(known.summary.as_ref().zip(other).map(|(own, other)| own.shares_band(&other, bands)))
+        })
+    })
 }
 
 impl LastTexts {
-    /// Calls `compare` with what is known of one of two texts, that text and the other one, and whether it is the
-    /// second of them. What is known afterwards is cached.
+    /// Calls `compare` with what is known of one of two texts, that text and the other one. What is known afterwards is
+    /// cached.
     fn compare<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],
         options: &Options,
-        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2], bool) -> Result<T>,
+        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2]) -> Result<T>,
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
         let which = |known: &CachedText| identities.iter().position(|identity| known.is(*identity));
@@ -109,7 +102,7 @@ impl LastTexts {
             Some((known, side)) => (side, known),
             None => (which(&self.other).unwrap_or(0), KnownText { options: options.clone(), ..Default::default() }),
         };
-        let found = compare(&mut known, [texts[side], texts[1 - side]], side == 1)?;
+        let found = compare(&mut known, [texts[side], texts[1 - side]])?;
         if known.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
             && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
         {
@@ -121,8 +114,13 @@ impl LastTexts {
 }
 
 impl KnownText {
-    /// The resemblance of the text and another one; None if it is less than `least`, or if one has no feature.
-    fn resemblance(&mut self, text: TextArgument<'_>, other: TextArgument<'_>, least: f64) -> Result<Option<f64>> {
+    /// Calls `compare` with the features of the text and with another text.
+    fn compare<T>(
+        &mut self,
+        text: TextArgument<'_>,
+        other: TextArgument<'_>,
+        compare: impl FnOnce(&Prepared, &mut Fingerprinter, &str) -> Result<T, Error>,
+    ) -> Result<T> {
         let features = match &mut self.features {
             Some(features) => features,
             unknown => {
@@ -134,6 +132,6 @@ impl KnownText {
             }
         };
         let other = decode(other.detoast())?.as_str();
-        with_fingerprinter(|fingerprinter| features.resemblance_from(least, fingerprinter, other, &tick))
+        with_fingerprinter(|fingerprinter| compare(features, fingerprinter, other))
     }
 }

@@ -121,12 +121,7 @@ impl FingerprintCall {
 
     /// The options as JSON, as they are written; an empty document if they are not.
     pub fn options_json(&self) -> Result<String> {
-        match self.document.and_then(constant_document) {
-            // SAFETY: a constant of type jsonb.
-            Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
-            Some(OptionsDocument::Text(text)) => from_bytes(text),
-            None => Ok("{}".to_owned()),
-        }
+        options_json(self.document)
     }
 
     /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.
@@ -138,6 +133,16 @@ impl FingerprintCall {
         };
         let stored = Column::all(table).find(has_text).and_then(|column| as_text(column.as_variable()?));
         stored.unwrap_or(self.source)
+    }
+}
+
+/// The options in a constant as JSON, as they are written; an empty document if they are not.
+pub fn options_json(document: Option<Expression>) -> Result<String> {
+    match document.and_then(constant_document) {
+        // SAFETY: a constant of type jsonb.
+        Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
+        Some(OptionsDocument::Text(text)) => from_bytes(text),
+        None => Ok("{}".to_owned()),
     }
 }
 

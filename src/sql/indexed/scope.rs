@@ -1,4 +1,4 @@
-//! The scope of block indexes: the columns before the block.
+//! The scope of indexes: the columns before the block or the band.
 
 use pgrx::AnyArray;
 use pgrx::prelude::*;
@@ -33,15 +33,15 @@ impl Scope {
         &self.0
     }
 
-    /// The attnums of the columns in a table. An error unless each column can come before a block in an index, and is
-    /// another one than `source`, from which the fingerprint is made or which holds it.
+    /// The attnums of the columns in a table. An error unless each column can be a key of an index, and is another one
+    /// than `source`, from which the next key is made.
     pub fn check(&self, table: &Relation, source: &str) -> Result<Vec<i16>> {
         let check = |name: &String| {
             let column = Column::named(table, name)
                 .map_err(|error| error.set_hint("A scope names columns of the table, such as a tenant's number."))?;
             if name == source {
                 let message =
-                    format!("scope column \"{name}\" of table \"{}\" is the source of the fingerprint", table.name()?);
+                    format!("scope column \"{name}\" of table \"{}\" is the one that is compared", table.name()?);
                 return Err(invalid_parameter(message)
                     .set_hint("Name a column in which the rows that belong together are equal."));
             }
@@ -65,9 +65,14 @@ impl Scope {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 
-    /// The keys of an index: the columns, then the block and the size if there is one.
-    pub fn keys(&self, block: String, size: Option<String>) -> String {
-        let columns = self.0.iter().map(quote_identifier);
-        columns.chain([block]).chain(size).collect::<Vec<_>>().join(", ")
+    /// A condition by which a query is within the scope, for users; the parameter $1 is what it searches for.
+    pub fn condition(&self) -> String {
+        let columns = self.0.iter().zip(2..);
+        columns.map(|(name, number)| format!("{} = ${number} AND ", quote_identifier(name))).collect()
+    }
+
+    /// The keys of an index: the columns, then these.
+    pub fn keys(&self, keys: [String; 2]) -> String {
+        self.0.iter().map(quote_identifier).chain(keys).collect::<Vec<_>>().join(", ")
     }
 }

@@ -3,7 +3,8 @@
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::catalog::column::{Column, generation_of};
-use postgres::catalog::generation::{generation_sql, lock_generation_names};
+use postgres::catalog::generation::generation_sql;
+use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::error::{Result, invalid_parameter, not_supported, sendable, user_error};
@@ -11,15 +12,14 @@ use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
 use postgres::text::to_server;
-use simhash::criterion::CriterionDocument;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
-use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
@@ -72,6 +72,17 @@ impl SourceKind {
     }
 }
 
+/// Whether a column holds fingerprints, as far as one can say before its table is locked.
+pub fn holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJsonb<'_>>) -> Result<bool> {
+    let column = to_server(column)?;
+    // SAFETY: look-ups in system caches, which accept any OID and attnum. The options are an argument of type jsonb.
+    unsafe {
+        let column_type = pg_sys::get_atttype(table, pg_sys::get_attnum(table, column.as_ptr()));
+        let is_hex = options.is_some_and(|options| to_json_text(options).is_ok_and(|json| json == IS_HEX));
+        Ok(is_hex || [pg_sys::INT8OID, pg_sys::BITOID].contains(&pg_sys::getBaseType(column_type)))
+    }
+}
+
 /// A text as a literal in a command that is shown. A long one is left out: a criterion may have a dictionary of
 /// weights.
 pub fn shown_literal(text: &str) -> String {
@@ -94,9 +105,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Finds the column. An error if it cannot be fingerprinted. `in_columns` says whether generated columns are made
-    /// of it, unless it holds fingerprints.
-    pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>, in_columns: bool) -> Result<Self> {
+    /// Finds the column. An error if it cannot be fingerprinted.
+    pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
         let mut kind = SourceKind::of(&found).ok_or_else(|| {
@@ -125,7 +135,7 @@ impl Source {
             }
         }
         // A generated column cannot refer to another one, and an index cannot have a virtual one.
-        let is_repeated = found.is_generated && (in_columns && !kind.is_fingerprint() || !found.is_stored);
+        let is_repeated = found.is_generated && !(kind.is_fingerprint() && found.is_stored);
         let argument = as_argument(table, &found, kind, is_repeated)?;
         Ok(Self { column, kind, options: parsed, options_json, argument })
     }
@@ -144,27 +154,20 @@ impl Source {
         Ok(format!("{}({argument}{options})", schema.locked_name(name, arguments)?))
     }
 
-    /// A condition that the indexes of a layout serve, for users. `column` stores the fingerprint, if a column does.
-    pub fn condition(&self, column: Option<&str>, blocks: i32) -> Result<String> {
+    /// A condition that the indexes serve, for users. `column` stores the fingerprint, if a column does.
+    pub fn condition(&self, column: Option<&str>) -> String {
         let source = quote_identifier(&self.column);
         let fingerprint = match self.kind {
-            SourceKind::Text => {
-                let options = self.options_json.as_deref().unwrap_or("{}");
-                let criterion = match laid_over(&CriterionDocument::of_layout(blocks), options)? {
-                    empty if empty == "{}" => String::new(),
-                    criterion => format!(", {}", shown_literal(&criterion)),
-                };
-                return Ok(format!("simhash_near({source}, $1{criterion})"));
-            }
             SourceKind::Fingerprints => source,
             SourceKind::BitStrings => format!("{source}::bigint"),
             SourceKind::Hex => format!("simhash_from_hex({source})"),
-            SourceKind::Features | SourceKind::Tsvector => {
+            SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
                 let fingerprint = column.map_or(format!("simhash({source})"), quote_identifier);
-                return Ok(format!("simhash_near({fingerprint}, simhash($1))"));
+                let options = self.options_json.as_deref().map(|json| format!(", {}", shown_literal(json)));
+                return format!("simhash_near({fingerprint}, simhash($1{}))", options.unwrap_or_default());
             }
         };
-        Ok(format!("simhash_near({fingerprint}, $1)"))
+        format!("simhash_near({fingerprint}, $1)")
     }
 
     pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String> {
@@ -172,16 +175,6 @@ impl Source {
         // Omit the layout if it is the default of `simhash_block`.
         let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
         Ok(format!("{function}({}, {block}{layout})", self.fingerprint_sql(schema)?))
-    }
-
-    /// Whether the source is a text, which has a size.
-    pub fn has_size(&self) -> bool {
-        self.kind == SourceKind::Text
-    }
-
-    pub fn size_sql(&self, schema: ExtensionSchema) -> Result<String> {
-        let function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
-        Ok(format!("{function}({}{})", self.argument, self.options_sql()))
     }
 
     fn options_sql(&self) -> String {
@@ -203,12 +196,6 @@ impl Source {
         Err(not_supported(format!("the expression of generated column \"{}\" cannot be repeated", self.column))
             .set_detail(sendable(format!("Parsed again, {expression} calls other functions.")))
             .set_hint("Name a column that it is computed from."))
-    }
-
-    /// Whether an expression computes the size of the source column in `relation`, which may be an inheritor.
-    pub fn is_size(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
-        let Some(size) = FingerprintCall::read_size(expression, schema) else { return Ok(false) };
-        Ok(self.sources(relation)?.any(|text| size.has_sizes_of(text, &self.options)))
     }
 
     /// The source column in `relation`, as an argument of the function. A generated column may be named, or its
@@ -260,7 +247,8 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind, is_repeated: b
                 .set_detail("Its expression is used in its place, and does not include the limit.")
                 .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
         }
-        lock_generation_names(table, column)?;
+        let relation = table.open();
+        [column.generation(&relation), column.as_variable()].into_iter().flatten().try_for_each(lock_names_in)?;
         argument = generation_sql(table, column)?.unwrap_or_default();
         argument = format!("CAST({argument} AS {})", column.type_name());
     }

@@ -8,6 +8,7 @@
 //! as a tenant's number, are its scope.
 
 use pgrx::pg_sys::Oid;
+use postgres::catalog::column::RowValue;
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
@@ -60,6 +61,8 @@ impl BandCall {
 pub struct BandIndex {
     pub oid: Oid,
     pub call: BandCall,
+    /// The band in the index: an expression, or a generated column.
+    pub key: RowValue,
     /// The columns that are keys before the band.
     pub scope: Vec<i16>,
     /// Whether the index compares the columns of the scope as their types and collations do.
@@ -81,7 +84,8 @@ impl BandIndex {
         let size = FingerprintCall::read_size(size.value.computation(table)?, call.schema)?;
         let has_own_equality = has_own_equality(table, index, &scope);
         let is_of_text = size.has_sizes_of(call.text, &call.options);
-        is_of_text.then_some(Self { oid: index.oid, call, scope, has_own_equality, is_partial: index.is_partial })
+        let (oid, is_partial) = (index.oid, index.is_partial);
+        is_of_text.then_some(Self { oid, call, key: band.value, scope, has_own_equality, is_partial })
     }
 }
 

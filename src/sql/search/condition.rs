@@ -1,58 +1,19 @@
-//! Recognises conditions that two fingerprints are near: `simhash_near(a, b, k)`, `simhash_near(a, b, k, radii)`, and
-//! comparisons of a distance with an integer, such as `hamming(a, b) <= k`. A table can be searched by a
-//! [`SearchCondition`].
+//! Recognises conditions that two fingerprints are near: `simhash_near(a, b, k)`, and comparisons of a distance with an
+//! integer, such as `hamming(a, b) <= k`. A table can be searched by a [`SearchCondition`].
 
 use pgrx::pg_sys;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, btree_strategy};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
-use simhash::search::blocks::DEFAULT_BLOCKS;
-use simhash::search::flips::Flippable;
 use simhash::search::growth::LARGEST_DISTANCE;
-use simhash::search::nearness::Nearness;
 
+use super::USUAL_DISTANCE;
 use super::distance::fingerprints_of_distance;
 use super::estimate::Estimate;
 use super::near_texts::NearTexts;
-use super::plan::Role;
-use super::{USUAL_DISTANCE, USUAL_RADIUS};
-use crate::sql::arguments::check_radii;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::column_of;
-
-/// The largest distance that a condition allows, the radii of blocks if it has some, and the sizes of the texts.
-#[derive(Clone, Copy)]
-pub struct Limit {
-    /// An integer of any type.
-    pub expression: Expression,
-    pub radii: Option<Expression>,
-    pub flips: Option<Flips>,
-    /// The sizes of the texts, if the query compares them.
-    pub sizes: Option<SizeLimit>,
-}
-
-/// The bits that a search for a text flips.
-#[derive(Clone, Copy)]
-pub struct Flips {
-    /// A `bigint[]` of `simhash_flips`.
-    pub masks: Expression,
-    /// As many bits, for the planner's estimates.
-    pub expected: Flippable,
-}
-
-/// What limits the sizes of the texts that a search is for: texts of very different sizes do not resemble each other.
-///
-/// The sizes follow from the other text and from the least resemblance alone, so they tell nothing about rows that the
-/// user may not see. The query's conditions are checked for each row that is found, as without them.
-#[derive(Clone, Copy)]
-pub struct SizeLimit {
-    /// The size of the text that they are compared with, an `integer`.
-    pub size: Expression,
-    /// The least resemblance, a `double precision`.
-    pub resemblance: Expression,
-    pub is_exact: bool,
-}
 
 /// A condition on the distance of a table's fingerprint from a query, by which the table can be searched.
 #[derive(Clone, Copy)]
@@ -62,7 +23,8 @@ pub struct SearchCondition {
     pub fingerprint: Expression,
     /// The query, of type `bigint`.
     pub query: Expression,
-    pub limit: Limit,
+    /// The largest distance, an integer of any type.
+    pub limit: Expression,
     /// The other relations that the query and the limit refer to.
     pub outer: Outer,
     pub estimate: Estimate,
@@ -72,13 +34,12 @@ pub struct SearchCondition {
 
 /// Reads a condition that two fingerprints are near: the fingerprints, the limit, and whether PostgreSQL asks this
 /// extension's support function how many rows fulfil the condition.
-fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Limit, bool)> {
+fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression, bool)> {
     if let Some((function, arguments)) = condition.call() {
-        let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
-        let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
-        let types = types.get(..arguments.len())?;
-        ExtensionSchema::of(function, c"simhash_near", types, c"simhash_near_support")?;
-        return Some(([a, b].map(Bits::of_bigint), Limit::new(limit, radii.first().copied()), true));
+        let &[a, b, limit] = &arguments[..] else { return None };
+        let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
+        ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
+        return Some(([a, b].map(Bits::of_bigint), limit, true));
     }
     let (_, fingerprints, strategy, limit) = read_comparison(condition)?;
     // For `=`, and for `<` unless the limit is constant, the search is within the limit. The condition itself then
@@ -91,7 +52,7 @@ fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Limit, bool)
         pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => limit,
         _ => return None,
     };
-    Some((fingerprints, Limit::new(limit, None), false))
+    Some((fingerprints, limit, false))
 }
 
 /// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, its fingerprints, the
@@ -133,35 +94,19 @@ impl SearchCondition {
                 Self::new(relation, condition, [fingerprint, query], limit, is_estimated)
             })
         });
-        sides.chain(Self::of_texts(relation)).collect()
+        sides.collect()
     }
 
     fn new(
         relation: BaseRelation,
         condition: Condition,
         [fingerprint, query]: [Expression; 2],
-        limit: Limit,
+        limit: Expression,
         is_estimated: bool,
     ) -> Option<Self> {
-        let limits = limit.expressions().map(|(_, expression)| expression);
-        let outer = relation.outer([query].into_iter().chain(limits))?;
-        let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected(DEFAULT_BLOCKS));
+        let outer = relation.outer([query, limit])?;
+        let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(limit));
         Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
-    }
-
-    /// The conditions on fingerprints that follow from conditions on texts.
-    ///
-    /// They may use the indexes although others that protect rows must be evaluated before the texts are compared:
-    /// comparing the fingerprints in the indexes is leakproof, and what is computed does not depend on the relation's
-    /// rows.
-    fn of_texts(relation: BaseRelation) -> impl Iterator<Item = Self> {
-        let conditions = if relation.is_table() { relation.all_conditions() } else { Vec::new() };
-        let texts = conditions.into_iter().filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
-        texts.flat_map(move |(condition, near)| {
-            near.of_fingerprints(relation).into_iter().filter_map(move |(fingerprint, query, limit)| {
-                Self::new(relation, condition, [fingerprint, query], limit, false)
-            })
-        })
     }
 }
 
@@ -185,35 +130,9 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     Some(column.as_variable()?.with_varno(1, relation.relid()))
 }
 
-impl Limit {
-    pub fn new(expression: Expression, radii: Option<Expression>) -> Self {
-        Self { expression, radii, flips: None, sizes: None }
-    }
-
-    /// The nearness for the planner's estimates. A limit that is not constant counts as [`USUAL_DISTANCE`], and radii
-    /// that are not constant count as [`USUAL_RADIUS`] for each of `blocks` blocks.
-    pub fn expected(self, blocks: i32) -> Nearness {
-        let limit = self.expression.any_integer();
-        let max_distance = limit.map_or(USUAL_DISTANCE, largest_distance);
-        let near = self.radii.and_then(|radii| match radii.array() {
-            Some(radii) => check_radii(max_distance, &radii).ok(),
-            None => Nearness::by_radii(max_distance, &vec![USUAL_RADIUS; blocks as usize]),
-        });
-        let near = near.unwrap_or(Nearness::within(max_distance));
-        self.flips.map_or(near, |flips| near.flipping(flips.expected))
-    }
-
-    pub fn expressions(self) -> impl Iterator<Item = (Role, Expression)> {
-        let (flips, sizes) = (self.flips.map(|flips| flips.masks), self.sizes);
-        let all = [
-            (Role::Limit, Some(self.expression)),
-            (Role::Radii, self.radii),
-            (Role::Flips, flips),
-            (Role::Size, sizes.map(|sizes| sizes.size)),
-            (Role::Resemblance, sizes.map(|sizes| sizes.resemblance)),
-        ];
-        all.into_iter().filter_map(|(role, expression)| Some((role, expression?)))
-    }
+/// The largest distance for the planner's estimates: a limit that is not constant counts as [`USUAL_DISTANCE`].
+pub fn expected_distance(limit: Expression) -> i32 {
+    limit.any_integer().map_or(USUAL_DISTANCE, largest_distance)
 }
 
 /// The largest distance that is at most `limit`; -1 if there is none.

@@ -2,15 +2,14 @@
 
 use postgres::expression::Expression;
 use postgres::planner::planner_info::Planner;
-use simhash::search::cost::share_near;
-use simhash::search::nearness::Nearness;
+use simhash::distance::share_within;
 
 /// The number of near rows that the planner expects for a fingerprint, in addition to rows that are near by
 /// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end
 /// early.
 const EXPECTED_NEAR_ROWS: f64 = 1.0;
 /// The least share of rows that the planner expects to have a near row. It is PostgreSQL's default for a semi-join.
-const MIN_SHARE_WITH_NEAR_ROW: f64 = 0.5;
+pub const MIN_SHARE_WITH_NEAR_ROW: f64 = 0.5;
 
 /// An estimate of the rows whose fingerprint is near another fingerprint.
 #[derive(Clone, Copy)]
@@ -27,21 +26,19 @@ pub struct Estimate {
 impl Estimate {
     /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the estimate
     /// includes the common values of the other one that are near it.
-    pub fn new(planner: Planner, [a, b]: [Expression; 2], near: Nearness) -> Self {
+    pub fn new(planner: Planner, [a, b]: [Expression; 2], max_distance: i32) -> Self {
         let sides = [(a, b), (b, a)].into_iter();
-        let found = sides.filter_map(|(fingerprint, query)| Some((fingerprint, planner.known_bigint(query)?))).next();
-        let Some((fingerprint, query)) = found else { return Self::of_unknown(near) };
+        let found = sides
+            .filter_map(|(fingerprint, query)| Some((fingerprint, planner.known_value(query)?.value::<i64>()?)))
+            .next();
+        let by_chance = share_within(max_distance);
+        let Some((fingerprint, query)) = found else { return Self { by_chance, common: 0.0, rest: 1.0 } };
         let statistics = planner.common_values(fingerprint);
-        let is_near = |value: i64| near.contains((value ^ query).cast_unsigned());
+        let is_near = |value: i64| (value ^ query).count_ones().cast_signed() <= max_distance;
         let near_values = statistics.values.iter().filter(|(value, _)| is_near(*value));
         let common = near_values.map(|(_, share)| share).sum();
         let all: f64 = statistics.values.iter().map(|(_, share)| share).sum();
-        Self { by_chance: share_near(near), common, rest: (1.0 - all - statistics.nulls).max(0.0) }
-    }
-
-    /// The estimate if nothing is known of both fingerprints.
-    pub fn of_unknown(near: Nearness) -> Self {
-        Self { by_chance: share_near(near), common: 0.0, rest: 1.0 }
+        Self { by_chance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
     }
 
     /// The share of rows that are near, in a table or a scope of `rows` rows.

@@ -2,12 +2,12 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, CustomScanState, ExplainState};
+use pgrx::pg_sys::{self, CustomScanState, ExplainState, Oid};
 use postgres::expression::{Expression, expressions};
 
 use super::custom_scan::NodeInstrumentation;
-use super::plan::{Role, Settings};
-use super::scan::{NearScan, Running};
+use super::plan::{Role, Search};
+use super::scan::{NearScan, Running, RunningSearch};
 
 /// Adds the properties of a scan to the output of EXPLAIN.
 ///
@@ -27,28 +27,30 @@ pub unsafe fn explain(
         let expressions = expressions((*plan).custom_exprs);
         let of_role = |role| settings.of_role(&expressions, role).next();
         let shown = |role| of_role(role).map(|expression| output.deparsed(expression));
-        if settings.is_ordered
-            && let (Some(fingerprint), Some(query)) = (shown(Role::Fingerprint), shown(Role::Query))
-        {
-            output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
-        }
-        for (role, label) in [(Role::Limit, c"Within"), (Role::Radii, c"Within Radii")] {
-            if let Some(limit) = shown(role) {
-                output.text(label, &limit);
+        if let Search::Distance(settings) = &settings.search {
+            if settings.is_ordered
+                && let (Some(fingerprint), Some(query)) = (shown(Role::Fingerprint), shown(Role::Query))
+            {
+                output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
+            }
+            if let Some(limit) = shown(Role::Limit) {
+                output.text(c"Within", &limit);
             }
         }
-        let resemblance = of_role(Role::Resemblance).and_then(|resemblance| resemblance.value::<f64>());
-        if let (Some(size), Some(resemblance)) = (shown(Role::Size), resemblance) {
-            output.text(c"Sizes", &[format!("{resemblance} of ").as_bytes(), &size].concat());
-        }
         if !settings.scope.is_empty() {
-            let values = settings.of_role(&expressions, Role::Scope).enumerate().map(|(position, value)| {
-                [b"(", &key_name(settings, position)[..], b" = ", &output.deparsed(value), b")"].concat()
+            let values = settings.of_role(&expressions, Role::Scope).enumerate().filter_map(|(position, value)| {
+                let name = key_name(settings.first_index()?, position);
+                Some([b"(", &name[..], b" = ", &output.deparsed(value), b")"].concat())
             });
             output.list(c"Scope", values);
         }
-        let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
-        output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
+        match &settings.search {
+            Search::Distance(settings) => {
+                let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
+                output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
+            }
+            Search::Bands(indexes) => output.number(c"Bands", indexes.len() as f64),
+        }
         if let Some(running) = &scan.running
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
@@ -57,28 +59,35 @@ pub unsafe fn explain(
     }
 }
 
-/// The name of a column before the block, quoted. Every layout has an index, whose columns exist.
-fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
-    // SAFETY: both functions return a string in the current memory context.
+/// The name of a column before the block or the band of an index, quoted.
+fn key_name(index: Oid, position: usize) -> Vec<u8> {
+    // SAFETY: both functions return a string in the current memory context. The index of a plan has the column.
     unsafe {
-        let name = pg_sys::get_attname(settings.layouts[0][0].index, position as i16 + 1, false);
+        let name = pg_sys::get_attname(index, position as i16 + 1, false);
         CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec()
     }
 }
 
-fn show_counts(Running { finder, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
-    if let Some(radii) = finder.radii() {
-        output.number(c"Blocks", radii.len() as f64);
-        let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
-        output.list(c"Radii", radii.map(String::into_bytes));
-    }
+/// Shows the work of the searches. Rows that the texts have refuted are PostgreSQL's Rows Removed by Filter.
+fn show_counts(Running { search, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
+    let (descents, full_scans) = match search {
+        RunningSearch::Distance(search) => {
+            if let Some(radii) = search.finder.radii() {
+                output.number(c"Blocks", radii.len() as f64);
+                let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
+                output.list(c"Radii", radii.map(String::into_bytes));
+            }
+            let counts = search.finder.counts();
+            (counts.descents, counts.full_scans)
+        }
+        RunningSearch::Bands(search, _) => (search.counts().descents, 0),
+    };
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
     if *searches as f64 >= instrument.nloops {
-        let counts = finder.counts();
-        output.number(c"Index Descents", counts.descents as f64);
-        if counts.full_scans > 0 {
-            output.number(c"Index Passes", counts.full_scans as f64);
+        output.number(c"Index Descents", descents as f64);
+        if full_scans > 0 {
+            output.number(c"Index Passes", full_scans as f64);
         }
     }
     output.number(c"Index Entries", instrument.nfiltered2);

@@ -10,13 +10,12 @@ use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::{out_of_memory, push};
 use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
-use simhash::fingerprint::size::SimilarSizes;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 use simhash::search::nearness::Nearness;
 
-use super::plan::Settings;
-use crate::sql::indexed::layouts::{IndexedBlock, block_indexes, share_read};
+use super::plan::DistanceSettings;
+use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
 
 /// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
 pub struct Finder {
@@ -27,10 +26,8 @@ pub struct Finder {
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
-    /// Which fingerprints are near the query.
-    pub near: Nearness,
-    /// The sizes of the texts that the search is for; None without sizes in the plan.
-    sizes: Option<SimilarSizes>,
+    /// The largest distance of the search.
+    pub max_distance: i32,
     task: Option<Task>,
     /// The tids that were found by steps that were given up.
     seen: HashSet<u64>,
@@ -119,7 +116,7 @@ impl Finder {
     /// # Safety
     /// The table and the snapshot live as long as the result.
     pub unsafe fn new(
-        settings: &Settings,
+        settings: &DistanceSettings,
         row_count: f64,
         table: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
@@ -130,16 +127,15 @@ impl Finder {
             SearchedIndex { indexed: *indexed, relation, scan: None }
         };
         // No fingerprint is near before a search begins.
-        let near = Nearness::within(-1);
+        let max_distance = -1;
         Self {
             table,
             snapshot,
             layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
-            growth: Growth::new(row_count, block_indexes(&settings.layouts), near),
+            growth: Growth::new(row_count, block_indexes(&settings.layouts), Nearness::within(max_distance)),
             row_count,
             query: 0,
-            near,
-            sizes: None,
+            max_distance,
             task: None,
             seen: HashSet::new(),
             scope: Vec::new(),
@@ -148,22 +144,13 @@ impl Finder {
         }
     }
 
-    /// Begins a search for fingerprints near `query`, of texts of these sizes. `is_again` says whether the scan has
-    /// made a search before.
-    pub fn begin(
-        &mut self,
-        settings: &Settings,
-        query: u64,
-        near: Nearness,
-        sizes: Option<SimilarSizes>,
-        is_again: bool,
-    ) {
+    /// Begins a search for fingerprints within a distance of `query`. `is_again` says whether the scan has made a search
+    /// before.
+    pub fn begin(&mut self, settings: &DistanceSettings, query: u64, max_distance: i32, is_again: bool) {
         self.reuses_scans = is_again;
-        let share = share_read(&settings.layouts, sizes.as_ref().map(|sizes| sizes.expected_share));
-        self.sizes = sizes;
-        self.growth = Growth::new(self.row_count * share, block_indexes(&settings.layouts), near);
+        self.growth = Growth::new(self.row_count, block_indexes(&settings.layouts), Nearness::within(max_distance));
         self.query = query;
-        self.near = near;
+        self.max_distance = max_distance;
         self.task = None;
         self.seen.clear();
     }
@@ -242,11 +229,8 @@ impl Finder {
 
     /// The next near entry of a task. None at the end of the task, or if its step is to be given up.
     fn next_near(&mut self, task: &mut Task, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
-        let Self { query, near, .. } = *self;
-        let is_near = |value: i64| {
-            let difference = value.cast_unsigned() ^ query;
-            distances.contains(&difference.count_ones()) && near.contains(difference)
-        };
+        let query = self.query;
+        let is_near = |value: i64| distances.contains(&(value.cast_unsigned() ^ query).count_ones());
         loop {
             pgrx::check_for_interrupts!();
             if !self.look_up_next(task) {
@@ -302,17 +286,27 @@ impl Finder {
     /// Begins to look up entries by a condition on the block, within the scope. Begins a scan of the index, unless it
     /// has begun.
     fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
-        let Self { table, snapshot, layouts, scope, sizes, .. } = self;
+        let Self { table, snapshot, layouts, scope, .. } = self;
         let SearchedIndex { indexed, relation, scan } = &mut layouts[layout][index];
-        let range = sizes.as_ref().filter(|_| indexed.has_size).map(|sizes| &sizes.range);
-        let (keys, included) = (key_count(scope.len(), range.is_some()), Some(indexed.fingerprint));
+        let (keys, included) = (key_count(scope.len(), false), Some(indexed.fingerprint));
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
-        // bigint. The index has the scope's columns, then the block, an integer, and the size, another one. The scan
-        // has the keys for them, because each search of a plan with sizes has sizes.
+        // bigint. The index has the scope's columns, then the block, an integer. The scan has the keys for them.
         unsafe {
             let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, included));
-            scan.look_up(scope, condition, range);
+            scan.look_up(scope, condition, None);
         }
+    }
+
+    /// Fetches the row of the entry that [`Finder::next`] has just returned; false if the snapshot does not see it. An
+    /// entry that is dead to all is marked in the index.
+    ///
+    /// # Safety
+    /// The slot is for rows of the table.
+    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        let current = self.task.as_ref().map(|task| task.index);
+        let scan = current.and_then(|index| self.index(index).scan.as_mut());
+        // SAFETY: the caller passes such a slot. The scan has just read the entry.
+        scan.is_some_and(|scan| unsafe { scan.fetch(slot) })
     }
 
     fn index(&mut self, (layout, index): (usize, usize)) -> &mut SearchedIndex {

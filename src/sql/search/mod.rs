@@ -1,13 +1,18 @@
-//! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
-//! which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil them.
-//! [`other_options`] warns of fingerprints that cannot be near. [`path`] offers the scan of block indexes to the
-//! planner and corrects the costs of joins, and [`plan`] defines what the plan stores. PostgreSQL runs a [`scan`] as a
-//! [`custom_scan`], within a [`scope`] if the indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows,
-//! and [`nearest`] returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
+//! Searches. [`near`] has the functions on fingerprints and texts. [`condition`] recognises the conditions on a
+//! [`distance`] by which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows
+//! fulfil them. [`other_options`] warns of fingerprints that cannot be near, and of bands that do not serve. [`path`]
+//! offers scans to the planner and corrects the costs of joins: those of block indexes are in [`distance_path`], those of
+//! band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows. [`plan`] defines what the plan
+//! stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. A [`band_search`]
+//! reads band indexes. In a [`distance_search`], a [`finder`] reads block indexes, [`nearest`] returns the nearest rows
+//! first, and [`rows`] fetches them. [`explain`] adds to the output of EXPLAIN.
 
+mod band_search;
 mod condition;
 mod custom_scan;
 mod distance;
+mod distance_path;
+mod distance_search;
 mod estimate;
 mod explain;
 mod finder;
@@ -20,8 +25,8 @@ mod plan;
 mod rows;
 mod scan;
 mod scope;
+mod scoped_table;
+mod text_path;
 
 /// The distance that is assumed if it is not known when a query is planned.
 const USUAL_DISTANCE: i32 = 3;
-/// The radius of each block that is assumed if radii are not known when a query is planned.
-const USUAL_RADIUS: i32 = 1;

@@ -50,7 +50,7 @@ pub fn largest_capacity() -> usize {
 impl NearestSearch {
     /// Returns the nearest rows first, of those for which the finder has begun a search.
     pub fn new(finder: &Finder) -> Self {
-        let limit = finder.near.max_distance().min(LARGEST_DISTANCE);
+        let limit = finder.max_distance.min(LARGEST_DISTANCE);
         Self {
             limit,
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],

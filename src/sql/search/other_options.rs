@@ -1,5 +1,6 @@
-//! Warns of queries by other options than those of a table's fingerprints. A query that compares the fingerprints finds
-//! not even the same text; one that compares the texts reads all rows.
+//! Warns of queries by other options than those of a table's fingerprints or bands. A query that compares the
+//! fingerprints finds not even the same text; one that compares the texts reads all rows, as one that compares more bands
+//! than are indexed does.
 
 use std::cell::Cell;
 
@@ -12,8 +13,9 @@ use postgres::planner::base_relation::BaseRelation;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::fingerprint_cache;
-use crate::sql::indexed::recognise::FingerprintCall;
+use crate::sql::indexed::recognise::{FingerprintCall, options_json};
 use crate::sql::indexed::source::shown_literal;
+use crate::sql::lookup::band_indexes::BandCall;
 
 thread_local! {
     /// When the client's statement began that was warned last.
@@ -28,15 +30,27 @@ pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator
     }
 }
 
-/// Warns once a statement of a criterion by which no fingerprint of a text is made. `stored` are those of the table.
-pub fn warn_of_other_criterion(table: &Relation, stored: &FingerprintCall) {
-    let (Ok(name), Ok(document)) = (table.name(), stored.options_json()) else { return };
-    let message = format!("simhash_near has other options than the fingerprints of table \"{name}\"");
+/// Warns once a statement of a criterion with other options than those of the bands of the text.
+pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
+    let (Ok(name), Ok(document)) = (table.name(), options_json(indexed.document)) else { return };
+    let message = format!("simhash_near has other options than the bands that table \"{name}\" has indexed");
     let detail = format!("Their options are {}, so their indexes do not serve the query.", shown_literal(&document));
     let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
-    warn_once(
-        warning.set_hint("Give these options in the criterion, or attach the table with those of the criterion too."),
-    );
+    warn_once(warning.set_hint(
+        "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.",
+    ));
+}
+
+/// Warns once a statement of a criterion that compares more bands than the table has indexed.
+pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) {
+    let Ok(name) = table.name() else { return };
+    let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
+        .set_detail("So their indexes do not serve the query.")
+        .set_hint(format!(
+            "Give \"bands\": {indexed} in the criterion, or index more with simhash_index and bands => {compared}."
+        ));
+    warn_once(warning);
 }
 
 fn warn_once(warning: ErrorReport) {

@@ -13,37 +13,44 @@ use crate::sql::indexed::layouts::Layout;
 pub enum Role {
     /// The fingerprint of a row, of the table's columns.
     Fingerprint,
+    /// A fingerprint or a text.
     Query,
     /// The largest distance, an integer of any type. Without it, the search is for all rows.
     Limit,
-    Radii,
-    /// The bits to flip, a `bigint[]` of `simhash_flips`.
-    Flips,
-    /// The size of the text that texts are compared with, an `integer`.
-    Size,
-    /// The least resemblance, a `double precision`.
-    Resemblance,
-    /// The value of a column before the block in the indexes.
+    /// The criterion of near texts, a constant.
+    Criterion,
+    /// The value of a column before the block or the band in the indexes.
     Scope,
 }
 
-/// The properties of a search: within a distance of a query, nearest first, or both.
+/// The properties of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Whether rows are returned in the order of their distances.
-    pub is_ordered: bool,
     /// The role of each expression of the plan.
     pub roles: Vec<Role>,
-    /// Whether the sizes of texts are not rounded.
-    pub has_exact_sizes: bool,
+    pub scope: Vec<ScopeKey>,
+    pub search: Search,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Search {
+    Distance(DistanceSettings),
+    /// For near texts: the indexes on their bands, as many as the criterion has, by the bands' numbers.
+    Bands(Vec<Oid>),
+}
+
+/// The properties of a search by distance: within a distance of a query, nearest first, or both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DistanceSettings {
+    /// Whether rows are returned in the order of their distances.
+    pub is_ordered: bool,
     /// The planner's estimate of the number of rows in the table, or within the scope.
     pub rows: f64,
     pub pages: f64,
-    pub scope: Vec<ScopeKey>,
     pub layouts: Vec<Layout>,
 }
 
-/// How a column before the block is compared with a value.
+/// How a column before the block or the band is compared with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScopeKey {
     pub function: Oid,
@@ -51,10 +58,20 @@ pub struct ScopeKey {
     pub collation: Oid,
 }
 
-impl Settings {
+impl DistanceSettings {
     /// The number of rows if the table now has `pages` pages: it may have grown since it was planned.
     pub fn rows_in(&self, pages: f64) -> f64 {
         (self.rows * pages / self.pages.max(1.0)).max(1.0)
+    }
+}
+
+impl Settings {
+    /// An index of the plan.
+    pub fn first_index(&self) -> Option<Oid> {
+        match &self.search {
+            Search::Distance(settings) => settings.layouts.iter().flatten().map(|found| found.index).next(),
+            Search::Bands(indexes) => indexes.first().copied(),
+        }
     }
 
     /// Those of the plan's expressions that have a role.

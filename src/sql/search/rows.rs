@@ -1,4 +1,4 @@
-//! The rows of the searched table, fetched by their tids.
+//! The rows of the searched table, fetched by their tids after the scan of the index has read on.
 
 use pgrx::pg_sys;
 
@@ -7,8 +7,6 @@ pub struct FetchedRows {
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
     slot: *mut pg_sys::TupleTableSlot,
-    /// Number of fetches, whether the snapshot sees the rows or not.
-    pub fetches: u64,
 }
 
 impl FetchedRows {
@@ -21,25 +19,17 @@ impl FetchedRows {
             let fetch = pg_sys::table_index_fetch_begin(table);
             #[cfg(feature = "pg19")]
             let fetch = pg_sys::table_index_fetch_begin(table, 0);
-            Self { snapshot, fetch, slot, fetches: 0 }
+            Self { snapshot, fetch, slot }
         }
     }
 
-    /// Fetches the row version at a tid that the snapshot sees; None if there is none.
-    pub fn fetch(&mut self, mut tid: pg_sys::ItemPointerData) -> Option<*mut pg_sys::TupleTableSlot> {
-        self.fetches += 1;
+    /// Fetches the row version at a tid that the snapshot sees; false if there is none.
+    pub fn fetch(&mut self, mut tid: pg_sys::ItemPointerData) -> bool {
         let (mut call_again, all_dead) = (false, std::ptr::null_mut());
         // SAFETY: the slot is for rows of the table. An index entry had the tid.
-        let is_visible = unsafe {
+        unsafe {
             pg_sys::table_index_fetch_tuple(self.fetch, &mut tid, self.snapshot, self.slot, &mut call_again, all_dead)
-        };
-        is_visible.then_some(self.slot)
-    }
-
-    /// Empties the slot, which says that there are no more rows.
-    pub fn clear(&mut self) -> *mut pg_sys::TupleTableSlot {
-        // SAFETY: the slot is valid.
-        unsafe { pg_sys::ExecClearTuple(self.slot) }
+        }
     }
 
     pub fn reset(&mut self) {

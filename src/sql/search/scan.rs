@@ -1,23 +1,25 @@
-//! The scan of block indexes: the node that runs in a query.
+//! The scan of indexes: the node that runs in a query.
 
-use pgrx::pg_sys::{self, CustomScanState, Datum, TupleTableSlot};
-use pgrx::{AnyArray, FromDatum, PgMemoryContexts, PgSqlErrorCode};
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::{self, CustomScanState, Datum, ScanKeyData, TupleTableSlot};
+use pgrx::prelude::*;
 use postgres::error::{raise, user_error};
 use postgres::expression::{Expression, expressions, integer_value};
 use postgres::heap::computed::evaluate;
-use simhash::fingerprint::size::SimilarSizes;
-use simhash::search::flips::Flippable;
+use postgres::text::TextArgument;
+use simhash::criterion::TextCriterion;
+use simhash::fingerprint::options::Options;
 use simhash::search::growth::LARGEST_DISTANCE;
-use simhash::search::nearness::Nearness;
 
+use super::band_search::BandSearch;
 use super::condition::largest_distance;
 use super::custom_scan::NodeInstrumentation;
-use super::finder::{Finder, FinderOutcome};
-use super::nearest::NearestSearch;
-use super::plan::{Role, Settings};
-use super::rows::FetchedRows;
+use super::distance_search::{DistanceSearch, Goal};
+use super::plan::{Role, Search, Settings};
 use super::scope::ScopeConditions;
-use crate::sql::arguments::check_radii;
+use crate::sql::fingerprint::options::read_text_criterion;
+use crate::sql::indexed::recognise::constant_document;
+use crate::sql::lookup::text_keys::TextKeys;
 
 /// A scan that finds near rows, or returns rows nearest first.
 pub struct NearScan {
@@ -31,44 +33,22 @@ pub struct NearScan {
 
 /// The state of a scan that is executed.
 pub struct Running {
-    pub finder: Finder,
-    rows: FetchedRows,
-    state: SearchState,
+    pub search: RunningSearch,
+    /// Whether a search has begun: what it is for has been evaluated.
+    is_begun: bool,
     pub searches: u64,
+    slot: *mut TupleTableSlot,
     /// The entries and the fetches that PostgreSQL's counters already include.
     reported: (u64, u64),
 }
 
-/// The state of a search.
-enum SearchState {
-    /// It has not begun: the query and the limit have not been evaluated.
-    New,
-    /// It finds near rows in any order.
-    Near {
-        /// Whether steps are over, and a full scan finds the rest.
-        is_full_scan: bool,
-    },
-    /// It returns rows nearest first.
-    Nearest {
-        nearest: Box<NearestSearch>,
-        /// Whether the rows without a fingerprint follow.
-        and_nulls: bool,
-    },
-    /// It returns the rows without a fingerprint.
-    Nulls,
-    Done,
+pub enum RunningSearch {
+    Distance(DistanceSearch),
+    Bands(BandSearch, (TextCriterion, Options)),
 }
 
 /// The expressions that are evaluated when a search begins.
 struct Expressions(Vec<(Role, *mut pg_sys::ExprState)>);
-
-/// The rows that a search is for.
-struct Goal {
-    near: Nearness,
-    sizes: Option<SimilarSizes>,
-    /// Whether the search is for all rows, with or without a fingerprint.
-    is_for_all: bool,
-}
 
 impl NearScan {
     /// Begins a scan, without reading any rows yet.
@@ -87,13 +67,21 @@ impl NearScan {
             let values: Vec<_> = settings.of_role(&expressions, Role::Scope).collect();
             let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
             let running = (!is_explain_only).then(|| {
-                let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
-                let finder = Finder::new(&settings, settings.rows_in(pages.into()), table, snapshot);
-                let rows = FetchedRows::new(table, snapshot, slot);
-                Running { finder, rows, state: SearchState::New, searches: 0, reported: (0, 0) }
+                let search = match &settings.search {
+                    Search::Distance(settings) => {
+                        RunningSearch::Distance(DistanceSearch::new(settings, table, snapshot, slot))
+                    }
+                    Search::Bands(indexes) => {
+                        let document = settings.of_role(&expressions, Role::Criterion).find_map(constant_document);
+                        let criterion = document.and_then(|document| read_text_criterion(document).ok());
+                        let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());
+                        RunningSearch::Bands(BandSearch::new(indexes, table, snapshot, slot), criterion)
+                    }
+                };
+                Running { search, is_begun: false, searches: 0, slot, reported: (0, 0) }
             });
             let of_search = settings.roles.iter().zip(&expressions);
-            let of_search = of_search.filter(|(role, _)| !matches!(role, Role::Fingerprint | Role::Scope));
+            let of_search = of_search.filter(|(role, _)| matches!(role, Role::Query | Role::Limit));
             let compiled =
                 |(role, found): (&Role, &Expression)| (*role, pg_sys::ExecInitExpr(found.as_ptr().cast(), parent));
             let expressions = Expressions(of_search.map(compiled).collect());
@@ -106,42 +94,42 @@ impl NearScan {
     /// # Safety
     /// The node is running.
     pub unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
-        let Some(running) = &mut self.running else { return std::ptr::null_mut() };
-        if matches!(running.state, SearchState::New) {
-            // SAFETY: the node is running. The query, a bigint, is passed by value.
-            let (query, mut goal) =
-                unsafe { (self.expressions.value(Role::Query, node), self.expressions.goal(&self.settings, node)) };
-            if let Some(scope) = &mut self.scope {
-                // SAFETY: the node is running.
-                match unsafe { scope.keys() } {
-                    Some(keys) => running.finder.scope = keys,
-                    // Nothing equals NULL.
-                    None => goal = None,
-                }
+        let Self { settings, expressions, scope, running: Some(running) } = self else { return std::ptr::null_mut() };
+        if !running.is_begun {
+            // SAFETY: the node is running.
+            unsafe {
+                // Nothing equals NULL.
+                let scope = scope.as_mut().map_or_else(|| Some(Vec::new()), |scope| scope.keys());
+                running.begin(settings, expressions, scope, node);
             }
-            running.begin(&self.settings, query.map(|query| query.value() as u64), goal);
         }
-        let slot = running.next();
-        // SAFETY: the counters are null, or the node's.
-        if let Some(counters) = unsafe { node.ss.ps.instrument.as_mut() } {
-            running.report(counters);
+        let is_found = match &mut running.search {
+            RunningSearch::Distance(search) => search.next(),
+            RunningSearch::Bands(search, _) => search.next(),
+        };
+        // SAFETY: the counters are null, or the node's. The slot is valid; an empty one says that there are no more
+        // rows.
+        unsafe {
+            if let Some(counters) = node.ss.ps.instrument.as_mut() {
+                running.report(counters);
+            }
+            if is_found { running.slot } else { pg_sys::ExecClearTuple(running.slot) }
         }
-        slot
     }
 
     /// Restarts the scan. Parameters may have changed.
     pub fn rescan(&mut self) {
         if let Some(running) = &mut self.running {
-            running.rows.reset();
-            running.state = SearchState::New;
+            running.is_begun = false;
         }
     }
 
     /// Releases the resources of the scan.
     pub fn end(&mut self) {
-        if let Some(Running { finder, rows, .. }) = self.running.take() {
-            finder.end();
-            rows.end();
+        match self.running.take().map(|running| running.search) {
+            Some(RunningSearch::Distance(search)) => search.end(),
+            Some(RunningSearch::Bands(search, _)) => search.end(),
+            None => {}
         }
     }
 }
@@ -161,43 +149,88 @@ impl Expressions {
         unsafe { evaluate(self.compiled(role)?, node.ss.ps.ps_ExprContext) }
     }
 
-    /// The rows that the search is for. None if it is for none, because the condition is NULL for every row: the limit,
-    /// the radii, the size or the least resemblance is NULL, or the radii fit no layout.
+    /// The rows that a search by distance is for. None if it is for none, because the condition is NULL for every row.
     ///
     /// # Safety
     /// The node is running.
-    unsafe fn goal(&self, settings: &Settings, node: &CustomScanState) -> Option<Goal> {
-        let Some(limit) = self.compiled(Role::Limit) else {
-            return Some(Goal { near: Nearness::within(LARGEST_DISTANCE), sizes: None, is_for_all: true });
-        };
-        // SAFETY: the caller passes the running node of the expressions. The radii, an `integer[]`, are read before
-        // another expression is evaluated.
+    unsafe fn goal(&self, node: &CustomScanState) -> Option<Goal> {
+        // SAFETY: the caller passes the running node of the expressions. The query, a bigint, and the limit, an integer,
+        // are passed by value.
         unsafe {
+            let query = self.value(Role::Query, node).map(|query| query.value() as u64);
+            let Some(limit) = self.compiled(Role::Limit) else {
+                // If the query is NULL, so are all distances, and all rows may come in any order.
+                let query = query.unwrap_or(0);
+                return Some(Goal { query, max_distance: LARGEST_DISTANCE, is_for_all: true });
+            };
             let limit = integer_value(pg_sys::exprType((*limit).expr.cast()), self.value(Role::Limit, node)?);
             let max_distance = largest_distance(limit.unwrap_or_else(|| raise_unreadable_plan()));
-            let mut goal = Goal { near: Nearness::within(max_distance), sizes: None, is_for_all: false };
-            if self.compiled(Role::Size).is_some() {
-                let size = self.value(Role::Size, node)?.value() as i32;
-                let least = f64::from_bits(self.value(Role::Resemblance, node)?.value() as u64);
-                goal.sizes = Some(SimilarSizes::new(size, least, settings.has_exact_sizes));
-            }
-            if self.compiled(Role::Radii).is_none() {
-                return Some(goal);
-            }
-            let array = self.value(Role::Radii, node)?;
-            // An array that is stored in a table is detoasted, which makes a copy.
-            let memory = (*node.ss.ps.ps_ExprContext).ecxt_per_tuple_memory;
-            goal.near = PgMemoryContexts::For(memory).switch_to(|_| {
-                let radii = AnyArray::from_polymorphic_datum(array, false, pg_sys::INT4ARRAYOID)?;
-                check_radii(max_distance, &radii).ok()
-            })?;
-            // NULL if the text has no feature: then the query is NULL as well.
-            if let Some(flips) = self.value(Role::Flips, node).and_then(|flips| Vec::<i64>::from_datum(flips, false)) {
-                let flips = flips.into_iter().map(i64::cast_unsigned);
-                goal.near = goal.near.flipping(Flippable::from_masks(flips));
-            }
-            Some(goal)
+            Some(Goal { query: query?, max_distance, is_for_all: false })
         }
+    }
+
+    /// What a search for near texts looks up. None if the query is NULL or has no word: no row is near it.
+    ///
+    /// # Safety
+    /// The node is running.
+    unsafe fn text_keys(
+        &self,
+        criterion: TextCriterion,
+        options: &Options,
+        node: &CustomScanState,
+    ) -> Option<TextKeys> {
+        // SAFETY: the caller passes the running node of the expressions. The query is a text, which is read before
+        // another expression is evaluated. One that is stored in a table is detoasted, which makes a copy.
+        unsafe {
+            let query = TextArgument::new(self.value(Role::Query, node)?);
+            let memory = (*node.ss.ps.ps_ExprContext).ecxt_per_tuple_memory;
+            let keys = PgMemoryContexts::For(memory).switch_to(|_| TextKeys::of(query, criterion, options));
+            keys.unwrap_or_else(|error| raise(error))
+        }
+    }
+}
+
+impl Running {
+    /// Begins a search. `scope` is None if a value of the scope is NULL.
+    ///
+    /// # Safety
+    /// The node is running.
+    unsafe fn begin(
+        &mut self,
+        settings: &Settings,
+        expressions: &Expressions,
+        scope: Option<Vec<ScanKeyData>>,
+        node: &CustomScanState,
+    ) {
+        self.is_begun = true;
+        let is_again = self.searches > 0;
+        self.searches += 1;
+        match (&mut self.search, &settings.search) {
+            (RunningSearch::Distance(search), Search::Distance(settings)) => {
+                // SAFETY: the caller passes a running node.
+                let goal = unsafe { expressions.goal(node) };
+                search.begin(settings, goal.zip(scope), is_again);
+            }
+            (RunningSearch::Bands(search, (criterion, options)), _) => {
+                // SAFETY: the caller passes a running node.
+                let keys = unsafe { expressions.text_keys(*criterion, options, node) };
+                let keys = keys.filter(|_| scope.is_some());
+                search.begin(keys, scope.unwrap_or_default(), is_again);
+            }
+            (RunningSearch::Distance(_), Search::Bands(_)) => raise_unreadable_plan(),
+        }
+    }
+
+    /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader. Entries are counted as
+    /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
+    fn report(&mut self, counters: &mut NodeInstrumentation) {
+        let now = match &self.search {
+            RunningSearch::Distance(search) => (search.finder.counts().entries, search.fetches),
+            RunningSearch::Bands(search, _) => (search.counts().entries, search.counts().fetches),
+        };
+        counters.nfiltered2 += (now.0 - self.reported.0) as f64;
+        counters.ntuples2 += (now.1 - self.reported.1) as f64;
+        self.reported = now;
     }
 }
 
@@ -226,84 +259,5 @@ unsafe fn prepare_slot(node: &mut CustomScanState) -> *mut TupleTableSlot {
         pg_sys::ExecAssignScanProjectionInfoWithVarno(&mut node.ss, (*plan).scan.scanrelid as _);
         node.ss.ps.qual = pg_sys::ExecInitQual((*plan).scan.plan.qual, &mut node.ss.ps);
         node.ss.ss_ScanTupleSlot
-    }
-}
-
-impl Running {
-    /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader. Entries are counted as
-    /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
-    fn report(&mut self, counters: &mut NodeInstrumentation) {
-        let now = (self.finder.counts().entries, self.rows.fetches);
-        counters.nfiltered2 += (now.0 - self.reported.0) as f64;
-        counters.ntuples2 += (now.1 - self.reported.1) as f64;
-        self.reported = now;
-    }
-
-    /// Begins a search. `query` is None if it is NULL.
-    fn begin(&mut self, settings: &Settings, query: Option<u64>, goal: Option<Goal>) {
-        self.searches += 1;
-        // If the query is NULL, so are all distances, and all rows may come in any order.
-        let query = query.or(goal.as_ref().and_then(|goal| goal.is_for_all.then_some(0)));
-        self.state = match query.zip(goal) {
-            Some((query, Goal { near, sizes, is_for_all })) if near.max_distance() >= 0 => {
-                self.finder.begin(settings, query, near, sizes, self.searches > 1);
-                if settings.is_ordered {
-                    let nearest = Box::new(NearestSearch::new(&self.finder));
-                    SearchState::Nearest { nearest, and_nulls: is_for_all }
-                } else {
-                    SearchState::Near { is_full_scan: false }
-                }
-            }
-            _ => SearchState::Done,
-        };
-    }
-
-    /// The next row in the node's slot; an empty slot at the end.
-    fn next(&mut self) -> *mut TupleTableSlot {
-        loop {
-            pgrx::check_for_interrupts!();
-            let found = match &mut self.state {
-                SearchState::New | SearchState::Done => return self.rows.clear(),
-                SearchState::Near { is_full_scan } => {
-                    let limit = self.finder.near.max_distance().min(LARGEST_DISTANCE);
-                    let full_scan = self.finder.full_scan_cost();
-                    match self.finder.next(limit, &(0..=limit as u32), full_scan) {
-                        FinderOutcome::Entry(entry) => Some(entry.tid),
-                        FinderOutcome::Complete if !*is_full_scan => None,
-                        FinderOutcome::Exhausted if !*is_full_scan && self.finder.growth.complete_within() < limit => {
-                            *is_full_scan = true;
-                            self.finder.begin_full_scan(true);
-                            None
-                        }
-                        FinderOutcome::Complete | FinderOutcome::Exhausted => {
-                            self.state = SearchState::Done;
-                            None
-                        }
-                    }
-                }
-                SearchState::Nearest { nearest, and_nulls } => {
-                    let found = nearest.next(&mut self.finder);
-                    if found.is_none() {
-                        self.state = if *and_nulls {
-                            self.finder.begin_nulls();
-                            SearchState::Nulls
-                        } else {
-                            SearchState::Done
-                        };
-                    }
-                    found
-                }
-                SearchState::Nulls => {
-                    let found = self.finder.next_null();
-                    if found.is_none() {
-                        self.state = SearchState::Done;
-                    }
-                    found
-                }
-            };
-            if let Some(slot) = found.and_then(|tid| self.rows.fetch(tid)) {
-                return slot;
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 There is nothing to add to INSTALLED_APPS. Models, queries and migrations import from this package::
 
-    from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
+    from pg_simhash.django import NoNearDuplicate, band_indexes
 
 The page docs/frameworks/django.md shows how the parts work together.
 """
@@ -10,9 +10,9 @@ The page docs/frameworks/django.md shows how the parts work together.
 from pg_simhash.psycopg import near_duplicate
 
 from .constraints import NoNearDuplicate
-from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, SimHashSize
+from .expressions import HammingDistance, Resemblance, SimHash, SimHashBand, SimHashBlock, SimHashSize
 from .fields import FingerprintField
-from .indexes import simhash_indexes
+from .indexes import band_indexes, block_indexes
 from .lookups import Near, NearText
 
 __all__ = [
@@ -23,8 +23,10 @@ __all__ = [
     "NoNearDuplicate",
     "Resemblance",
     "SimHash",
+    "SimHashBand",
     "SimHashBlock",
     "SimHashSize",
+    "band_indexes",
+    "block_indexes",
     "near_duplicate",
-    "simhash_indexes",
 ]

@@ -23,6 +23,10 @@ def fingerprint_value(value: Any) -> Any:
     return value
 
 
+def with_options(arguments: list[Any], options: Mapping[str, Any] | None) -> list[Any]:
+    return [*arguments, document_value(options)] if options else arguments
+
+
 @deconstructible(path="pg_simhash.django.SimHash")
 class SimHash(Func):
     """``simhash(content, options)``: the fingerprint of a text, of an array of features, or of a ``SearchVector``.
@@ -35,17 +39,28 @@ class SimHash(Func):
     output_field = FingerprintField()
 
     def __init__(self, content: Any, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
-        arguments = [content]
-        if options:
-            arguments.append(document_value(options))
-        super().__init__(*arguments, **extra)
+        super().__init__(*with_options([content], options), **extra)
+
+
+@deconstructible(path="pg_simhash.django.SimHashBand")
+class SimHashBand(Func):
+    """``simhash_band(content, band, options)``: a band of a text, for indexes.
+
+    ``band_indexes`` makes the indexes on all bands.
+    """
+
+    function = "simhash_band"
+    output_field = IntegerField()
+
+    def __init__(self, content: Any, band: int, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
+        super().__init__(*with_options([content, Value(band)], options), **extra)
 
 
 @deconstructible(path="pg_simhash.django.SimHashSize")
 class SimHashSize(SimHash):
     """``simhash_size(content, options)``: how much of a text is compared, for indexes.
 
-    The options are those of the fingerprint.
+    The options are those of the bands.
     """
 
     function = "simhash_size"
@@ -56,7 +71,7 @@ class SimHashSize(SimHash):
 class SimHashBlock(Func):
     """``simhash_block(fingerprint, block, blocks)``: a block of a fingerprint, for indexes.
 
-    ``simhash_indexes`` makes the indexes on all blocks.
+    ``block_indexes`` makes the indexes on all blocks.
     """
 
     function = "simhash_block"
@@ -85,14 +100,11 @@ class HammingDistance(Func):
 class Resemblance(Func):
     """``simhash_resemblance(content, other, options)``: the share of features that two texts have in common, 0 to 1.
 
-    A str is the name of a field; ``Value(text)`` is a text. The options are those of the fingerprint.
+    A str is the name of a field; ``Value(text)`` is a text. The options are those of the bands.
     """
 
     function = "simhash_resemblance"
     output_field = FloatField()
 
     def __init__(self, content: Any, other: Any, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
-        arguments = [content, other]
-        if options:
-            arguments.append(document_value(options))
-        super().__init__(*arguments, **extra)
+        super().__init__(*with_options([content, other], options), **extra)

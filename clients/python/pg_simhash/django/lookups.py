@@ -20,8 +20,8 @@ class NearText(Lookup):
     """``simhash_near(content, text, criterion)``: whether two texts are near-duplicates.
 
     ``body__near=text`` is for the default criterion, ``body__near=(text, {"resemblance": 0.9})`` for another one. The
-    text is a str or an expression such as ``OuterRef("body")``. Block indexes of the field's fingerprints serve the
-    lookup. If the fingerprints have options, give them in the criterion.
+    text is a str or an expression such as ``OuterRef("body")``. Indexes on the bands of the field serve the lookup. If
+    the bands have options, give them in the criterion.
     """
 
     lookup_name = "near"
@@ -46,22 +46,20 @@ class NearText(Lookup):
 
 @FingerprintField.register_lookup
 class Near(Lookup):
-    """``simhash_near(fingerprint, value, max_distance, radii)``: whether two fingerprints differ in few bits.
+    """``simhash_near(fingerprint, value, max_distance)``: whether two fingerprints differ in few bits.
 
-    ``fingerprint__near=value`` is for a distance of at most 3, ``fingerprint__near=(value, 6)`` of at most 6, and
-    ``fingerprint__near=(value, 10, [1, 1, 1, 1])`` for candidates by radii. The value is an int, an expression such as
-    ``F("other__fingerprint")`` or ``SimHash(Value(text))``, or a queryset of one fingerprint. Block indexes serve the
-    lookup.
+    ``fingerprint__near=value`` is for a distance of at most 3, ``fingerprint__near=(value, 6)`` of at most 6. The value
+    is an int, an expression such as ``F("other__fingerprint")`` or ``SimHash(Value(text))``, or a queryset of one
+    fingerprint. Block indexes serve the lookup.
     """
 
     lookup_name = "near"
     output_field = BooleanField()
 
     def __init__(self, lhs: Any, rhs: Any) -> None:
-        rhs, max_distance, *radii = rhs if isinstance(rhs, (tuple, list)) else (rhs, DEFAULT_DISTANCE)
-        # They become constants in the SQL.
+        rhs, max_distance = rhs if isinstance(rhs, (tuple, list)) else (rhs, DEFAULT_DISTANCE)
+        # It becomes a constant in the SQL.
         self.max_distance = int(max_distance)
-        self.radii = tuple(map(int, radii[0])) if radii else ()
         if isinstance(rhs, str):
             raise ValueError(f"The lookup near takes a fingerprint: search for a text with SimHash(Value({rhs!r})).")
         if isinstance(rhs, Query) and not rhs.has_select_fields:
@@ -70,7 +68,7 @@ class Near(Lookup):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        return *super().identity, self.max_distance, self.radii
+        return *super().identity, self.max_distance
 
     def get_prep_lookup(self) -> Any:
         if hasattr(self.rhs, "resolve_expression"):
@@ -81,5 +79,4 @@ class Near(Lookup):
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         lhs, lhs_params = self.process_lhs(compiler, connection)
         rhs, rhs_params = self.process_rhs(compiler, connection)
-        radii = f", '{{{','.join(map(str, self.radii))}}}'" if self.radii else ""
-        return f"simhash_near({lhs}, {rhs}, {self.max_distance}{radii})", [*lhs_params, *rhs_params]
+        return f"simhash_near({lhs}, {rhs}, {self.max_distance})", [*lhs_params, *rhs_params]

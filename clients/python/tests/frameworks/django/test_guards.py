@@ -1,7 +1,7 @@
 """What Django does under a guard: the traps of docs/frameworks/django.md."""
 
 import psycopg
-from articles.models import Article
+from archive.models import Note
 from django.db import IntegrityError, connection, transaction
 from django.test import TestCase
 from texts import NEAR, OTHER, TEXT, THIRD
@@ -9,50 +9,54 @@ from texts import NEAR, OTHER, TEXT, THIRD
 from pg_simhash.django import near_duplicate
 
 
-def article(name, body, **fields):
-    return Article(url=f"https://example.org/{name}", body=body, **fields)
+def note(name, body, **fields):
+    return Note(url=f"https://example.org/{name}", body=body, **fields)
 
 
 class Guarded(TestCase):
+    action = "reject"
+
     def setUp(self):
-        self.first = article("first", TEXT)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT simhash_guard('archive_note', %s, source => 'body')", [self.action])
+        self.first = note("first", TEXT)
         self.first.save()
 
     def three(self, first_key=None):
-        """Three articles of which the second one is near the first article."""
-        articles = [article("other", OTHER), article("near", NEAR), article("third", THIRD)]
+        """Three notes of which the second one is near the first note."""
+        notes = [note("other", OTHER), note("near", NEAR), note("third", THIRD)]
         if first_key:
-            for number, one in enumerate(articles):
+            for number, one in enumerate(notes):
                 one.pk = first_key + number
-        return articles
+        return notes
 
     def stored(self):
-        """The texts and keys of the articles beside the first one."""
-        return dict(Article.objects.exclude(pk=self.first.pk).values_list("body", "pk"))
+        """The texts and keys of the notes beside the first one."""
+        return dict(Note.objects.exclude(pk=self.first.pk).values_list("body", "pk"))
 
 
 class Reject(Guarded):
     def test_near_duplicate(self):
-        """The error has the key, the distance and the resemblance; updates and all bulk methods raise it."""
-        other = article("other", OTHER)
+        """The error has the key and the resemblance; updates and all bulk methods raise it."""
+        other = note("other", OTHER)
         other.save()
         other.body = NEAR
         upsert = {"update_conflicts": True, "unique_fields": ["url"], "update_fields": ["body"]}
         for write in (
-            article("near", NEAR).save,
+            note("near", NEAR).save,
             other.save,
-            lambda: Article.objects.filter(pk=other.pk).update(body=NEAR),
-            lambda: Article.objects.bulk_update([other], ["body"]),
-            lambda: Article.objects.bulk_create([article("third", THIRD), article("near", NEAR)]),
-            lambda: Article.objects.bulk_create([article("near", NEAR)], ignore_conflicts=True),
-            lambda: Article.objects.bulk_create([article("near", NEAR)], **upsert),
+            lambda: Note.objects.filter(pk=other.pk).update(body=NEAR),
+            lambda: Note.objects.bulk_update([other], ["body"]),
+            lambda: Note.objects.bulk_create([note("third", THIRD), note("near", NEAR)]),
+            lambda: Note.objects.bulk_create([note("near", NEAR)], ignore_conflicts=True),
+            lambda: Note.objects.bulk_create([note("near", NEAR)], **upsert),
         ):
             with self.assertRaises(IntegrityError) as caught, transaction.atomic():
                 write()
             self.assertIsInstance(caught.exception.__cause__, psycopg.errors.ExclusionViolation)
             near = near_duplicate(caught.exception)
-            self.assertEqual((near.key, near.distance, near.resemblance), ({"id": self.first.pk}, 3, 0.997))
-            self.assertEqual(near.table, "articles_article")
+            self.assertEqual((near.key, near.resemblance), ({"id": self.first.pk}, 0.997))
+            self.assertEqual(near.table, "archive_note")
         self.assertEqual(self.stored(), {OTHER: other.pk})
 
     def test_own_row(self):
@@ -69,16 +73,13 @@ class Skip(Guarded):
     """Django expects a row back for each row that it inserts. Under `skip`, most ways to insert fail, and some leave
     wrong keys."""
 
-    def setUp(self):
-        super().setUp()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT simhash_guard('articles_article', 'skip', fingerprint => 'fingerprint')")
+    action = "skip"
 
     def test_errors(self):
         for write, error in (
-            (article("near", NEAR).save, TypeError),
-            (lambda: Article.objects.bulk_create(self.three()), AssertionError),
-            (lambda: Article.objects.bulk_create([article("near", NEAR)]), TypeError),
+            (note("near", NEAR).save, TypeError),
+            (lambda: Note.objects.bulk_create(self.three()), AssertionError),
+            (lambda: Note.objects.bulk_create([note("near", NEAR)]), TypeError),
         ):
             with self.assertRaises(error), transaction.atomic():
                 write()
@@ -86,20 +87,20 @@ class Skip(Guarded):
 
     def test_bulk_create_with_keys(self):
         """Without an error, the generated fields of later rows move forward: a fingerprint that is of another row."""
-        _, near, third = Article.objects.bulk_create(self.three(first_key=10**6))
+        _, near, third = Note.objects.bulk_create(self.three(first_key=10**6))
         self.assertEqual(self.stored(), {OTHER: 10**6, THIRD: 10**6 + 2})
-        self.assertEqual(near.fingerprint, Article.objects.get(body=THIRD).fingerprint)
+        self.assertEqual(near.fingerprint, Note.objects.get(body=THIRD).fingerprint)
         self.assertNotIn("fingerprint", third.__dict__)
 
     def test_update_conflicts(self):
         """Without an error, rows get each other's primary keys."""
-        articles = self.three()
-        Article.objects.bulk_create(articles, update_conflicts=True, unique_fields=["url"], update_fields=["body"])
+        notes = self.three()
+        Note.objects.bulk_create(notes, update_conflicts=True, unique_fields=["url"], update_fields=["body"])
         stored = self.stored()
         # The second one is not stored, and has the key of the third one, which has none.
-        self.assertEqual([one.pk for one in articles], [stored[OTHER], stored[THIRD], None])
+        self.assertEqual([one.pk for one in notes], [stored[OTHER], stored[THIRD], None])
 
     def test_ignore_conflicts(self):
         """The only way that works: Django expects no rows back, as always with ignore_conflicts."""
-        Article.objects.bulk_create(self.three(), ignore_conflicts=True)
+        Note.objects.bulk_create(self.three(), ignore_conflicts=True)
         self.assertEqual(set(self.stored()), {OTHER, THIRD})

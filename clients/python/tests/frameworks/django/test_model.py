@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.test import SimpleTestCase
 
-from pg_simhash.django import FingerprintField, SimHashBlock, SimHashSize, simhash_indexes
+from pg_simhash.django import FingerprintField, SimHashBand, SimHashBlock, SimHashSize, band_indexes, block_indexes
 
 
 class Field(SimpleTestCase):
@@ -31,17 +31,26 @@ class Field(SimpleTestCase):
 
 
 class Indexes(SimpleTestCase):
-    def test_indexes(self):
+    def test_band_indexes(self):
+        options = {"ngram": 2}
         self.assertEqual(
-            simhash_indexes("f", name="story", blocks=2, scope=["tenant"], size=SimHashSize("body")),
+            band_indexes("body", name="story", options=options, bands=2, scope=["tenant"]),
             [
                 models.Index(
                     models.F("tenant"),
-                    SimHashBlock("f", block, 2),
-                    SimHashSize("body"),
-                    name=f"story_{block}",
-                    include=["f"],
+                    SimHashBand("body", band, options),
+                    SimHashSize("body", options),
+                    name=f"story_{band}",
                 )
+                for band in range(2)
+            ],
+        )
+
+    def test_block_indexes(self):
+        self.assertEqual(
+            block_indexes("f", name="story", blocks=2, scope=["tenant"]),
+            [
+                models.Index(models.F("tenant"), SimHashBlock("f", block, 2), name=f"story_{block}", include=["f"])
                 for block in range(2)
             ],
         )

@@ -7,7 +7,7 @@ import psycopg
 import sqlalchemy.ext.asyncio
 from sqlalchemy import BigInteger, Computed, Identity, column, orm
 
-from pg_simhash.sqlalchemy import block_indexes, simhash, size
+from pg_simhash.sqlalchemy import band_indexes, block_indexes, simhash
 
 NAME = "frameworks_sqlalchemy"
 
@@ -31,7 +31,8 @@ class Document(Base):
     simhash: orm.Mapped[int | None] = orm.mapped_column(BigInteger, Computed(simhash(column("body")), persisted=True))
 
 
-block_indexes(Document.simhash, size=size(Document.body))
+band_indexes(Document.body)
+block_indexes(Document.simhash)
 
 
 def create():

@@ -17,10 +17,11 @@ from sqlalchemy import (
     Table,
     Text,
     column,
+    func,
 )
 
 from pg_simhash.alembic import include_object
-from pg_simhash.sqlalchemy import block, block_indexes, simhash, size
+from pg_simhash.sqlalchemy import band_indexes, block, block_indexes, simhash
 
 
 def notes(*items, schema=None):
@@ -137,26 +138,29 @@ class Attached(AutogenerateTest):
                 self.assertEqual(self.differences(notes(modelled)), [])
 
 
-class IndexesAlone(AutogenerateTest):
-    """The indexes of simhash_index_commands."""
-
-    def setUp(self):
-        super().setUp()
-        notes().create(self.engine)
-        for arguments in "", ", blocks => 2, prefix => 'b'", ", scope => '{tenant_id}', blocks => 3, prefix => 'c'":
-            for (command,) in self.execute(f"SELECT simhash_index_commands('notes', 'body'{arguments})"):
-                self.execute(command)
+class Indexed(AutogenerateTest):
+    """The indexes of simhash_index and of simhash_index_commands."""
 
     def test_not_in_the_model(self):
+        notes().create(self.engine)
+        self.execute("SELECT simhash_index('notes', 'body')")
+        for arguments in ", options => '{\"ngram\": 2}'", ", scope => '{tenant_id}', bands => 3":
+            for (command,) in self.execute(f"SELECT simhash_index_commands('notes', 'body'{arguments})"):
+                self.execute(command)
         self.check_clean(notes())
 
 
 class Modelled(AutogenerateTest):
-    """Generated columns and expression indexes that the model declares, without simhash_attach."""
+    """Generated columns and expression indexes that the model declares, without commands of the extension."""
 
     def model(self, *arguments, options=None, **keywords):
         table = notes(fingerprint(**(options or {})))
         block_indexes(table.c.simhash, *arguments, **keywords)
+        return table
+
+    def model_of_texts(self, *arguments, **keywords):
+        table = notes()
+        band_indexes(table.c.body, *arguments, **keywords)
         return table
 
     def models(self):
@@ -164,7 +168,12 @@ class Modelled(AutogenerateTest):
         yield self.model(2)
         yield self.model(3, options={"ngram": 2, "weights": {"it's": 0.5, "a": 1}})
         scoped = self.model()
-        block_indexes(scoped.c.simhash, 3, scope=[scoped.c.tenant_id, scoped.c.title], size=size(scoped.c.body))
+        block_indexes(scoped.c.simhash, 3, scope=[scoped.c.tenant_id, scoped.c.title])
+        yield scoped
+        yield self.model_of_texts()
+        scoped = self.model_of_texts(12, ngram=2, weights={"it's": 0.5, "a": 1})
+        band_indexes(scoped.c.body, scope=[scoped.c.tenant_id, scoped.c.title], name="ix_notes_scoped")
+        band_indexes(func.coalesce(scoped.c.title, "") + scoped.c.body, name="ix_notes_text")
         yield scoped
 
     def test_created(self):
@@ -182,6 +191,11 @@ class Modelled(AutogenerateTest):
         indexes = [("remove_index", f"ix_notes_simhash_block{number}") for number in range(4)]
         self.assertEqual(self.differences(notes(fingerprint())), indexes)
         self.assertEqual(self.differences(notes()), [("remove_column", "simhash"), *indexes])
+
+    def test_texts_removed_from_the_model(self):
+        self.model_of_texts(2).create(self.engine)
+        indexes = [("remove_index", f"ix_notes_body_band{number}") for number in range(2)]
+        self.assertEqual(self.differences(notes()), indexes)
 
     def test_indexes_of_the_extension(self):
         """The column is the model's, and simhash_attach made the indexes."""

@@ -8,7 +8,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_col
 
 from pg_simhash.alembic import include_object
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
-from pg_simhash.sqlalchemy import block, block_indexes, distance, near, resemblance, simhash
+from pg_simhash.sqlalchemy import band, band_indexes, block, block_indexes, distance, near, resemblance, simhash, size
 
 
 class Base(DeclarativeBase):
@@ -33,6 +33,10 @@ def expressions(table: Table) -> None:
     assert_type(near(1, select(Document.simhash).scalar_subquery()), ColumnElement[bool])
     assert_type(distance(Document.simhash, aliased(Document).simhash), ColumnElement[int])
     assert_type(resemblance(Document.body, "text", tokens="chars"), ColumnElement[float])
+    assert_type(band(Document.body, 0, ngram=2), ColumnElement[int])
+    assert_type(size(table.c.body), ColumnElement[int])
+    assert_type(band_indexes(Document.body, 12, scope=[Document.id], markup="html"), list[Index])
+    assert_type(band_indexes(Document.body + " " + Document.body, name="ix"), list[Index])
     assert_type(block(Document.simhash, 0, 2), ColumnElement[int])
     assert_type(block_indexes(Document.simhash, scope=[Document.id, table.c.tenant]), list[Index])
 
@@ -62,4 +66,5 @@ def environment(context: EnvironmentContext) -> None:
 simhash("text", ngrams=2)  # type: ignore[call-arg]
 simhash(1)  # type: ignore[arg-type]
 near("text", "text", "0.9")  # type: ignore[arg-type]
+band_indexes(Document.body, ngrams=2)  # type: ignore[call-arg]
 block_indexes("simhash")  # type: ignore[arg-type]

@@ -1,0 +1,58 @@
+//! `band`, `bands` and `size`: what an index on texts holds.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use simhash::fingerprint::Summary;
+use simhash::fingerprint::bands::MAX_BANDS;
+
+use crate::cancel::detached_unless_small;
+use crate::error::algorithm_error;
+use crate::fingerprint::with_fingerprinter;
+use crate::options;
+use crate::texts::required;
+
+/// Return a band of a text, 0 to 63, as SQL's simhash_band does: a signed 32-bit integer that texts share the more
+/// probably the more they resemble each other.
+///
+/// None if the text has no feature. The option same has no effect. bands() computes many at once.
+#[pyfunction]
+#[pyo3(signature = (text, band, /, **options))]
+pub fn band(text: &Bound<'_, PyAny>, band: i64, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<i32>> {
+    let number = usize::try_from(band)
+        .ok()
+        .filter(|number| *number < MAX_BANDS)
+        .ok_or_else(|| PyValueError::new_err(format!("there is no band {band}. Bands are 0 to {}.", MAX_BANDS - 1)))?;
+    Ok(summary(text, number + 1, options)?.map(|summary| summary.bands[number]))
+}
+
+/// Return the first bands of a text: by default the six by which SQL's simhash_near finds texts that resemble each
+/// other by 0.8 or more.
+///
+/// None if the text has no feature. The option same has no effect.
+#[pyfunction]
+#[pyo3(signature = (text, count = 6, /, **options))]
+pub fn bands(text: &Bound<'_, PyAny>, count: i64, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Vec<i32>>> {
+    let count = usize::try_from(count).ok().filter(|count| (1..=MAX_BANDS).contains(count)).ok_or_else(|| {
+        PyValueError::new_err(format!("number of bands {count} is out of range. A text has 1 to {MAX_BANDS}."))
+    })?;
+    Ok(summary(text, count, options)?.map(|summary| summary.bands))
+}
+
+/// Return by how much a text is compared, as SQL's simhash_size does: the number of its features and pairs of
+/// neighbouring features, by weight.
+///
+/// None if the text has no feature. The option same has no effect.
+#[pyfunction]
+#[pyo3(signature = (text, /, **options))]
+pub fn size(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<i32>> {
+    Ok(summary(text, 0, options)?.map(|summary| summary.size))
+}
+
+fn summary(text: &Bound<'_, PyAny>, bands: usize, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Summary>> {
+    let (py, options, text) = (text.py(), options::read(options)?, required(text, "text")?);
+    let found = detached_unless_small(py, text.len(), |signals| {
+        with_fingerprinter(|fingerprinter| fingerprinter.summary(text, &options, bands, &|| signals.tick()))
+    })?;
+    found.map_err(algorithm_error)
+}

@@ -1,0 +1,162 @@
+"""Bands and sizes in plain Python: a second implementation, written from what simhash/src/fingerprint/bands.rs says.
+
+It computes the golden vectors of bands: `python bands.py` writes size and bands into each line of bands.jsonl. A line
+has a text, perhaps options, and "bands": their number in a new line. Needs the package xxhash from PyPI. Its Unicode is
+that of Python, and it knows neither the options markup and ignore nor Greek accents and Turkish letters.
+"""
+
+import json
+import math
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path
+from unicodedata import category, name, normalize
+
+from xxhash import xxh3_64_intdigest as xxh3
+
+SPACELESS = "CJK ", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"
+POINTS = [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6EE)]
+M32, M64 = 2**32 - 1, 2**64 - 1
+
+
+def normal_form(text, options):
+    normal = normalize("NFKC", "".join(c for c in text if category(c) != "Cf"))
+    return normal.casefold() if options.get("case_fold", True) else normal
+
+
+def tokens(text, options):
+    """The tokens of a text, each with whether its script is written without spaces."""
+    found, touching = [], False
+    for c in normal_form(text, options):
+        kind = category(c)[0]
+        if kind == "M":
+            if touching and ord(c) not in POINTS:
+                found[-1][0] += c
+        elif kind in "LN":
+            spaceless = category(c) in ("Lo", "Lm", "Nl") and name(c).startswith(SPACELESS)
+            if touching and not spaceless and not found[-1][1]:
+                found[-1][0] += c
+            elif ord(c) not in POINTS:
+                found.append([c, spaceless])
+            touching = True
+        else:
+            touching = False
+    return found
+
+
+def runs(text, options):
+    """The features of each run, and whether neighbours are pairs."""
+    found = tokens(text, options)
+    if options.get("tokens") == "chars":
+        return [shingles("".join(token for token, _ in found), options.get("ngram", 4), "")] if found else [], False
+    of_runs = []
+    for spaceless, run in groupby(found, key=lambda token: token[1]):
+        length, joiner = (3, "") if spaceless else (1, " ")
+        of_runs.append(shingles([token for token, _ in run], options.get("ngram", length), joiner))
+    return of_runs, True
+
+
+def shingles(tokens, length, joiner):
+    return [joiner.join(tokens[at : at + length]) for at in range(max(len(tokens) - length, 0) + 1)]
+
+
+def join(first, second):
+    product = (first ^ 0x9E3779B97F4A7C15) * (second ^ 0xC2B2AE3D27D4EB4F)
+    mixed = product & M64 ^ product >> 64 ^ (second << 32 & M64 | second >> 32)
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & M64
+    return mixed ^ mixed >> 27
+
+
+def compared(text, options):
+    """Each feature and pair of a text: its hash, its number of occurrences, and its factor by the option weights."""
+    weights = {normal_form(feature, options): weight for feature, weight in options.get("weights", {}).items()}
+
+    def hash_of(feature):
+        return xxh3(feature.encode(), seed=options.get("seed", 0))
+
+    def id_of(feature):
+        feature_bytes = feature.encode()
+        return int.from_bytes(feature_bytes, "little") if len(feature_bytes) <= 8 else hash_of(feature)
+
+    def factor_of(feature):
+        billionths = Decimal(str(weights.get(feature, 1))) * 10**9
+        return Fraction(math.floor(billionths + Decimal("0.5")), 10**9)
+
+    counts = Counter()
+    of_runs, has_pairs = runs(text, options)
+    for run in of_runs:
+        counts.update((hash_of(feature), factor_of(feature)) for feature in run)
+        for first, second in zip(run, run[1:] if has_pairs else []):
+            counts[join(id_of(first), id_of(second)), min(factor_of(first), factor_of(second))] += 1
+    return [(hash, count, factor) for (hash, factor), count in counts.items() if factor > 0]
+
+
+def weight_of(count, options):
+    """The weight of a feature that occurs so many times: one occurrence weighs 256 with "log", and otherwise 1."""
+    weight = options.get("weight", "set")
+    return {"set": 1, "log": round(256 * (1 + math.log(count or 1))), "tf": count}[weight] if count else 0
+
+
+def size(text, options):
+    total = sum(factor * weight_of(count, options) for _, count, factor in compared(text, options))
+    return math.ceil(total) or None
+
+
+def bands(text, options, number):
+    """The first bands of a text; None if it has no feature that weighs anything."""
+    parts = []
+    for feature, count, factor in compared(text, options):
+        for n in range(1, count + 1 if options.get("weight", "set") != "set" else 2):
+            weight = factor * (weight_of(n, options) - weight_of(n - 1, options)) / weight_of(1, options)
+            if weight > 0:
+                parts.append((feature if n == 1 else join(feature, n), math.ceil(weight * 2**32)))
+    factors = [random_number(j) | 1 for j in range(4 * number)]
+    return [band(parts, factors[i : i + 4]) for i in range(0, 4 * number, 4)] if parts else None
+
+
+def random_number(j):
+    """Number j, from 0 on, of SplitMix64 from seed 0 on."""
+    z = 0x9E3779B97F4A7C15 * (j + 1) & M64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
+    return z ^ z >> 31
+
+
+def band(parts, factors):
+    minima = b""
+    for factor in factors:
+        least, least_of_all = M32, M32
+        for feature, threshold in parts:
+            product = feature * factor & M64
+            value = product & M32 ^ feature >> 32
+            least_of_all = min(least_of_all, value)
+            if product >> 32 < threshold:
+                least = min(least, value)
+        minima += (least_of_all if least == M32 else least).to_bytes(4, "little")
+    key = xxh3(minima) & M32
+    return key - (key >> 31 << 32)
+
+
+def text_of(entry):
+    if "repeat" in entry:
+        piece, count = entry["repeat"]
+        return piece * count
+    if "numbered" in entry:
+        piece, count = entry["numbered"]
+        return "".join(piece.replace("{}", str(number)) for number in range(count))
+    return entry["text"]
+
+
+def computed(entry):
+    """The entry with its size and its bands."""
+    text, options, number = text_of(entry), entry.get("options", {}), entry["bands"]
+    number = number if isinstance(number, int) else len(number or [0] * 6)
+    return entry | {"size": size(text, options), "bands": bands(text, options, number)}
+
+
+if __name__ == "__main__":
+    file = Path(__file__).with_suffix(".jsonl")
+    entries = [computed(json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+    file.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")

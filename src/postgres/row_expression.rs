@@ -1,0 +1,112 @@
+//! Expressions that a user writes on the columns of a table, as in WHERE or in CREATE INDEX.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use pgrx::pg_sys::{self, ParseExprKind};
+use pgrx::prelude::*;
+
+use super::expression::Expression;
+use crate::catalog::relation::Relation;
+use crate::error::{Result, not_supported, user_error};
+use crate::ffi::errcontext_msg;
+use crate::list::nodes;
+use crate::memory::OnDrop;
+use crate::text::to_server;
+
+/// The argument of a command that has an expression.
+#[derive(Clone, Copy)]
+pub struct Argument<'a> {
+    pub name: &'a CStr,
+    /// The CONTEXT of errors.
+    pub context: &'a CStr,
+}
+
+/// Parses an expression on a row of an open table, as a key of an index. PostgreSQL refuses subqueries, aggregates and
+/// sets.
+///
+/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
+/// The result lives in the current memory context.
+pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
+    parse(table, sql, argument, ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, |_, tree| tree)
+}
+
+/// Parses one expression, which PostgreSQL checks as its kind says. `coerce` converts it to another type.
+pub(crate) fn parse(
+    table: &Relation,
+    sql: &str,
+    argument: Argument<'_>,
+    kind: ParseExprKind::Type,
+    coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
+) -> Result<Expression> {
+    let query = to_server(&format!("SELECT ({sql}\n)"))?;
+    let Argument { name, context } = argument;
+    // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
+    with_context(&query, context, || unsafe {
+        let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
+            let message = format!("{} must be one expression", name.to_string_lossy());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
+        };
+        let state = pg_sys::make_parsestate(std::ptr::null_mut());
+        (*state).p_sourcetext = query.as_ptr();
+        let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
+        let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
+        pg_sys::addNSItemToQuery(state, columns, false, true, true);
+        let tree = coerce(state, pg_sys::transformExpr(state, expression, kind));
+        pg_sys::assign_expr_collations(state, tree);
+        if (*state).p_hasSubLinks {
+            return Err(not_supported(format!("cannot use a subquery in {}", name.to_string_lossy())));
+        }
+        pg_sys::free_parsestate(state);
+        Expression::new(tree)
+            .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no expression was parsed"))
+    })
+}
+
+/// The expression of a parsed `SELECT (expression)`; None if the statement is another one.
+///
+/// # Safety
+/// `statements` is a list of raw parse trees, or null.
+unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::Node> {
+    // SAFETY: the caller passes what the parser has made. A SELECT has a list of ResTargets, or null.
+    unsafe {
+        let [statement] = nodes::<pg_sys::RawStmt>(statements)[..] else { return None };
+        let statement = (*statement).stmt;
+        if (*statement).type_ != pg_sys::NodeTag::T_SelectStmt {
+            return None;
+        }
+        let targets = (*statement.cast::<pg_sys::SelectStmt>()).targetList;
+        let mut bare = pg_sys::SelectStmt { type_: (*statement).type_, targetList: targets, ..Default::default() };
+        let [target] = nodes::<pg_sys::ResTarget>(targets)[..] else { return None };
+        pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)
+    }
+}
+
+/// Runs `f`. If PostgreSQL raises an error, it gets this context, and its position is in `query`, not in the client's
+/// statement.
+fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
+    // SAFETY: the callback and the query live until `f` returns or unwinds.
+    unsafe {
+        let previous = pg_sys::error_context_stack;
+        let mut texts = [query.as_ptr(), context.as_ptr()];
+        let argument = (&raw mut texts).cast();
+        let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
+        let _restore = OnDrop(|| pg_sys::error_context_stack = previous);
+        pg_sys::error_context_stack = &raw mut callback;
+        f()
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn add_context(texts: *mut c_void) {
+    // SAFETY: PostgreSQL calls this while it raises an error. The argument is two NUL-terminated texts.
+    unsafe {
+        let [query, context] = *texts.cast::<[*const c_char; 2]>();
+        errcontext_msg(c"%s".as_ptr(), context);
+        let position = pg_sys::geterrposition();
+        if position > 0 {
+            pg_sys::errposition(0);
+            pg_sys::internalerrposition(position);
+            pg_sys::internalerrquery(query);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `simhash_index`: builds the btrees on the bands of a text, unless they exist; and `simhash_index_commands`, which
+//! lists the commands that build them without blocking writers.
+
+use std::ffi::CString;
+
+use pgrx::prelude::*;
+use pgrx::{AnyArray, AnyElement};
+use postgres::call::Call;
+use postgres::catalog::index::Index;
+use postgres::catalog::target::{Lock, Target};
+use postgres::error::{Result, invalid_parameter, notice};
+use postgres::json::RawJsonb;
+use postgres::settings::search_path;
+use postgres::spi::execute;
+use postgres::text::{RawText, from_bytes, to_text};
+use simhash::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
+
+use super::command;
+use super::index_steps::{Action, steps};
+use super::text::Text;
+use crate::sql::arguments::required;
+use crate::sql::fingerprint::options::laid_over;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
+use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::source::shown_literal;
+use crate::sql::lookup::band_indexes::BandIndex;
+
+#[pg_extern(sql = false)]
+fn simhash_index(
+    target: Option<pg_sys::Oid>,
+    source: Option<RawText<'_>>,
+    options: Option<RawJsonb<'_>>,
+    bands: Option<i32>,
+    scope: Option<AnyArray>,
+    call: Call<'_>,
+) -> Result<()> {
+    let target = required(target, "target")?;
+    let asked = Asked::read(source, options, bands, scope)?;
+    // The lock of CREATE INDEX, made stronger so that two calls wait for each other.
+    let lock = pg_sys::ShareRowExclusiveLock as Lock;
+    let table = Target::lock_indexable(target, lock)?;
+    command::run(call, &table, lock, |schema, family| {
+        let wanted = asked.indexes(schema, &table, family)?;
+        let steps = steps(&wanted, &table, family, false)?;
+        if steps.is_empty() {
+            notice(format!("table \"{}\" already has these indexes, skipping", table.name));
+            return Ok(());
+        }
+        let builds = steps.iter().filter(|step| matches!(step.action, Action::Build(..))).count();
+        let mut number = 0;
+        for step in steps {
+            match step.action {
+                Action::Build(name, table) => {
+                    number += 1;
+                    notice(format!("building index {number} of {builds}: \"{name}\" on table \"{table}\""));
+                }
+                Action::Drop(name) => notice(format!("dropping index \"{name}\", which is not valid")),
+                Action::Analyze(table) => notice(format!("analyzing table \"{table}\"")),
+                Action::Attach => {}
+            }
+            execute(&step.sql)?;
+        }
+        notice(format!("search with: WHERE {}", wanted.condition()?));
+        Ok(())
+    })
+}
+
+#[pg_extern(sql = false)]
+fn simhash_index_commands(
+    target: Option<pg_sys::Oid>,
+    source: Option<RawText<'_>>,
+    options: Option<RawJsonb<'_>>,
+    bands: Option<i32>,
+    scope: Option<AnyArray>,
+    call: Call<'_>,
+) -> Result<SetOfIterator<'static, AnyElement>> {
+    let target = required(target, "target")?;
+    let asked = Asked::read(source, options, bands, scope)?;
+    let lock = pg_sys::AccessShareLock as Lock;
+    let table = Target::lock_indexable(target, lock)?;
+    let steps = command::run(call, &table, lock, |schema, family| {
+        steps(&asked.indexes(schema, &table, family)?, &table, family, true)
+    })?;
+    if !steps.is_empty() {
+        let number = match steps.len() {
+            1 => "1 command is".to_owned(),
+            several => format!("{several} commands are"),
+        };
+        notice(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
+    }
+    let commands = steps.iter().map(|step| to_text(&step.sql)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SetOfIterator::new(commands.into_iter().flatten()))
+}
+
+/// The arguments of both functions.
+struct Asked<'a> {
+    source: String,
+    options: Option<RawJsonb<'a>>,
+    bands: usize,
+    scope: Scope,
+    /// The user's search path: commands run under another one.
+    search_path: CString,
+}
+
+impl<'a> Asked<'a> {
+    fn read(
+        source: Option<RawText<'_>>,
+        options: Option<RawJsonb<'a>>,
+        bands: Option<i32>,
+        scope: Option<AnyArray>,
+    ) -> Result<Self> {
+        let bands = required(bands, "bands")?;
+        let number = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
+        let bands = number.ok_or_else(|| {
+            invalid_parameter(format!("number of bands {bands} is out of range"))
+                .set_detail(format!("A text has 1 to {MAX_BANDS} bands."))
+        })?;
+        let source = from_bytes(required(source, "source")?)?;
+        Ok(Self { source, options, bands, scope: Scope::read(scope)?, search_path: search_path() })
+    }
+
+    fn indexes(&self, schema: ExtensionSchema, table: &Target, family: &[Target]) -> Result<BandIndexes<'_>> {
+        let check_scope = |member: &Target| self.scope.check(&member.open(), &self.source).map(drop);
+        family.iter().try_for_each(check_scope)?;
+        let text = Text::read(table, &self.source, &self.search_path, self.options)?;
+        let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
+        let size_function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
+        Ok(BandIndexes { schema, text, bands: self.bands, scope: &self.scope, band_function, size_function })
+    }
+}
+
+/// The indexes on the bands of a text that the user asks for.
+pub struct BandIndexes<'a> {
+    schema: ExtensionSchema,
+    text: Text,
+    pub bands: usize,
+    pub scope: &'a Scope,
+    /// The qualified, quoted names of the functions.
+    band_function: String,
+    size_function: String,
+}
+
+impl BandIndexes<'_> {
+    /// The indexes of a table that serve searches by a band of the text within the scope, with the numbers of the
+    /// bands. Indexes that are not valid are listed too.
+    pub fn of_table(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
+        let relation = table.open();
+        let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
+        let text = self.text.in_table(&relation)?;
+        let found = Index::all(&relation).filter_map(|index| {
+            let BandIndex { call, scope: own_scope, has_own_equality, is_partial, .. } =
+                BandIndex::read(&relation, &index)?;
+            let is_wanted = call.schema == self.schema
+                && call.is_of(text, &self.text.options)
+                && call.band < self.bands
+                && own_scope == scope
+                && has_own_equality
+                && !is_partial;
+            is_wanted.then_some((call.band, index))
+        });
+        Ok(found.collect())
+    }
+
+    /// The keys of the index on a band.
+    pub fn keys(&self, band: usize) -> String {
+        let Self { text, band_function, size_function, .. } = self;
+        let (sql, options) = (&text.sql, text.options_sql());
+        self.scope
+            .keys([format!("{band_function}({sql}, {band}{options})"), format!("{size_function}({sql}{options})")])
+    }
+
+    /// A condition that the indexes serve, for users.
+    fn condition(&self) -> Result<String> {
+        let own = if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
+        let criterion = match laid_over(&own, self.text.options_json.as_deref().unwrap_or("{}"))? {
+            empty if empty == "{}" => String::new(),
+            criterion => format!(", {}", shown_literal(&criterion)),
+        };
+        Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition(), self.text.written))
+    }
+}

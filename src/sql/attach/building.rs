@@ -1,0 +1,75 @@
+//! What the commands that build indexes share: which tables they name, the names of indexes, and the statistics.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+
+use pgrx::prelude::*;
+use postgres::catalog::target::Target;
+use postgres::error::{Result, notice};
+use postgres::spi::execute;
+use postgres::text::{from_server, to_server};
+
+use crate::sql::indexed::scope::Scope;
+
+/// The tables that a command must name. A command on a partitioned table covers all partitions; one on another parent
+/// does not cover its inheritors.
+pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
+    let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
+    members.iter().filter(|member| member.is_indexable() || member.is_partitioned())
+}
+
+/// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
+/// 16, PostgreSQL fetches all rows of a foreign table. It still does so for an ordinary table from which foreign tables
+/// inherit.
+pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
+    if family.iter().any(Target::is_foreign) {
+        family.iter().filter(|member| member.is_indexable()).collect()
+    } else {
+        one_by_one(table, family).collect()
+    }
+}
+
+/// Analyzes tables. Without statistics, the planner assumes that each search finds a 200th of the table, and prefers a
+/// sequential scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
+pub fn analyze(table: &Target, family: &[Target], columns: &str) -> Result<()> {
+    for member in to_analyze(table, family) {
+        notice(format!("analyzing table \"{}\"", member.name));
+        execute(&format!("ANALYZE {}{columns}", member.sql()))?;
+    }
+    Ok(())
+}
+
+/// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
+#[derive(Default)]
+pub struct IndexNames {
+    chosen: HashSet<(pg_sys::Oid, String)>,
+    /// The names of indexes that are dropped first.
+    free: HashSet<(pg_sys::Oid, String)>,
+}
+
+impl IndexNames {
+    /// A name for an index of a table, made of the names of the table, of a key and of the scope's columns, and
+    /// shortened if it is too long.
+    pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
+        let part = [&[key.to_owned()], scope.names()].concat().join("_");
+        let (table_name, part) = (to_server(&table.name)?, to_server(&part)?);
+        for number in 0u32.. {
+            let label = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
+            // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
+            let (name, exists) = unsafe {
+                let name = pg_sys::makeObjectName(table_name.as_ptr(), part.as_ptr(), label.as_ptr());
+                (from_server(name)?, table.is_name_taken(CStr::from_ptr(name)))
+            };
+            let in_schema = (table.schema, name.clone());
+            if (!exists || self.free.contains(&in_schema)) && self.chosen.insert(in_schema) {
+                return Ok(name);
+            }
+        }
+        unreachable!("there are fewer than 2^32 indexes")
+    }
+
+    /// Notes that an index of a table is dropped first.
+    pub fn free(&mut self, table: &Target, name: String) {
+        self.free.insert((table.schema, name));
+    }
+}

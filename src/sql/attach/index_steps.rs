@@ -1,0 +1,187 @@
+//! The commands that give the tables of a family their indexes on bands, in an order in which they can be run one by
+//! one: those of simhash_index, and with CONCURRENTLY those of simhash_index_commands.
+//!
+//! Only what is missing is built, so that the commands can be listed again after any of them has failed. An index that
+//! is not valid was left by a failed CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY, and is dropped.
+
+use std::collections::HashMap;
+
+use pgrx::pg_sys::Oid;
+use pgrx::spi::quote_identifier;
+use postgres::catalog::index::Index;
+use postgres::catalog::partition::ancestors;
+use postgres::catalog::relation::Relation;
+use postgres::catalog::target::Target;
+use postgres::error::Result;
+
+use super::bands::BandIndexes;
+use super::building::{IndexNames, one_by_one, to_analyze};
+
+/// A command, and what it does.
+pub struct Step {
+    pub sql: String,
+    pub action: Action,
+}
+
+pub enum Action {
+    /// Builds the index of this name on this table.
+    Build(String, String),
+    /// Drops the index of this name, which is not valid.
+    Drop(String),
+    /// Attaches an index of a partition to that of the partitioned table.
+    Attach,
+    /// Analyzes the table of this name.
+    Analyze(String),
+}
+
+/// The steps for a family. With `concurrently`, none of them blocks writers while it builds an index.
+pub fn steps(wanted: &BandIndexes<'_>, table: &Target, family: &[Target], concurrently: bool) -> Result<Vec<Step>> {
+    let existing = family.iter().map(|member| Ok((member.oid, wanted.of_table(member)?)));
+    let existing = existing.collect::<Result<HashMap<_, _>>>()?;
+    let concurrently = if concurrently { "CONCURRENTLY " } else { "" };
+    let (names, steps) = (IndexNames::default(), Vec::new());
+    let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps };
+    for band in 0..wanted.bands {
+        for member in one_by_one(table, family) {
+            steps.complete(member, band, None)?;
+        }
+    }
+    let mut steps = steps.steps;
+    // A session may have ended before it analyzed the table.
+    let lacks_statistics = |member: &Target| {
+        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
+        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
+    };
+    if steps.iter().any(|step| matches!(step.action, Action::Build(..))) || family.iter().any(lacks_statistics) {
+        let analyze = |member: &Target| Step {
+            sql: format!("ANALYZE {}", member.sql()),
+            action: Action::Analyze(member.name.clone()),
+        };
+        steps.extend(to_analyze(table, family).into_iter().map(analyze));
+    }
+    Ok(steps)
+}
+
+struct Steps<'a> {
+    wanted: &'a BandIndexes<'a>,
+    family: &'a [Target],
+    /// The indexes on bands of the text that each table has, with the bands.
+    existing: &'a HashMap<Oid, Vec<(usize, Index)>>,
+    concurrently: &'static str,
+    names: IndexNames,
+    steps: Vec<Step>,
+}
+
+/// An index that exists once the steps so far have been run.
+struct Built {
+    /// The qualified, quoted name.
+    sql: String,
+    is_attached: bool,
+}
+
+impl Steps<'_> {
+    /// Gives a table and its partitions their indexes on a band.
+    ///
+    /// For a partition, `parent` is the index that its own is attached to, or the invalid OID if that index does not
+    /// exist yet. An index that is attached to another one does not count.
+    fn complete(&mut self, table: &Target, band: usize, parent: Option<Oid>) -> Result<Built> {
+        let is_usable =
+            |index: &&Index| parent.is_none_or(|parent| !index.is_partition || parent_of(index.oid) == Some(parent));
+        let found: Vec<_> = self.of_band(table, band).filter(is_usable).collect();
+        let existing =
+            |index: &Index| Ok(Built { sql: table.index_sql(&index.name()?)?, is_attached: index.is_partition });
+        let valid = found.iter().find(|index| index.is_valid);
+        if !table.is_partitioned() {
+            self.drop_invalid(table, band)?;
+            if let Some(index) = valid {
+                return existing(index);
+            }
+            let Some(attached) = found.iter().find(|index| index.is_partition) else {
+                return self.create(table, band, "");
+            };
+            // PostgreSQL drops an attached index with its parent only.
+            let built = existing(attached)?;
+            self.push(
+                format!("REINDEX INDEX {}{}", self.concurrently, built.sql),
+                Action::Build(attached.name()?, table.name.clone()),
+            );
+            return Ok(built);
+        }
+        // The index of a partitioned table is valid if all partitions have theirs.
+        if let Some(index) = valid {
+            return existing(index);
+        }
+        let index = found.first();
+        if index.is_none() && self.concurrently.is_empty() {
+            // One command builds the indexes of all partitions. It would attach invalid ones.
+            self.drop_invalid(table, band)?;
+            return self.create(table, band, "");
+        }
+        let oid = index.map_or(Oid::INVALID, |index| index.oid);
+        let mut parts = Vec::new();
+        for partition in self.partitions(table) {
+            parts.push(self.complete(partition, band, Some(oid))?);
+        }
+        let built = match index {
+            Some(index) => existing(index)?,
+            None => self.create(table, band, "ONLY ")?,
+        };
+        for part in parts.iter().filter(|part| !part.is_attached) {
+            self.push(format!("ALTER INDEX {} ATTACH PARTITION {}", built.sql, part.sql), Action::Attach);
+        }
+        Ok(built)
+    }
+
+    /// Drops the indexes of a table and its partitions on a band that are not valid, and can be dropped alone.
+    fn drop_invalid(&mut self, table: &Target, band: usize) -> Result<()> {
+        for partition in self.partitions(table) {
+            self.drop_invalid(partition, band)?;
+        }
+        let is_left_behind = |index: &&Index| !index.is_valid && !index.is_partition && index.is_unconstrained;
+        for index in self.of_band(table, band).filter(is_left_behind).filter(|_| !table.is_partitioned()) {
+            let name = index.name()?;
+            self.push(
+                format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?),
+                Action::Drop(name.clone()),
+            );
+            self.names.free(table, name);
+        }
+        Ok(())
+    }
+
+    /// Creates an index on a table. On a partitioned table, `only` is "ONLY " if the indexes of the partitions are
+    /// built apart, and else empty.
+    fn create(&mut self, table: &Target, band: usize, only: &str) -> Result<Built> {
+        let name = self.names.choose(table, &format!("simhash_band{band}"), self.wanted.scope)?;
+        let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
+        let (quoted, keys) = (quote_identifier(&name), self.wanted.keys(band));
+        let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql());
+        let built = Built { sql: table.index_sql(&name)?, is_attached: false };
+        self.push(sql, Action::Build(name, table.name.clone()));
+        Ok(built)
+    }
+
+    fn push(&mut self, sql: String, action: Action) {
+        self.steps.push(Step { sql, action });
+    }
+}
+
+impl<'a> Steps<'a> {
+    /// The indexes of a table on a band.
+    fn of_band(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
+        let existing = self.existing.get(&table.oid).into_iter().flatten();
+        existing.filter(move |(found, _)| *found == band).map(|(_, index)| index)
+    }
+
+    /// The partitions of a table that can have indexes.
+    fn partitions(&self, table: &Target) -> Vec<&'a Target> {
+        let is_partition = |member: &&Target| !member.is_foreign() && parent_of(member.oid) == Some(table.oid);
+        let partitions = if table.is_partitioned() { self.family } else { &[] };
+        partitions.iter().filter(is_partition).collect()
+    }
+}
+
+/// The parent of a partition or of a partition's index.
+fn parent_of(relation: Oid) -> Option<Oid> {
+    ancestors(&Relation::open(relation)).first().copied()
+}

@@ -1,0 +1,185 @@
+//! Paths that search by distance: they find near rows, or return rows nearest first.
+
+use pgrx::pg_sys;
+use postgres::catalog::column::RowValue;
+use postgres::catalog::relation::Relation;
+use postgres::expression::Expression;
+use postgres::planner::base_relation::{BaseRelation, Outer};
+use simhash::distance::share_within;
+use simhash::search::growth::Growth;
+use simhash::search::nearness::Nearness;
+
+use super::condition::{SearchCondition, expected_distance, fingerprint_sides};
+use super::distance::fingerprints_of_distance;
+use super::nearest::largest_capacity;
+use super::other_options::warn_of_other_options;
+use super::plan::{DistanceSettings, Role, Search};
+use super::scoped_table::ScopedTable;
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of};
+
+/// Offers the paths for conditions on distances, and for the query's order.
+pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition]) {
+    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, conditions));
+    if conditions.is_empty() && order.is_none() {
+        return;
+    }
+    let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
+    warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
+    let mut indexes = Indexes { relation, known: Vec::new() };
+    for condition in conditions {
+        for table in indexes.tables(condition.fingerprint, condition.outer) {
+            table.offer_near(condition);
+        }
+    }
+    if let Some(order) = &order {
+        let tables = indexes.tables(order.fingerprint, Outer::NONE).into_iter();
+        for table in tables.filter(|table| table.scoped.is_without_outer()) {
+            table.offer_nearest(order);
+        }
+    }
+}
+
+struct ByDistance {
+    fingerprint: Expression,
+    query: Expression,
+    limit: Option<SearchCondition>,
+}
+
+impl ByDistance {
+    /// Reads an order; None unless it is by the distance from a query that refers to no relation.
+    fn read(relation: BaseRelation, order: Expression, conditions: &[SearchCondition]) -> Option<Self> {
+        if !relation.may_see_hidden_rows(order) {
+            return None;
+        }
+        let fingerprints = fingerprints_of_distance(order)?;
+        let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
+            .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
+        let same = |condition: &&SearchCondition| {
+            condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
+        };
+        // The condition with the smallest expected distance is the cheapest to search for.
+        let expected = |condition: &&SearchCondition| expected_distance(condition.limit);
+        let limit = conditions.iter().filter(same).min_by_key(expected).copied();
+        Some(Self { fingerprint, query, limit })
+    }
+}
+
+/// The indexed blocks of each fingerprint in the query.
+struct Indexes {
+    relation: BaseRelation,
+    /// The fingerprints whose blocks have been read.
+    known: Vec<(Expression, Vec<ScopedBlock>)>,
+}
+
+/// A table with indexed layouts that a search can use together, within one scope.
+struct IndexedTable {
+    scoped: ScopedTable,
+    layouts: Vec<Layout>,
+}
+
+impl Indexes {
+    /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
+    /// once for each scope that the query has values for.
+    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
+        let relation = self.relation;
+        let scoped = ScopedTable::all_of(relation, self.blocks(fingerprint), outer).into_iter();
+        let table = |(scoped, indexes): (_, Vec<&ScopedBlock>)| {
+            let layouts = layouts_of(indexes.iter().map(|index| &index.block));
+            IndexedTable { scoped, layouts }
+        };
+        scoped.map(table).collect()
+    }
+
+    /// The indexed blocks of a fingerprint.
+    fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
+        let mut known = self.known.iter();
+        let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
+            let of = match fingerprint.as_own_column().filter(|&column| column > 0) {
+                Some(column) => RowValue::Column(column),
+                None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
+            };
+            let indexes = self.relation.indexes().into_iter().map(Relation::open_locked);
+            let table = Relation::open_locked(self.relation.table());
+            self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
+            self.known.len() - 1
+        });
+        &self.known[index].1
+    }
+}
+
+impl IndexedTable {
+    /// Offers the path that finds near rows; None if the layouts do not serve the distance.
+    fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
+        let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
+        let rows = self.scoped.rows;
+        let cost = self.search_cost(expected_distance(limit))?;
+        let total = cost + self.scoped.fetch_cost(rows * estimate.share(rows));
+        self.offer([0.0, total], [fingerprint, query], Some(limit), false);
+        Some(())
+    }
+
+    /// Offers the path that returns rows nearest first; None if the layouts do not serve the distance.
+    fn offer_nearest(&self, order: &ByDistance) -> Option<()> {
+        let rows = self.scoped.rows;
+        let full_scan = self.full_scan_cost();
+        // The cost of the full scans after the first one: each finds as many rows as can be stored.
+        let full_scans = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
+        let (growth, rest) = match order.limit {
+            Some(SearchCondition { limit, estimate, .. }) => {
+                let (distance, found) = (expected_distance(limit), rows * estimate.share(rows));
+                let growth = self.search_cost(distance)?;
+                (growth, full_scans(rows * share_within(distance)) + self.scoped.fetch_cost(found))
+            }
+            None => {
+                // Expect the nearest row at the smallest distance at which one row is near by chance.
+                let nearest = (0..64).find(|&distance| rows * share_within(distance) >= 1.0);
+                let growth = nearest.and_then(|nearest| self.search_cost(nearest));
+                let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
+                (growth, full_scan + full_scans(rows) + self.scoped.fetch_cost(rows))
+            }
+        };
+        let limit = order.limit.map(|condition| condition.limit);
+        self.offer([growth, growth + rest], [order.fingerprint, order.query], limit, true);
+        Some(())
+    }
+
+    fn offer(
+        &self,
+        costs: [f64; 2],
+        [fingerprint, query]: [Expression; 2],
+        limit: Option<Expression>,
+        is_ordered: bool,
+    ) {
+        let of_search = [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter();
+        let expressions = of_search.chain(limit.map(|limit| (Role::Limit, limit)));
+        let ScopedTable { relation, rows, .. } = self.scoped;
+        let settings = DistanceSettings { is_ordered, rows, pages: relation.pages(), layouts: self.layouts.clone() };
+        self.scoped.offer(costs, is_ordered, expressions, Search::Distance(settings));
+    }
+
+    /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve the
+    /// search.
+    fn search_cost(&self, distance: i32) -> Option<f64> {
+        let near = Nearness::within(distance);
+        let total = Growth::new(self.scoped.rows, block_indexes(&self.layouts), near).total(distance)?;
+        let pages = self.index_pages().sum();
+        let entries = total.entries.min(self.scoped.rows);
+        let cost = self.scoped.look_up_cost(total.probes, total.probes, pages, entries);
+        Some(cost.min(self.full_scan_cost()))
+    }
+
+    /// The cost of reading all entries of one index.
+    fn full_scan_cost(&self) -> f64 {
+        let ScopedTable { relation, rows, .. } = self.scoped;
+        let (_, sequential) = relation.page_costs();
+        let share = rows / relation.rows();
+        let pages = share * self.index_pages().fold(f64::INFINITY, f64::min);
+        // SAFETY: the settings are plain numbers.
+        let entry = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
+        pages * sequential + rows * entry
+    }
+
+    fn index_pages(&self) -> impl Iterator<Item = f64> {
+        self.layouts.iter().flatten().filter_map(|found| self.scoped.relation.index_pages(found.index))
+    }
+}

@@ -1,0 +1,139 @@
+//! Scopes of a search: conditions that the columns before the block or the band in an index equal values. A search uses
+//! indexes of the same scope together.
+
+use std::collections::BTreeSet;
+
+use pgrx::pg_sys::{self, Oid};
+use postgres::expression::Expression;
+use postgres::planner::base_relation::{BaseRelation, Equality, Outer};
+
+use super::custom_scan::{self, path_lists};
+use super::plan::{Role, ScopeKey, Search, Settings};
+use crate::sql::indexed::layouts::ScopedBlock;
+use crate::sql::lookup::band_indexes::BandIndex;
+
+/// A table that is searched within one scope.
+pub struct ScopedTable {
+    pub relation: BaseRelation,
+    equalities: Vec<Equality>,
+    /// The other relations that the search and its scope refer to.
+    outer: Outer,
+    /// The number of rows within the scope.
+    pub rows: f64,
+}
+
+/// An index with columns before the block or the band.
+pub trait ScopedIndex {
+    fn oid(&self) -> Oid;
+    fn scope(&self) -> &[i16];
+}
+
+impl ScopedIndex for ScopedBlock {
+    fn oid(&self) -> Oid {
+        self.block.index
+    }
+
+    fn scope(&self) -> &[i16] {
+        &self.scope
+    }
+}
+
+impl ScopedIndex for BandIndex {
+    fn oid(&self) -> Oid {
+        self.oid
+    }
+
+    fn scope(&self) -> &[i16] {
+        &self.scope
+    }
+}
+
+impl ScopedTable {
+    /// The table once for each scope that the query has values for, with the indexes of this scope. The search refers
+    /// to the relations `outer`.
+    pub fn all_of<'a, I: ScopedIndex>(
+        relation: BaseRelation,
+        indexes: &'a [I],
+        outer: Outer,
+    ) -> Vec<(Self, Vec<&'a I>)> {
+        let scopes: BTreeSet<_> = indexes.iter().map(I::scope).collect();
+        let mut tables = Vec::new();
+        for columns in scopes {
+            let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
+            let within = || indexes.iter().filter(|index| index.scope() == columns);
+            let value = |index: &I, position: usize| {
+                let of_column = equalities[position].iter();
+                let looked_up = of_column.filter(|equality| relation.looks_up(index.oid(), position, equality));
+                // Prefer a value that refers to no further relation.
+                looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
+            };
+            let values = |index| (0..columns.len()).map(|position| value(index, position)).collect::<Option<Vec<_>>>();
+            let Some(equalities) = within().find_map(values) else { continue };
+            // The scan looks up the same values in all indexes.
+            let looks_up = |index: &&I| {
+                let mut values = equalities.iter().enumerate();
+                values.all(|(position, value)| relation.looks_up(index.oid(), position, value))
+            };
+            let within = within().filter(looks_up).collect();
+            let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
+            let rows = (relation.rows() * equalities.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
+            tables.push((Self { relation, equalities, outer, rows }, within));
+        }
+        tables
+    }
+
+    pub fn is_without_outer(&self) -> bool {
+        self.outer.is_empty()
+    }
+
+    /// Offers a path with these costs, beside that of evaluating the conditions once. `is_ordered` says whether it has
+    /// the order of the query's first sort key.
+    pub fn offer(
+        &self,
+        [before_first_row, total]: [f64; 2],
+        is_ordered: bool,
+        expressions: impl IntoIterator<Item = (Role, Expression)>,
+        search: Search,
+    ) {
+        let key = |equality: &Equality| {
+            let (function, value_type, collation) = equality.key();
+            ScopeKey { function, value_type, collation }
+        };
+        let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
+        let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
+        let settings = Settings { roles, scope: self.equalities.iter().map(key).collect(), search };
+        let (startup, _) = self.relation.condition_costs();
+        let costs = [before_first_row, total].map(|cost| startup + cost);
+        // SAFETY: the list is made here, and the expressions are valid.
+        let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
+        let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
+        // SAFETY: the node's methods make a plan of these lists.
+        unsafe { self.relation.offer(self.outer, is_ordered, costs, lists, custom_scan::PATH_METHODS) };
+    }
+
+    /// The cost of looking up values in indexes of `pages` pages, in the planner's units: of the descents, and of
+    /// reading `leaves` of the pages and `entries` entries.
+    pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
+        let (random, _) = self.relation.page_costs();
+        let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
+        // Charge a descent as PostgreSQL does (btcostestimate in selfuncs.c): for comparisons, and for each page.
+        // SAFETY: the settings are plain numbers.
+        let (operator, entry) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
+        let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
+        descents * descent + leaves * random + entries * (entry + operator)
+    }
+
+    /// The cost of fetching and returning rows.
+    pub fn fetch_cost(&self, rows: f64) -> f64 {
+        let (random, _) = self.relation.page_costs();
+        let pages = self.relation.pages_fetched(rows, self.relation.pages(), self.outer);
+        // SAFETY: the setting is a plain number.
+        let row = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_costs().1;
+        pages * random + rows * row
+    }
+}
+
+/// The number of pages that a descent reads in a btree of a million entries, from the root to the leaf.
+const PAGES_OF_DESCENT: f64 = 3.0;
+/// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
+const PAGE_OPERATORS: f64 = 50.0;

@@ -1,0 +1,134 @@
+//! Paths that search for near texts by the indexes on their bands.
+
+use postgres::catalog::index::KeyExpressions;
+use postgres::catalog::relation::Relation;
+use postgres::planner::base_relation::{BaseRelation, Condition};
+use simhash::criterion::TextCriterion;
+
+use super::estimate::MIN_SHARE_WITH_NEAR_ROW;
+use super::near_texts::{NearTexts, TextCondition};
+use super::other_options::{warn_of_other_bands, warn_of_too_few_bands};
+use super::plan::{Role, Search};
+use super::scoped_table::ScopedTable;
+use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
+use crate::sql::lookup::text_keys::TextKeys;
+
+/// The conditions on texts of a relation, with what indexes serve them.
+pub struct TextPaths {
+    relation: BaseRelation,
+    searches: Vec<TextSearch>,
+}
+
+struct TextSearch {
+    condition: TextCondition,
+    /// Indexes on bands of its text that its criterion compares.
+    indexes: Vec<BandIndex>,
+    /// The share of the rows that have the same band as the query, as the planner estimates it, for each index with
+    /// statistics.
+    shares: Vec<f64>,
+}
+
+impl TextPaths {
+    pub fn of(relation: BaseRelation) -> Self {
+        let conditions = TextCondition::all_of(relation);
+        if conditions.is_empty() || !relation.is_table() {
+            let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: Vec::new() };
+            return Self { relation, searches: conditions.into_iter().map(search).collect() };
+        }
+        let table = Relation::open_locked(relation.table());
+        let indexes = relation.indexes().into_iter().map(Relation::open_locked);
+        let found = band_indexes(&table, indexes, KeyExpressions::Planned);
+        let search = |condition| TextSearch::new(relation, &table, condition, &found);
+        Self { relation, searches: conditions.into_iter().map(search).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.searches.is_empty()
+    }
+
+    /// Offers the paths of the conditions whose bands are all indexed.
+    pub fn offer(&self) {
+        for search in &self.searches {
+            for (table, indexes) in ScopedTable::all_of(self.relation, &search.indexes, search.condition.outer) {
+                search.offer(&table, &indexes);
+            }
+        }
+    }
+
+    /// For each condition with statistics, the share of the rows or, in a join, of the pairs of rows that fulfil it,
+    /// and in a semi-join the share of the outer rows.
+    pub fn shares(&self) -> Vec<(Condition, f64, f64)> {
+        let rows = self.relation.rows();
+        let shares = self.searches.iter().filter(|search| !search.shares.is_empty()).map(|search| {
+            let near = search.near_rows(rows);
+            (search.condition.condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0))
+        });
+        shares.collect()
+    }
+}
+
+impl TextSearch {
+    fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, found: &[BandIndex]) -> Self {
+        let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
+        let of_text = found.iter().filter(|index| condition.is_of_text(relation, table, index));
+        let (serving, others): (Vec<_>, Vec<_>) =
+            of_text.partition(|index| index.call.options.makes_same_fingerprints(options));
+        let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
+        match (complete, others.first()) {
+            (complete, _) if complete >= *bands => {}
+            (0, Some(other)) => warn_of_other_bands(table, &other.call),
+            (0, None) => {}
+            _ => warn_of_too_few_bands(table, complete, *bands),
+        }
+        let indexes: Vec<_> = serving.into_iter().filter(|index| index.call.band < *bands).cloned().collect();
+        let shares = shares(relation, table, &condition, &indexes);
+        Self { condition, indexes, shares }
+    }
+
+    /// Offers the path that looks the bands up in these indexes, which are of one scope; None if they lack a band.
+    fn offer(&self, table: &ScopedTable, indexes: &[&BandIndex]) -> Option<()> {
+        let TextCondition { near, query, .. } = &self.condition;
+        let bands = near.criterion.bands;
+        let index = |band| indexes.iter().find(|index| index.call.band == band).map(|index| index.oid);
+        let indexes: Vec<_> = (0..bands).map(index).collect::<Option<_>>()?;
+        let expressions = [(Role::Query, *query), (Role::Criterion, near.document)];
+        table.offer([0.0, self.cost(table, &indexes)], false, expressions, Search::Bands(indexes));
+        Some(())
+    }
+
+    fn cost(&self, table: &ScopedTable, indexes: &[pgrx::pg_sys::Oid]) -> f64 {
+        let (relation, bands) = (table.relation, indexes.len() as f64);
+        let near = self.near_rows(table.rows);
+        let per_band = (table.rows * mean(&self.shares).unwrap_or(0.0)).max(1.0);
+        let pages = indexes.iter().filter_map(|index| relation.index_pages(*index));
+        let (pages, leaves) = pages.fold((0.0, 0.0), |(all, leaves), pages| {
+            (all + pages, leaves + (per_band * pages / relation.rows()).ceil())
+        });
+        let entries = bands * per_band;
+        // Near rows have most bands in common; other rows have one.
+        let fetched = near.max(entries - (bands - 1.0) * near);
+        table.look_up_cost(bands, leaves, pages, entries) + table.fetch_cost(fetched)
+    }
+
+    /// The expected number of near rows among `rows` rows, at least one.
+    fn near_rows(&self, rows: f64) -> f64 {
+        (rows * mean(&self.shares).unwrap_or(0.0)).max(1.0)
+    }
+}
+
+/// The share of the rows that have the query's band, or any one band if the query is not known, for each index with
+/// statistics.
+fn shares(relation: BaseRelation, table: &Relation, condition: &TextCondition, indexes: &[BandIndex]) -> Vec<f64> {
+    let NearTexts { criterion, options, .. } = &condition.near;
+    let known = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
+    let keys = known.and_then(|text| TextKeys::of(text, *criterion, options).ok().flatten());
+    let share = |index: &BandIndex| {
+        let band = index.key.expression(table)?.with_varno(1, relation.relid());
+        relation.planner().share_equal(band, keys.as_ref().map(|keys| keys.bands()[index.call.band]))
+    };
+    indexes.iter().filter_map(share).collect()
+}
+
+fn mean(shares: &[f64]) -> Option<f64> {
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
