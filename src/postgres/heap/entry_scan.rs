@@ -36,6 +36,16 @@ pub enum EntryRead {
     End,
 }
 
+/// The outcome of [`EntryScan::fetch`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fetched {
+    Row,
+    /// There is no version that the snapshot sees.
+    Invisible,
+    /// There is no version that any transaction sees. The index marks the entry, which is not read again.
+    Dead,
+}
+
 /// A condition on an integer key.
 pub enum KeyCondition<'a> {
     AnyOf(&'a [i32]),
@@ -157,14 +167,21 @@ impl EntryScan {
         found
     }
 
-    /// Fetches the row version that the scan's snapshot sees at the entry that was just read; false if there is none. If
-    /// no transaction sees a version, the index marks the entry as dead.
+    /// Fetches the row version that the scan's snapshot sees at the entry that was just read.
     ///
     /// # Safety
     /// The slot is for rows of the table, and the scan has just read an entry.
-    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> Fetched {
         // SAFETY: the caller passes such a slot. The table and the snapshot outlive the scan.
-        unsafe { pg_sys::index_fetch_heap(self.description, slot) }
+        unsafe {
+            if pg_sys::index_fetch_heap(self.description, slot) {
+                Fetched::Row
+            } else if (*self.description).kill_prior_tuple {
+                Fetched::Dead
+            } else {
+                Fetched::Invisible
+            }
+        }
     }
 
     /// The tid of the entry that was just read.

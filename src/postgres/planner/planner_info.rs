@@ -17,6 +17,16 @@ pub struct CommonValues {
     pub nulls: f64,
 }
 
+/// The value that an expression is compared with.
+#[derive(Clone, Copy)]
+pub enum Value {
+    Known(i32),
+    /// One that is not known when the query is planned.
+    Any,
+    /// That of another row, whose values are as common as those of the expression.
+    OfRow,
+}
+
 impl Planner {
     /// The running planner; None for a null pointer, which it passes when it simplifies an expression outside a query.
     ///
@@ -73,8 +83,8 @@ impl Planner {
     }
 
     /// The share of the rows that have a value in an `integer` expression of one relation's columns, as the planner
-    /// estimates it from the statistics of ANALYZE; for any one value if it is not known. None without statistics.
-    pub fn share_equal(self, expression: Expression, value: Option<i32>) -> Option<f64> {
+    /// estimates it from the statistics of ANALYZE. None without statistics.
+    pub fn share_equal(self, expression: Expression, value: Value) -> Option<f64> {
         let mut variable = pg_sys::VariableStatData::default();
         let (equality, no_collation) = (pg_sys::Int4EqualOperator.into(), pg_sys::InvalidOid);
         // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
@@ -85,13 +95,14 @@ impl Planner {
                 return None;
             }
             let share = match value {
-                Some(value) => {
+                Value::Known(value) => {
                     pg_sys::var_eq_const(&mut variable, equality, no_collation, value.into(), false, true, false)
                 }
-                None => {
+                Value::Any => {
                     let any = expression.as_ptr();
                     pg_sys::var_eq_non_const(&mut variable, equality, no_collation, any, true, false)
                 }
+                Value::OfRow => share_equal_to_row(&mut variable),
             };
             if let Some(release) = variable.freefunc {
                 release(variable.statsTuple);
@@ -129,5 +140,30 @@ impl Planner {
             }
         }
         found
+    }
+}
+
+/// The share of the pairs of rows that have the same value of a variable with statistics.
+///
+/// # Safety
+/// examine_variable has filled in `variable`, which has statistics.
+unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
+    let mut slot = pg_sys::AttStatsSlot::default();
+    let mut is_default = false;
+    // SAFETY: the caller passes a variable with statistics; get_attstatsslot fills in `slot` with an array of this
+    // length.
+    unsafe {
+        let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
+        let (mut rest, mut equal) = (1.0 - f64::from((*statistics).stanullfrac), 0.0);
+        let mut distinct = pg_sys::get_variable_numdistinct(variable, &mut is_default);
+        let (kind, numbers) = (pg_sys::STATISTIC_KIND_MCV as i32, pg_sys::ATTSTATSSLOT_NUMBERS as i32);
+        if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, numbers) {
+            for index in 0..slot.nnumbers as usize {
+                let share = f64::from(*slot.numbers.add(index));
+                (rest, equal, distinct) = (rest - share, equal + share * share, distinct - 1.0);
+            }
+            pg_sys::free_attstatsslot(&mut slot);
+        }
+        equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
     }
 }

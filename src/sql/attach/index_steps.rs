@@ -112,8 +112,8 @@ impl Steps<'_> {
             return existing(index);
         }
         let index = found.first();
-        if index.is_none() && self.concurrently.is_empty() {
-            // One command builds the indexes of all partitions. It would attach invalid ones.
+        if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, band) {
+            // One command builds the indexes of all partitions. It would attach those that are not valid.
             self.drop_invalid(table, band)?;
             return self.create(table, band, "");
         }
@@ -171,6 +171,15 @@ impl<'a> Steps<'a> {
     fn of_band(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
         let existing = self.existing.get(&table.oid).into_iter().flatten();
         existing.filter(move |(found, _)| *found == band).map(|(_, index)| index)
+    }
+
+    /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.
+    fn has_incomplete_part(&self, table: &Target, band: usize) -> bool {
+        let is_incomplete = |part: &&Target| {
+            part.is_partitioned() && self.of_band(part, band).any(|index| !index.is_valid)
+                || self.has_incomplete_part(part, band)
+        };
+        self.partitions(table).iter().any(is_incomplete)
     }
 
     /// The partitions of a table that can have indexes.

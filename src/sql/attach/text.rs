@@ -55,8 +55,7 @@ impl Text {
             let type_name = value.map(|value| type_name(value.value_type())).transpose()?.unwrap_or_default();
             let message = format!("source \"{source}\" is of type {type_name}, not text");
             return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
-                "A source is of type text, or of a type with an implicit cast to text. For fingerprints (bigint, \
-                 bit(64)), text[] and tsvector, call simhash_attach.",
+                "Write a cast to text. For fingerprints (bigint, bit(64)), text[] and tsvector, call simhash_attach.",
             ));
         };
         check(&relation, text)?;

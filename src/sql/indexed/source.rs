@@ -78,8 +78,10 @@ pub fn holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJ
     // SAFETY: look-ups in system caches, which accept any OID and attnum. The options are an argument of type jsonb.
     unsafe {
         let column_type = pg_sys::get_atttype(table, pg_sys::get_attnum(table, column.as_ptr()));
-        let is_hex = options.is_some_and(|options| to_json_text(options).is_ok_and(|json| json == IS_HEX));
-        Ok(is_hex || [pg_sys::INT8OID, pg_sys::BITOID].contains(&pg_sys::getBaseType(column_type)))
+        let is_fingerprint = column_type != pg_sys::Oid::INVALID
+            && matches!(pg_sys::getBaseType(column_type), pg_sys::INT8OID | pg_sys::BITOID);
+        Ok(is_fingerprint
+            || options.map(|options| to_json_text(options)).transpose()?.is_some_and(|json| json == IS_HEX))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, Oid, ScanKeyData, TupleTableSlot};
 use postgres::error::out_of_memory;
-use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, key_count};
+use postgres::heap::entry_scan::{EntryRead, EntryScan, Fetched, KeyCondition, key_count};
 
 use crate::sql::lookup::text_keys::TextKeys;
 
@@ -24,8 +24,8 @@ pub struct BandSearch {
     band: usize,
     /// Whether the band after these is being looked up.
     is_scanning: bool,
-    /// The tids of all entries that were found by a band which others follow: most near rows have several bands in
-    /// common. About 16 bytes each.
+    /// The tids of the rows that were fetched by a band which others follow: near rows have several bands in common.
+    /// About 16 bytes each.
     found: HashSet<u64>,
     /// Whether index scans stay open for the next search, as in [`Finder`](super::finder::Finder).
     reuses_scans: bool,
@@ -105,12 +105,19 @@ impl BandSearch {
                 continue;
             }
             self.counts.entries += 1;
-            if !is_new(&mut self.found, item_pointer_to_u64(scan.tid()), is_last) {
+            let tid = item_pointer_to_u64(scan.tid());
+            if self.found.contains(&tid) {
                 continue;
             }
             self.counts.fetches += 1;
             // SAFETY: the slot is for rows of the table, and the scan has just read an entry.
-            if unsafe { scan.fetch(self.slot) } {
+            let fetched = unsafe { scan.fetch(self.slot) };
+            // The entries of a dead row are marked in each index.
+            if !is_last && fetched != Fetched::Dead {
+                self.found.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+                self.found.insert(tid);
+            }
+            if fetched == Fetched::Row {
                 return true;
             }
         }
@@ -155,13 +162,4 @@ impl BandSearch {
             unsafe { pg_sys::index_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
         }
     }
-}
-
-/// Whether a tid was not found before. It is remembered, unless the last band has found it.
-fn is_new(found: &mut HashSet<u64>, tid: u64, is_last: bool) -> bool {
-    if is_last {
-        return !found.contains(&tid);
-    }
-    found.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-    found.insert(tid)
 }

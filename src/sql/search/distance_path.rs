@@ -113,7 +113,7 @@ impl IndexedTable {
         let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
         let rows = self.scoped.rows;
         let cost = self.search_cost(expected_distance(limit))?;
-        let total = cost + self.scoped.fetch_cost(rows * estimate.share(rows));
+        let total = cost + self.fetch_cost(rows * estimate.share(rows));
         self.offer([0.0, total], [fingerprint, query], Some(limit), false);
         Some(())
     }
@@ -128,14 +128,14 @@ impl IndexedTable {
             Some(SearchCondition { limit, estimate, .. }) => {
                 let (distance, found) = (expected_distance(limit), rows * estimate.share(rows));
                 let growth = self.search_cost(distance)?;
-                (growth, full_scans(rows * share_within(distance)) + self.scoped.fetch_cost(found))
+                (growth, full_scans(rows * share_within(distance)) + self.fetch_cost(found))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| rows * share_within(distance) >= 1.0);
                 let growth = nearest.and_then(|nearest| self.search_cost(nearest));
                 let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
-                (growth, full_scan + full_scans(rows) + self.scoped.fetch_cost(rows))
+                (growth, full_scan + full_scans(rows) + self.fetch_cost(rows))
             }
         };
         let limit = order.limit.map(|condition| condition.limit);
@@ -177,6 +177,11 @@ impl IndexedTable {
         // SAFETY: the settings are plain numbers.
         let entry = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
         pages * sequential + rows * entry
+    }
+
+    /// The cost of fetching and returning rows, each from another page.
+    fn fetch_cost(&self, rows: f64) -> f64 {
+        self.scoped.fetch_cost(rows, rows)
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::{out_of_memory, push};
-use postgres::heap::entry_scan::{EntryRead, EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::entry_scan::{EntryRead, EntryScan, Fetched, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 use simhash::search::nearness::Nearness;
@@ -297,8 +297,7 @@ impl Finder {
         }
     }
 
-    /// Fetches the row of the entry that [`Finder::next`] has just returned; false if the snapshot does not see it. An
-    /// entry that is dead to all is marked in the index.
+    /// Fetches the row of the entry that [`Finder::next`] has just returned; false if the snapshot does not see it.
     ///
     /// # Safety
     /// The slot is for rows of the table.
@@ -306,7 +305,7 @@ impl Finder {
         let current = self.task.as_ref().map(|task| task.index);
         let scan = current.and_then(|index| self.index(index).scan.as_mut());
         // SAFETY: the caller passes such a slot. The scan has just read the entry.
-        scan.is_some_and(|scan| unsafe { scan.fetch(slot) })
+        scan.is_some_and(|scan| unsafe { scan.fetch(slot) } == Fetched::Row)
     }
 
     fn index(&mut self, (layout, index): (usize, usize)) -> &mut SearchedIndex {

@@ -46,7 +46,7 @@ pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) 
     let Ok(name) = table.name() else { return };
     let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
     let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
-        .set_detail("So their indexes do not serve the query.")
+        .set_detail("So its indexes do not serve the query.")
         .set_hint(format!(
             "Give \"bands\": {indexed} in the criterion, or index more with simhash_index and bands => {compared}."
         ));

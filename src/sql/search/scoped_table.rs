@@ -123,10 +123,10 @@ impl ScopedTable {
         descents * descent + leaves * random + entries * (entry + operator)
     }
 
-    /// The cost of fetching and returning rows.
-    pub fn fetch_cost(&self, rows: f64) -> f64 {
+    /// The cost of fetching and returning rows, which are on `pages` pages.
+    pub fn fetch_cost(&self, rows: f64, pages: f64) -> f64 {
         let (random, _) = self.relation.page_costs();
-        let pages = self.relation.pages_fetched(rows, self.relation.pages(), self.outer);
+        let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
         let row = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_costs().1;
         pages * random + rows * row

@@ -3,6 +3,7 @@
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::planner::base_relation::{BaseRelation, Condition};
+use postgres::planner::planner_info::Value;
 use simhash::criterion::TextCriterion;
 
 use super::estimate::MIN_SHARE_WITH_NEAR_ROW;
@@ -107,7 +108,9 @@ impl TextSearch {
         let entries = bands * per_band;
         // Near rows have most bands in common; other rows have one.
         let fetched = near.max(entries - (bands - 1.0) * near);
-        table.look_up_cost(bands, leaves, pages, entries) + table.fetch_cost(fetched)
+        // A btree has entries with equal keys in the order of their tids, and so of the pages.
+        let cost = table.look_up_cost(bands, leaves, pages, entries);
+        cost + table.fetch_cost(fetched, fetched.min(relation.pages()))
     }
 
     /// The expected number of near rows among `rows` rows, at least one.
@@ -116,15 +119,20 @@ impl TextSearch {
     }
 }
 
-/// The share of the rows that have the query's band, or any one band if the query is not known, for each index with
-/// statistics.
+/// The share of the rows that have the query's band, for each index with statistics.
 fn shares(relation: BaseRelation, table: &Relation, condition: &TextCondition, indexes: &[BandIndex]) -> Vec<f64> {
     let NearTexts { criterion, options, .. } = &condition.near;
     let known = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
     let keys = known.and_then(|text| TextKeys::of(text, *criterion, options).ok().flatten());
     let share = |index: &BandIndex| {
         let band = index.key.expression(table)?.with_varno(1, relation.relid());
-        relation.planner().share_equal(band, keys.as_ref().map(|keys| keys.bands()[index.call.band]))
+        let value = match &keys {
+            Some(keys) => Value::Known(keys.bands()[index.call.band]),
+            // The texts of a join are taken to be as common as those of the table.
+            None if !condition.outer.is_empty() => Value::OfRow,
+            None => Value::Any,
+        };
+        relation.planner().share_equal(band, value)
     };
     indexes.iter().filter_map(share).collect()
 }

@@ -29,7 +29,7 @@ SELECT simhash_attach('pictures', 'digits', options => '{"source": "hex"}', pref
 SELECT simhash_attach('pictures', 'digits', options => '{"source": "hex"}', prefix => 'hex', blocks => 2);
 SET client_min_messages = warning;
 SELECT simhash_attach('pictures', 'of_domain', prefix => 'd'),
-    simhash_attach('pictures', 'limited', options => '{"source": "hex"}', prefix => 'l', columns => false),
+    simhash_attach('pictures', 'limited', options => '{"source": "hex"}', prefix => 'l'),
     simhash_attach('pictures', 'padded', options => '{"source": "hex"}', prefix => 'p'),
     simhash_attach('pictures', 'computed', options => '{"source": "hex"}', prefix => 'c');
 ANALYZE pictures;
@@ -50,7 +50,7 @@ RESET pg_simhash.enable_scan;
 CREATE TABLE own (id integer PRIMARY KEY, phash text, bits bit(64) GENERATED ALWAYS AS (('x' || phash)::bit(64)) STORED,
     fp bigint GENERATED ALWAYS AS (('x' || phash)::bit(64)::bigint) STORED);
 INSERT INTO own (id, phash) SELECT n, left(md5(n::text), 16) FROM generate_series(1, 2000) AS n;
-SELECT simhash_attach('own', 'fp', columns => false);
+SELECT simhash_attach('own', 'fp');
 SELECT is_searched($$SELECT FROM own WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3$$) AS text,
     is_searched('SELECT id FROM own WHERE bit_count((fp # 255)::bit(64)) <= 3') AS number;
 CREATE TABLE bare AS SELECT id, bits FROM own;

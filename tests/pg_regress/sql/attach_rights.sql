@@ -80,11 +80,10 @@ CREATE TABLE rights.hostile (id integer, body varchar, folded varchar GENERATED 
 INSERT INTO rights.hostile VALUES (1, 'a text');
 SET search_path = rights, pg_catalog, public;
 SELECT public.simhash_attach('hostile', 'folded', blocks => 2);
-SELECT public.simhash_attach('hostile', 'body', columns => false, prefix => 'online');
-SELECT public.simhash_index_commands('hostile', 'body', blocks => 2, prefix => 'online') \gexec
+SELECT public.simhash_index('hostile', 'body', bands => 2);
 SELECT simhash = public.simhash(body::pg_catalog.text) AS a FROM hostile;
 SHOW search_path;
-SELECT public.simhash_detach('hostile'), public.simhash_detach('hostile', 'online');
+SELECT public.simhash_detach('hostile');
 TABLE hostile;
 RESET search_path;
 RESET ROLE;

@@ -34,23 +34,13 @@ SELECT simhash_detach('scoped');
 DROP INDEX other_collation, other_operators;
 SELECT simhash_detach('scoped');
 
--- Concurrently.
-SELECT simhash_attach('scoped', 'body', blocks => 2);
-SELECT simhash_index_commands('scoped', 'body', blocks => 2, scope => '{tenant_id}') \gexec
-SELECT simhash_index_commands('scoped', 'body', blocks => 2, scope => '{tenant_id}');
--- Attaching takes these for what it would build.
-SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
-SELECT simhash_detach('scoped');
-SELECT * FROM scoped_indexes;
-
 -- Errors.
 SET client_min_messages = warning;
 SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(''scoped'', ''body'', blocks => 2, scope => %L)', scope)))
 FROM unnest(ARRAY['{nothing}', '{tenant_id,tenant_id}', '{fields}', '{body}', '{tenant_id,NULL}', '{{tenant_id}}',
     '{ctid}', NULL]) AS scope;
-SELECT errors($$SELECT simhash_index_commands('scoped', 'body', blocks => 2, scope => '{body}')$$,
-    $$SELECT simhash_layouts('scoped', scope => '{simhash}')$$);
+SELECT errors($$SELECT simhash_layouts('scoped', scope => '{simhash}')$$);
 
 -- simhash_layouts counts within the scope group with most rows.
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');

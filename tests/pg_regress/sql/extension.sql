@@ -46,15 +46,14 @@ SELECT count(*) FROM public.near WHERE a < b;
 -- Attached in one schema, still recognised after the move to another.
 CREATE TABLE public.attached (body text);
 SELECT "Other schema".simhash_attach('public.attached', 'body', blocks => 2, options => '{"ngram": 2}');
-SELECT "Other schema".simhash_attach('public.attached', 'body', columns => false, prefix => 'online');
-SELECT "Other schema".simhash_index_commands('public.attached', 'body', blocks => 2, prefix => 'online') \gexec
+SELECT "Other schema".simhash_index('public.attached', 'body', bands => 1);
+SELECT "Other schema".simhash_index_commands('public.attached', 'body', bands => 2) \gexec
 \d public.attached
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 RESET search_path;
 SELECT simhash_attach('attached', 'body', blocks => 2, options => '{"ngram": 2}');
-SELECT simhash_attach('attached', 'body', columns => false, prefix => 'online');
-SELECT simhash_index_commands('attached', 'body', blocks => 2, prefix => 'online');
-SELECT simhash_detach('attached'), simhash_detach('attached', 'online');
+SELECT simhash_index_commands('attached', 'body', bands => 2);
+SELECT simhash_detach('attached');
 
 -- Every object has a comment.
 SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
@@ -74,7 +73,7 @@ DROP TABLE docs CASCADE;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'a text'), (2, 'another');
 SELECT simhash_attach('docs', 'body', blocks => 2), simhash_guard('docs', criterion => '{"max_distance": 1}'),
-    simhash_attach('docs', 'body', blocks => 2, columns => false, prefix => 'alone');
+    simhash_index('docs', 'body', bands => 2);
 CREATE VIEW near AS SELECT id FROM docs WHERE simhash_near(simhash(body), 1);
 SET client_min_messages = notice;
 DROP EXTENSION pg_simhash;

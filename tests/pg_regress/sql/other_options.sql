@@ -17,12 +17,9 @@ PREPARE search AS SELECT id FROM docs WHERE simhash_near(simhash, simhash($1), 3
 EXECUTE search('a title');
 EXECUTE search('a title');
 SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text) WHERE simhash_near(simhash, simhash(text));
-\echo texts
-SELECT id FROM docs WHERE simhash_near(title, 'a title');
-SELECT id FROM docs WHERE simhash_near('a title', title, '{"ngram": 2}');
 \echo no warning: the same options in other letters, texts, other columns, features, options that are not known
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
-SELECT id FROM docs WHERE simhash_near(title, 'a title', '{"tokens": "chars"}');
+SELECT id FROM docs WHERE simhash_near(title, 'a title');
 SELECT id FROM docs WHERE simhash_near(by_hand, simhash('a title'));
 SELECT id FROM docs WHERE simhash_near(simhash, 0) OR simhash_near(simhash, simhash(ARRAY['a', 'title']));
 SELECT id FROM docs WHERE simhash_near(simhash, simhash(tags));

@@ -6,7 +6,7 @@ SELECT current_setting('server_version_num')::integer < 190000 AS without_plan_a
 LOAD 'pg_plan_advice';
 CREATE TABLE advised (id integer PRIMARY KEY, fp bigint);
 INSERT INTO advised SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 5000) AS n;
-SELECT simhash_attach('advised', 'fp', columns => false);
+SELECT simhash_attach('advised', 'fp');
 EXPLAIN (COSTS OFF, PLAN_ADVICE) SELECT id FROM advised WHERE simhash_near(fp, 42);
 SET pg_plan_advice.advice = 'SEQ_SCAN(advised)';
 EXPLAIN (COSTS OFF) SELECT id FROM advised WHERE simhash_near(fp, 42);

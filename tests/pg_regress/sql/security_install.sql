@@ -68,7 +68,7 @@ DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER FUNCTION shared.hamming(bigint, bigint) OWNER TO regress_owner;
 ALTER FUNCTION shared.hamming(bigint, bigint) RENAME TO distance;
 ALTER FUNCTION shared.simhash(text) LEAKPROOF;
-ALTER FUNCTION shared.simhash_attach(regclass, name, jsonb, integer, text[], boolean, name) SECURITY DEFINER;
+ALTER FUNCTION shared.simhash_attach(regclass, name, jsonb, integer, text[], name) SECURITY DEFINER;
 ALTER EXTENSION pg_simhash DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER OPERATOR shared.<~> (bigint, bigint) SET (RESTRICT = eqsel);
 CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS void
@@ -104,28 +104,31 @@ INSERT INTO of_domains VALUES (1, 1, 'a text', 'a text');
 SET ROLE regress_mallory;
 CREATE FUNCTION shared.evil() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'hijacked'; END $$;
 SELECT format('CREATE FUNCTION shared.%s RETURNS %s LANGUAGE sql IMMUTABLE RETURN shared.evil()', name,
-    CASE WHEN name LIKE '%block%' THEN 'integer' ELSE 'bigint' END)
+    CASE WHEN name ~ '_(block|band|size)' THEN 'integer' ELSE 'bigint' END)
 FROM unnest(ARRAY['simhash_block(public.fingerprint, integer, integer)', 'simhash_block(public.fingerprint, integer)',
     'simhash_block(bigint, bigint, bigint)', 'simhash_block(numeric, integer, integer)', 'simhash(public.words)',
-    'simhash(public.words, text)', 'simhash(varchar)', 'simhash(varchar, jsonb)']) AS name \gexec
+    'simhash(public.words, text)', 'simhash(varchar)', 'simhash(varchar, jsonb)', 'simhash_band(public.words, integer)',
+    'simhash_band(text, bigint)', 'simhash_band(varchar, integer)', 'simhash_size(public.words)',
+    'simhash_size(varchar)']) AS name \gexec
 CREATE FUNCTION shared.simhash(anyelement) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT shared.evil()::bigint';
 CREATE FUNCTION shared.simhash_dedup(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
 RESET ROLE;
 SELECT shared.simhash_attach('of_domains', 'f', blocks => 5),
     shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', prefix => 'w'),
     shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v'),
-    shared.simhash_attach('of_domains', 'body', columns => false, prefix => 'o'),
+    shared.simhash_attach('of_domains', 'f', blocks => 2, prefix => 'f'),
+    shared.simhash_index('of_domains', 'body', bands => 1), shared.simhash_index('of_domains', 'short', bands => 1),
     shared.simhash_guard('of_domains', fingerprint => 'f');
-SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f') \gexec
+SELECT shared.simhash_index_commands('of_domains', 'body || short', bands => 1) \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 \d of_domains
 -- The objects are recognised.
-SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f');
+SELECT shared.simhash_index_commands('of_domains', source, bands => 1) FROM unnest('{body,short,body || short}'::text[]) AS source;
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
 SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'),
     shared.simhash_detach('of_domains', 'w'), shared.simhash_detach('of_domains', 'v'),
-    shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
+    shared.simhash_unguard('of_domains');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
 SELECT shared.simhash_attach('of_domains', 'f', blocks => 5);
 INSERT INTO of_domains (id, f) SELECT n, n * 7919 FROM generate_series(3, 5000) AS n;

@@ -11,9 +11,6 @@ SELECT * FROM (
     SELECT 'simhash_block', count(*), count(simhash_block(f, a.n, b.n)) FROM fingerprints, numbers a, numbers b
     UNION ALL
     SELECT 'simhash_near', count(*), count(simhash_near(a.f, b.f, n)) FROM fingerprints a, fingerprints b, numbers
-    UNION ALL
-    SELECT 'simhash_near with radii', count(*), count(simhash_near(a.f, b.f, c.n, ARRAY[d.n, e.n]))
-    FROM fingerprints a, fingerprints b, numbers c, numbers d, numbers e
 ) AS called (function, calls, results) ORDER BY function;
 -- These are all that are marked.
 SELECT proname FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = oid

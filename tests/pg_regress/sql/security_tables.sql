@@ -72,11 +72,12 @@ SELECT simhash_attach('docs', 'made', blocks => 2, prefix => 'of_made'),
     simhash_attach('docs', 'body_words', blocks => 2, prefix => 'of_words'),
     simhash_attach('docs', 'body_pair', blocks => 2, prefix => 'of_pair'), simhash_attach('docs', 'f', blocks => 5, prefix => 'of_f');
 \c -
-SELECT simhash_attach('docs', 'body', columns => false, prefix => 'online');
+SELECT simhash_index('docs', source, bands => 2)
+FROM unnest('{body,made,body_words,body_pair,"body || trap(''an index expression'', body)"}'::text[]) AS source;
 \c -
 CREATE STATISTICS extended ON hostile.trap('extended statistics', body), id FROM docs;
-SELECT count(*) FROM simhash_index_commands('docs', 'body', blocks => 2, prefix => 'online');
-SELECT simhash_index_commands('docs', 'f', blocks => 2, prefix => 'f') \gexec
+SELECT simhash_index_commands('docs', 'body_words', bands => 3) \gexec
+SELECT simhash_index_commands('docs', 'body || trap(''an index expression'', body)', bands => 3) \gexec
 \c -
 ALTER TABLE child NO INHERIT docs;
 SELECT simhash_guard('docs', 'mark', '{"max_distance": 3}', '{tag, body_words}', mark_column => 'same_as',
@@ -87,8 +88,7 @@ SELECT simhash_guard('docs', fingerprint => 'f', scope => '{body_pair}');
 SELECT simhash_unguard('docs');
 \c -
 SELECT simhash_detach('docs'), simhash_detach('docs', 'of_made'), simhash_detach('docs', 'of_words'),
-    simhash_detach('docs', 'of_pair'), simhash_detach('docs', 'of_f'), simhash_detach('docs', 'online'),
-    simhash_detach('docs', 'f');
+    simhash_detach('docs', 'of_pair'), simhash_detach('docs', 'of_f');
 -- All of these have run, as their owner.
 SELECT sequencename FROM pg_sequences WHERE schemaname = 'hostile' AND last_value IS NOT NULL
 ORDER BY sequencename COLLATE "C";
@@ -144,7 +144,6 @@ DECLARE
     target text := format('%I.%I', ($1).schema_name, ($1).table_name);
     source name := ($1).source;
     prefix name := ($1).prefix;
-    online name := ($1).prefix || '2';
     mark integer;
     command text;
     commands bigint := 0;
@@ -153,8 +152,9 @@ BEGIN
     EXECUTE format('CREATE TABLE %s (id integer PRIMARY KEY, %I text, same_as integer)', target, source);
     EXECUTE format('INSERT INTO %s SELECT n, n || '' text'' FROM generate_series(1, 9) AS n', target);
     PERFORM simhash_attach(target, source, '{"ngram": 2}', 2, prefix => prefix) FROM generate_series(1, 2);
-    PERFORM simhash_attach(target, source, '{"ngram": 2}', columns => false, prefix => online);
-    FOR command IN SELECT simhash_index_commands(target, source, '{"ngram": 2}', blocks => 3, prefix => online) LOOP
+    PERFORM simhash_index(target, source, '{"ngram": 2}', 2, '{same_as}') FROM generate_series(1, 2);
+    PERFORM simhash_index(target, format('%I || %L', source, prefix), bands => 1) FROM generate_series(1, 2);
+    FOR command IN SELECT simhash_index_commands(target, source, '{"ngram": 2}', 3, '{same_as}') LOOP
         EXECUTE replace(command, ' CONCURRENTLY', '');
         commands = commands + 1;
     END LOOP;
@@ -163,7 +163,7 @@ BEGIN
     EXECUTE format('INSERT INTO %s (id, %I) VALUES (10, ''2 text'')', target, source);
     EXECUTE format('SELECT same_as FROM %s WHERE id = 10', target) INTO mark;
     PERFORM simhash_layouts(target, prefix);
-    PERFORM simhash_unguard(target), simhash_detach(target, prefix), simhash_detach(target, online);
+    PERFORM simhash_unguard(target), simhash_detach(target, prefix);
     RETURN format('%s commands, marked with %s', commands, mark);
 END $$;
 SELECT run(names) FROM names;
@@ -183,9 +183,8 @@ RESET escape_string_warning;
 RESET backslash_quote;
 -- Typed one by one: CREATE INDEX CONCURRENTLY cannot run in a function.
 SELECT format('%I.%I', schema_name, table_name) AS target, source, prefix FROM names WHERE prefix LIKE E'p\r%' \gset
-SELECT simhash_attach(:'target', :'source', columns => false, prefix => :'prefix');
-SELECT simhash_index_commands(:'target', :'source', blocks => 2, prefix => :'prefix') \gexec
-SELECT count(*) AS left_to_do FROM simhash_index_commands(:'target', :'source', blocks => 2, prefix => :'prefix');
+SELECT simhash_index_commands(:'target', :'source', bands => 4) \gexec
+SELECT count(*) AS left_to_do FROM simhash_index_commands(:'target', :'source', bands => 4);
 \! test -e hijacked && echo hijacked
 SELECT to_regclass('victim') IS NOT NULL AS nothing_dropped;
 
@@ -201,7 +200,7 @@ END $$;
 CREATE FUNCTION calls(target regclass) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(name || ' ' || call(format('SELECT ' || statement, target)), ', ' ORDER BY n) FROM (VALUES
         (1, 'attach', 'simhash_attach(%L, ''body'', blocks => 2, prefix => ''new'')'),
-        (2, 'alone', 'simhash_attach(%L, ''body'', columns => false, prefix => ''new'')'),
+        (2, 'index', 'simhash_index(%L, ''body'')'),
         (3, 'commands', 'simhash_index_commands(%L, ''body'')'), (4, 'detach', 'simhash_detach(%L)'),
         (5, 'guard', 'simhash_guard(%L, ''skip'')'), (6, 'unguard', 'simhash_unguard(%L)'),
         (7, 'layouts', 'simhash_layouts(%L)'), (8, 'preview', 'simhash_preview(%L)')) AS v (n, name, statement)

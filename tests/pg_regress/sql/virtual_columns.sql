@@ -19,12 +19,13 @@ FROM generate_series(1, 1000) AS n, LATERAL (SELECT (n % 10 = 0)::integer AS nea
 SELECT errors($$ALTER TABLE virtual ADD simhash bigint GENERATED ALWAYS AS (simhash(body))$$);
 -- A column of fingerprints must be stored.
 SELECT errors(
-    $$SELECT simhash_attach('virtual', 'f')$$, $$SELECT simhash_index_commands('virtual', 'f')$$,
+    $$SELECT simhash_attach('virtual', 'f')$$,
     $$SELECT simhash_guard('virtual', fingerprint => 'f')$$);
 -- A virtual column with the name of a fingerprint; the detail says what is missing.
 SELECT errors($$SELECT simhash_attach('virtual', 'body', prefix => 'number')$$);
 -- Its expression does not include the limit of its type.
-SELECT errors($$SELECT simhash_attach('virtual', 'short')$$);
+SELECT errors($$SELECT simhash_attach('virtual', 'short')$$, $$SELECT simhash_index('virtual', 'short')$$,
+    $$SELECT simhash_index('virtual', 'upper(both_texts)')$$, $$SELECT simhash_index('virtual', 'body', scope => '{twin_of}')$$);
 SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = 'virtual'::regclass AND attnum > 0;
 
 -- The source text may be virtual: it is replaced by its expression, as a stored one is.
@@ -36,6 +37,10 @@ SELECT simhash_attach('virtual', 'both_texts', blocks => 2);
 SELECT errors($$SELECT simhash_guard('virtual', scope => '{twin_of}')$$,
     $$SELECT simhash_guard('virtual', 'mark', mark_column => 'twin_of')$$);
 SELECT simhash_detach('virtual');
+SELECT simhash_index('virtual', 'both_texts', bands => 1);
+SELECT pg_get_indexdef('virtual_simhash_band0_idx'::regclass);
+SELECT simhash_index('virtual', 'both_texts', bands => 1);
+SELECT simhash_index('virtual', 'title || '' '' || body', bands => 1);
 
 -- Searches of a virtual column use its expression, and so do indexes.
 CREATE INDEX ON virtual (simhash_block(a # b, 0, 2), (a # b));

@@ -1,0 +1,80 @@
+-- simhash_index_commands: the commands by which psql builds the indexes of simhash_index without blocking writers. They
+-- can be interrupted anywhere: then they are listed again, without those that are done.
+SET client_min_messages = notice;
+CREATE TABLE docs AS SELECT n AS id, n % 3 AS tenant, 'text ' || n AS body FROM generate_series(1, 300) AS n;
+SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
+SET client_min_messages = warning;
+-- One command in each session.
+CREATE FUNCTION next_of(target regclass) RETURNS text LANGUAGE sql RETURN
+    (SELECT command FROM simhash_index_commands(target, 'body', '{"ngram": 2}', 2, '{tenant}') AS command LIMIT 1);
+SELECT next_of('docs'); \gexec
+SELECT next_of('docs'); \gexec
+SELECT next_of('docs'); \gexec
+SELECT next_of('docs') IS NULL AS done;
+SELECT simhash_index('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
+SELECT described('docs');
+SELECT tablename FROM pg_stats WHERE tablename LIKE 'docs_simhash%' GROUP BY 1 ORDER BY 1;
+-- Indexes that an interrupted command has left are dropped, and their names are free again.
+CREATE INDEX docs_simhash_band0_tenant_idx_ccnew ON docs (tenant, simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2}'));
+UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text IN ('docs_simhash_band1_tenant_idx', 'docs_simhash_band0_tenant_idx_ccnew');
+SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
+SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}') \gexec
+SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
+-- An empty table has no statistics.
+CREATE TABLE empty (body text);
+SELECT simhash_index_commands('empty', 'body', bands => 1) \gexec
+SELECT simhash_index_commands('empty', 'body', bands => 1);
+
+-- Partitions: an index on each, then one on the partitioned table, to which they are attached.
+CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (150);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (150) TO (2000) PARTITION BY RANGE (id);
+CREATE TABLE parts_2_1 PARTITION OF parts_2 DEFAULT;
+INSERT INTO parts SELECT id, body FROM docs;
+SELECT simhash_index_commands('parts', 'body', bands => 1);
+CREATE FUNCTION next_of_parts() RETURNS SETOF text LANGUAGE sql AS
+    $$ SELECT command FROM simhash_index_commands('parts', 'body', bands => 1) AS command LIMIT 1 $$;
+SELECT next_of_parts(); \gexec
+SELECT next_of_parts(); \gexec
+-- The index of parts_1 is not valid when it is attached. It cannot be dropped alone.
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'parts_1_simhash_band0_idx'::regclass;
+CREATE INDEX parts_simhash_band0_idx ON ONLY parts (simhash_band(body, 0), simhash_size(body));
+ALTER INDEX parts_simhash_band0_idx ATTACH PARTITION parts_1_simhash_band0_idx;
+SELECT simhash_index_commands('parts', 'body', bands => 1);
+SELECT next_of_parts(); \gexec
+SELECT next_of_parts(); \gexec
+SELECT next_of_parts(); \gexec
+SELECT next_of_parts(); \gexec
+SELECT next_of_parts(); \gexec
+SELECT count(*) AS left_to_do FROM next_of_parts();
+SELECT relid AS index, indisvalid AS valid FROM pg_partition_tree('parts_simhash_band0_idx') JOIN pg_index ON indexrelid = relid
+WHERE isleaf ORDER BY relid::text;
+SELECT simhash_index('parts', 'body', bands => 1);
+-- All at once, and then with a partition of its own.
+SELECT simhash_index_commands('parts', 'body', bands => 2) \gexec
+SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg_get_indexdef(indexrelid) ~ 'body, 1\)';
+SELECT simhash_index_commands('parts', 'body', bands => 2);
+SELECT simhash_index_commands('parts_2', 'body', bands => 2);
+-- simhash_index goes on where the commands were interrupted.
+SELECT command FROM simhash_index_commands('parts', 'body', bands => 3) WITH ORDINALITY AS c (command, n) WHERE n IN (1, 3) \gexec
+SELECT simhash_index('parts', 'body', bands => 3);
+SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg_get_indexdef(indexrelid) ~ 'body, 2\)';
+
+-- Inheritors, and materialized views.
+CREATE TABLE parent (body text);
+CREATE TABLE child () INHERITS (parent);
+CREATE MATERIALIZED VIEW view AS TABLE docs;
+SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target;
+SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target \gexec
+SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target;
+
+-- What simhash_index refuses is refused, and nothing is locked or changed.
+SELECT errors($$SELECT simhash_index_commands(NULL, 'body')$$, $$SELECT simhash_index_commands('docs', NULL)$$,
+    $$SELECT simhash_index_commands('docs', 'id')$$, $$SELECT simhash_index_commands('docs', 'concat(body)')$$,
+    $$SELECT simhash_index_commands('docs', 'body', bands => 65)$$, $$SELECT simhash_index_commands('docs', 'body); DROP TABLE docs; SELECT (1')$$,
+    $$SELECT simhash_index_commands('docs_simhash_band0_tenant_idx', 'body')$$);
+SELECT errors_as('regress_other', $$SELECT simhash_index_commands('docs', 'body')$$);
+BEGIN READ ONLY;
+SELECT count(*) FROM simhash_index_commands('docs', 'body');
+SELECT DISTINCT mode FROM pg_locks WHERE relation = 'docs'::regclass;
+ROLLBACK;

@@ -1,0 +1,179 @@
+-- How conditions on near texts are planned: as a scan of the indexes on bands of one of the texts, if these are all that
+-- the criterion compares; otherwise as a filter.
+CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, title varchar(400),
+    both_parts text GENERATED ALWAYS AS (title || ' ' || body) STORED);
+INSERT INTO docs (id, tenant, body, title)
+SELECT n, n % 4, string_agg(CASE WHEN word = n % 40 THEN 'edit' || n ELSE substr(md5(n / 8 || ' ' || word), 1, 6) END,
+    ' ' ORDER BY word), 'title ' || n FROM generate_series(1, 1000) AS n, generate_series(1, 40) AS word GROUP BY n;
+INSERT INTO docs VALUES (0, 0, '...'), (-1, 0, NULL), (-2, NULL, 'some text');
+SELECT body FROM docs WHERE id = 800 \gset
+SELECT index_bands('docs', 'body');
+
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(body, 'some text');
+EXPLAIN (COSTS OFF, FORMAT JSON) SELECT id FROM docs WHERE simhash_near(body, 'some text');
+-- Each row is fetched once, though it has several of the bands.
+SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap|actual',
+    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT array_agg(id ORDER BY id) FROM docs WHERE simhash_near(body, :'body');
+-- Fewer bands than are indexed. Those of one family differ in two words: other bands have also rows that are refuted.
+SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')', :'body'),
+    'Removed|Bands|Index|Heap|actual', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+-- Nothing is near NULL, or a text without a word.
+SELECT plan_lines('SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = ' || id || '))',
+    'Index D|Index E|Heap|SimhashScan', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') FROM generate_series(-1, 0) AS id;
+
+-- The rows are those of a sequential scan, wherever the condition stands.
+SELECT is_searched(query), same_rows(query) FROM unnest(ARRAY[
+    format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'),
+    format('SELECT id FROM docs WHERE simhash_near(%L, body)', :'body'),
+    format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"resemblance": 0.9, "same": ["edit801"]}'')', :'body'),
+    format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 3}''::jsonb) ORDER BY id LIMIT 5', :'body'),
+    format('SELECT id FROM docs WHERE simhash_near(body, %L) AND tenant = 2', :'body'),
+    'SELECT a.id, b.id FROM docs a JOIN docs b ON simhash_near(a.body, b.body) AND a.id < b.id WHERE a.id < 50',
+    'SELECT a.id, b.id FROM docs a LEFT JOIN docs b ON simhash_near(b.body, a.body) AND a.id <> b.id WHERE a.id < 50',
+    'SELECT id FROM docs a WHERE id < 100 AND EXISTS (SELECT FROM docs b WHERE simhash_near(a.body, b.body) AND a.id > b.id)',
+    'SELECT id FROM docs a WHERE id < 100 AND NOT EXISTS (SELECT FROM docs b WHERE simhash_near(a.body, b.body) AND a.id > b.id)',
+    'SELECT a.id, c.* FROM docs a, LATERAL (SELECT min(id), count(*) FROM docs b WHERE simhash_near(b.body, a.body)) c WHERE id < 50',
+    'SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = 42))']) AS query;
+SELECT is_searched(format('DELETE FROM docs WHERE simhash_near(body, %L)', :'body')) AS deleted,
+    is_searched(format('UPDATE docs SET tenant = 0 WHERE simhash_near(body, %L)', :'body')) AS updated,
+    is_searched(format('SELECT id FROM docs WHERE simhash_near(body, %L) FOR UPDATE', :'body')) AS locked,
+    is_searched(format('SELECT id FROM docs WHERE NOT simhash_near(body, %L)', :'body')) AS negated,
+    is_searched('SELECT id FROM docs WHERE simhash_near(body, body)') AS with_itself,
+    is_searched('SELECT id FROM docs WHERE simhash_near(body, title)') AS with_another_column,
+    is_searched('SELECT id FROM docs WHERE simhash_near(body, random()::text)') AS volatile;
+
+-- Rows that are dead to all are marked in the indexes, in each of them, by the first search.
+BEGIN;
+INSERT INTO docs (id, body) SELECT n, 'a text that is not there any more' FROM generate_series(3001, 3100) AS n;
+ROLLBACK;
+SELECT plan_lines('SELECT id FROM docs WHERE simhash_near(body, ''a text that is not there any more'')', 'Index E|Heap',
+    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') FROM generate_series(1, 2);
+
+-- A generic plan. A criterion that is not known when the query is planned is a filter.
+SET plan_cache_mode = force_generic_plan;
+PREPARE copies(text) AS SELECT count(*) FROM docs WHERE simhash_near(body, $1);
+EXPLAIN (COSTS OFF) EXECUTE copies('some text');
+EXECUTE copies(:'body');
+EXECUTE copies('');
+PREPARE by_criterion(jsonb) AS SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', $1);
+SELECT is_searched($$EXECUTE by_criterion('{}')$$);
+EXECUTE by_criterion('{}');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
+-- Other options, or too few bands: a warning, once for a query. What its hint says is served.
+SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2}');
+SELECT count(*) FROM docs AS a JOIN docs AS b USING (id)
+WHERE simhash_near(a.body, 'some text', '{"resemblance": 0.7}') AND simhash_near(b.body, 'some text', '{"bands": 7}');
+SELECT is_searched($$SELECT FROM docs WHERE simhash_near(body, 'some text', '{"resemblance": 0.7, "bands": 6}')$$);
+SELECT index_bands('docs', 'body', 2, options => '{"ngram": 2, "case_fold": true}');
+SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2}');
+SELECT is_searched($$SELECT FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2, "bands": 2}')$$);
+-- No warning: another text, or a scope without a value.
+SELECT count(*) FROM docs WHERE simhash_near(lower(body), 'some text');
+SELECT index_bands('docs', 'title', scope => 'tenant');
+SELECT is_searched($$SELECT id FROM docs WHERE simhash_near(title, 'title 7')$$);
+
+-- Within a scope; a column of another type.
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 3 AND simhash_near(title, 'title 7');
+SELECT is_searched(query), same_rows(query) FROM unnest('{
+    "SELECT id FROM docs WHERE tenant = 3 AND simhash_near(title, ''Title 7'')",
+    "SELECT id FROM docs WHERE tenant = 2 AND simhash_near(title, ''title 7'')",
+    "SELECT a.id, b.id FROM docs a JOIN docs b ON a.tenant = b.tenant AND simhash_near(b.title, a.title) WHERE a.id < 50",
+    "SELECT id FROM docs a WHERE id < 99 AND NOT EXISTS (SELECT FROM docs b WHERE b.tenant = a.tenant AND b.id < a.id
+        AND simhash_near(a.title, b.title))",
+    "SELECT id FROM docs WHERE tenant IS NULL AND simhash_near(title, ''title 7'')"}'::text[]) AS query;
+-- Not where the bands are of several scopes.
+SELECT indexrelid::regclass AS band_5 FROM pg_index WHERE indrelid = 'docs'::regclass
+    AND pg_get_indexdef(indexrelid) ~ 'tenant, simhash_band.*title.*, 5' \gset
+DROP INDEX :band_5;
+CREATE INDEX ON docs (simhash_band(title, 5), simhash_size(title));
+SELECT is_searched($$SELECT id FROM docs WHERE tenant = 3 AND simhash_near(title, 'title 7')$$);
+SELECT is_searched($$SELECT id FROM docs WHERE tenant = 3 AND simhash_near(title, 'title 7', '{"bands": 5}')$$);
+
+-- A generated column and its expression are the same text, in a query and in an index.
+CREATE TABLE parts_of (id integer, title text, body text, whole text GENERATED ALWAYS AS (title || ' ' || body) STORED);
+INSERT INTO parts_of SELECT n, 'title ' || n, 'a body of ' || n / 2 FROM generate_series(1, 1000) AS n;
+CREATE FUNCTION searched_both_ways() RETURNS TABLE (by_name boolean, by_expression boolean) LANGUAGE sql AS $$
+    SELECT is_searched($q$SELECT id FROM parts_of WHERE simhash_near(whole, 'title 7 a body of 3')$q$),
+        is_searched($q$SELECT id FROM parts_of WHERE simhash_near(title || ' ' || body, 'title 7 a body of 3')$q$)
+$$;
+SELECT index_bands('parts_of', 'whole');
+SELECT * FROM searched_both_ways();
+SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid = 'parts_of'::regclass \gexec
+SELECT index_bands('parts_of', 'title || '' '' || body');
+SELECT * FROM searched_both_ways();
+SELECT id FROM parts_of WHERE simhash_near(whole, 'title 7 a body of 3');
+
+-- Indexes that only look like those on bands: an invalid one, one of another kind, one without the size.
+CREATE TABLE alike (id integer, body text);
+INSERT INTO alike SELECT id, body FROM docs;
+SELECT index_bands('alike', 'body', 5);
+CREATE FUNCTION is_served() RETURNS boolean LANGUAGE sql AS $$
+    SELECT is_searched($q$SELECT id FROM alike WHERE simhash_near(body, 'some text')$q$)
+$$;
+SET client_min_messages = error;
+CREATE INDEX fifth ON alike (simhash_band(body, 5));
+SELECT is_served() AS without_size;
+DROP INDEX fifth;
+CREATE INDEX fifth ON alike (simhash_band(body, 5), simhash_size(body, '{"ngram": 2}'));
+SELECT is_served() AS with_another_size;
+DROP INDEX fifth;
+CREATE INDEX fifth ON alike USING brin (simhash_band(body, 5), simhash_size(body));
+SELECT is_served() AS brin;
+DROP INDEX fifth;
+CREATE INDEX fifth ON alike (simhash_band(body, 5), simhash_size(body)) WHERE id > 100;
+SELECT is_served() AS partial,
+    is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text') AND id > 200$$) AS of_its_predicate;
+DROP INDEX fifth;
+CREATE INDEX fifth ON alike (simhash_band(body, 5) DESC NULLS LAST, simhash_size(body, '{}') DESC) INCLUDE (id);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'fifth'::regclass;
+SELECT is_served() AS invalid;
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'fifth'::regclass;
+SELECT is_served() AS in_any_order;
+SELECT same_rows(format('SELECT id FROM alike WHERE simhash_near(body, %L)', :'body'));
+RESET client_min_messages;
+
+-- Partitions, with columns in another order; each is planned by its own indexes. Inheritors, and a materialized view.
+CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (500);
+CREATE TABLE part_2 (gone text, body text, id integer);
+ALTER TABLE part_2 DROP COLUMN gone;
+ALTER TABLE parts ATTACH PARTITION part_2 FOR VALUES FROM (500) TO (MAXVALUE);
+SELECT index_bands('parts', 'body');
+INSERT INTO parts SELECT id, body FROM docs;
+ANALYZE parts;
+EXPLAIN (COSTS OFF) SELECT id FROM parts WHERE simhash_near(body, 'some text');
+SELECT same_rows(format('SELECT id FROM parts WHERE simhash_near(body, %L)', :'body')) AS constant,
+    same_rows('SELECT a.id, b.id FROM parts a JOIN parts b ON simhash_near(a.body, b.body) WHERE a.id BETWEEN 490 AND 510') AS joined;
+CREATE TABLE part_3 (body text, id integer);
+ALTER TABLE parts DETACH PARTITION part_1;
+ALTER TABLE part_3 INHERIT part_1;
+INSERT INTO part_3 VALUES (:'body', 1);
+EXPLAIN (COSTS OFF) SELECT id FROM part_1 WHERE simhash_near(body, 'some text');
+CREATE MATERIALIZED VIEW selected AS SELECT id, body FROM docs;
+SELECT index_bands('selected', 'body');
+SELECT is_searched($$SELECT id FROM selected WHERE simhash_near(body, 'some text')$$);
+
+-- Expected rows: those that statistics on the bands tell of, or one.
+CREATE FUNCTION expected(query text) RETURNS integer LANGUAGE sql AS $$
+    SELECT round(10 ^ round(log(substring(line FROM 'rows=(\d+)')::numeric)))::integer FROM plan_lines(query, 'rows=', 'COSTS ON') AS line LIMIT 1
+$$;
+CREATE TABLE copies AS SELECT n AS id, CASE WHEN n % 2 = 0 THEN 'a text that very many of them have in common'
+    ELSE md5(n::text) || ' ' || md5('a' || n) || ' ' || md5('b' || n) END AS body FROM generate_series(1, 20000) AS n;
+SELECT expected($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$) AS without;
+SELECT index_bands('copies', 'body');
+SELECT expected($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$) AS common,
+    expected('SELECT FROM copies WHERE simhash_near(body, (SELECT body FROM copies WHERE id = 7))') AS of_a_parameter,
+    expected($$SELECT FROM copies WHERE simhash_near('words that are in none of these texts', body)$$) AS of_none,
+    expected('SELECT FROM copies a JOIN copies b ON simhash_near(a.body, b.body) WHERE a.id <= 100') AS of_a_join;
+
+-- Parallel workers run the scan, and report what it did.
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+ALTER TABLE docs SET (parallel_workers = 2);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM docs a JOIN alike b ON simhash_near(a.body, b.body);
+SELECT count(*) FROM docs a JOIN alike b ON simhash_near(a.body, b.body);
