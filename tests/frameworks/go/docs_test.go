@@ -63,7 +63,7 @@ func TestPage(t *testing.T) {
 	execute(t, conn, `
 		CREATE EXTENSION pg_simhash;
 		CREATE TABLE docs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL);
-		SELECT simhash_attach('docs', 'body', columns => false), simhash_guard('docs')`)
+		SELECT simhash_index('docs', 'body'), simhash_guard('docs')`)
 	reject(t, conn)
 	search(t, conn)
 	skip(t, conn)

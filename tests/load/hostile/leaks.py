@@ -64,10 +64,15 @@ ROUNDS = {
     "attach": (
         400,
         "DROP TABLE IF EXISTS leaks.changed ;;"
-        " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n ;;"
+        " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body, n::bigint AS f FROM generate_series(1, 10) AS n ;;"
         " SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed') ;;"
-        " SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => ARRAY['id']) ;;"
+        " SELECT simhash_attach('leaks.changed', 'f', scope => ARRAY['id']) ;;"
         " SELECT simhash_detach('leaks.changed')",
+    ),
+    "index": (
+        200,
+        "SELECT simhash_index('leaks.changed', 'body || id', bands => 2, scope => ARRAY['id']) ;;"
+        " DROP INDEX leaks.changed_simhash_band0_id_idx, leaks.changed_simhash_band1_id_idx",
     ),
     "index commands": (50, "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')"),
     "guard": (
@@ -152,7 +157,7 @@ VACUUM ANALYZE leaks.searched;
 
 # PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
 # commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
-COMMANDS = {"attach", "guard"}
+COMMANDS = {"attach", "index", "guard"}
 OF_A_COMMAND = 5_000
 
 # What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.

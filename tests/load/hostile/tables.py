@@ -9,11 +9,13 @@ PREFIXES = "simhash", "simhash", "p", 'Odd "one"'
 PARTITIONS = ("MINVALUE", 20), (20, 100), (100, "MAXVALUE")
 
 # {t} is the table, {c} and {d} are columns, {row} is a new row, and the other names are methods of Table.
-ATTACH = "SELECT simhash_attach('{t}', '{c}', {options}, {blocks}, {scope}, {columns}, {prefix})"
+ATTACH = "SELECT simhash_attach('{t}', '{c}', {options}, {blocks}, {scope}, {prefix})"
+INDEX = "'{t}', {source}, {options}, {bands}, {scope}"
 GUARD = "SELECT simhash_guard('{t}', {action}, {criterion}, {scope}, fingerprint => {fingerprint})"
 MARK = "SELECT simhash_guard('{t}', 'mark', {criterion}, {scope}, mark_column => 'mark', fingerprint => {fingerprint})"
 COMMANDS = (
     *4 * (ATTACH,),
+    *2 * (f"SELECT simhash_index({INDEX})",),
     *2 * (GUARD,),
     MARK,
     "SELECT simhash_detach('{t}', {prefix})",
@@ -81,7 +83,8 @@ class Table:
             "distance": lambda: str(one_of((0, 1, 3, 3, 5, 8, 64))),
             "options": lambda: one_of(("NULL", "NULL", "'{\"ngram\": 1}'", self.values.jsonb())),
             "blocks": lambda: one_of("23448"),
-            "columns": lambda: one_of(("true", "true", "false", "NULL")),
+            "bands": lambda: one_of("12366"),
+            "source": lambda: one_of(("'body'", "'body'", "'lower(body)'", "'body || tenant'", self.values.one("text"))),
             "scope": lambda: one_of(("'{}'", "'{}'", "'{tenant}'", "'{tenant,id}'", self.values.one("text[]"))),
             "prefix": lambda: quote(one_of(PREFIXES)),
             "fingerprint": lambda: quote(one_of(("f", "f", *PREFIXES))),
@@ -108,7 +111,7 @@ class Table:
             if way < 0.1:
                 self.in_transaction()
             elif way < 0.15:
-                for (command,) in self.run("SELECT simhash_index_commands('{t}', '{c}', {options}, {blocks})") or ():
+                for (command,) in self.run(f"SELECT simhash_index_commands({INDEX})") or ():
                     self.client.run(command)
             else:
                 self.run(self.rng.choice(statements))

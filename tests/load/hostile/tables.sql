@@ -88,4 +88,4 @@ INSERT INTO hostile.online SELECT * FROM hostile.plain;
 SELECT simhash_attach('hostile.attached', 'body'),
     simhash_attach('hostile.attached', 'f', blocks => 2, prefix => 'p'),
     simhash_attach('hostile.guarded', 'body', blocks => 3), simhash_guard('hostile.guarded', 'mark', mark_column => 'mark'),
-    simhash_attach('hostile.online', 'body', columns => false);
+    simhash_index('hostile.online', 'body');

@@ -108,18 +108,19 @@ EVIL_INDEX = evil_table(
     "body text, simhash bigint",
     "INSERT INTO evil.t VALUES (1, 'a', 1); CREATE INDEX ON evil.t ((body || evil.normal('x')));",
 )
+DROP = """DO $$
+DECLARE name text;
+BEGIN
+    FOR name IN SELECT indexrelid::regclass FROM pg_index WHERE indrelid = %(table)s AND NOT indisprimary LOOP
+        EXECUTE 'DROP INDEX ' || name;
+    END LOOP;
+END $$"""
 SCENARIOS = {
     "attach": (
         [EXTENSION, TABLE, EVIL_TABLE],
         ["SELECT simhash_attach(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
     ),
-    "alone": (
-        [EXTENSION, TABLE, EVIL_TABLE],
-        [
-            "SELECT simhash_attach(%(table)s::regclass, 'body', columns => false)",
-            "SELECT simhash_detach(%(table)s::regclass)",
-        ],
-    ),
+    "index": ([EXTENSION, TABLE, EVIL_TABLE], ["SELECT simhash_index(%(table)s::regclass, 'body', bands => 2)", DROP]),
     "guard": (
         [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body')"],
         ["SELECT simhash_guard(%(table)s::regclass)", "SELECT simhash_unguard(%(table)s::regclass)"],
@@ -152,7 +153,7 @@ SCENARIOS = {
             "BEGIN ATOMIC SELECT good.simhash_attach(t, 'body'); SELECT good.simhash_guard(t); END",
             "CREATE FUNCTION public.detach(t regclass) RETURNS void LANGUAGE sql "
             "BEGIN ATOMIC SELECT good.simhash_unguard(t); SELECT good.simhash_detach(t); "
-            "SELECT good.simhash_attach(t, 'body', columns => false); SELECT good.simhash_detach(t); END",
+            "SELECT good.simhash_index(t, 'body', bands => 1); END",
         ],
         ["SELECT public.attach(%(table)s::regclass)", "SELECT public.detach(%(table)s::regclass)"],
     ),
@@ -162,6 +163,8 @@ SCENARIOS = {
 CHANGED = """
 SELECT attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
 WHERE relowner = %(attacker)s::regrole AND attname LIKE 'simhash_block%%'
+UNION ALL
+SELECT relname FROM pg_class WHERE relowner = %(attacker)s::regrole AND relname LIKE '%%simhash_band%%'
 UNION ALL
 SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
 WHERE relowner = %(attacker)s::regrole AND tgname LIKE 'zz%%'

@@ -38,7 +38,7 @@ CREATE TABLE questions_copy AS SELECT * FROM questions;
 CREATE TABLE texts (tenant integer NOT NULL, id bigint NOT NULL, body text);
 SELECT create_distributed_table('texts', 'tenant', shard_count => 6);
 CREATE INDEX ON texts USING gin (simhash_passages(body));
-SELECT simhash_attach('texts', 'body', columns => false);
+SELECT simhash_index('texts', 'body');
 CREATE TABLE texts_copy AS
 SELECT n % 20 AS tenant, n AS id, words(n * 2, 60) AS body FROM generate_series(1, 12000) AS n;
 INSERT INTO texts SELECT * FROM texts_copy;

@@ -75,9 +75,13 @@ SELECT simhash_attach('marked', 'body'), simhash_guard('marked', 'mark', mark_co
 INSERT INTO marked VALUES (:'one', 'some words of text'), ('x', 'some words of text');
 SELECT mark = jsonb_build_object(:'one', :'one') FROM marked WHERE :"one" = 'x';
 DROP TABLE marked;
-\echo indexes alone
-SELECT simhash_index_commands(:'target', :'one', prefix => :'prefix', scope => ARRAY[:'two']) \gexec
-SELECT simhash_index_commands(:'target', :'one', prefix => :'prefix', scope => ARRAY[:'two']);
-SELECT simhash_detach(:'target', :'prefix');
+\echo indexes
+SELECT simhash_index(:'target', :'one', bands => 1, scope => ARRAY[:'two']);
+SELECT simhash_index(:'target', format('%I || %I', :'one', :'two'), bands => 1);
+SELECT simhash_index_commands(:'target', :'one', bands => 2, scope => ARRAY[:'two']) \gexec
+SELECT simhash_index_commands(:'target', format('%I || %I', :'one', :'two'), bands => 2) \gexec
+SELECT simhash_index_commands(:'target', source, bands => 2, scope => scope::text[])
+FROM (VALUES (:'one', ARRAY[:'two']), (format('%I || %I', :'one', :'two'), '{}')) AS v (source, scope);
+SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
 \echo the others are unchanged
 SELECT of_others = :'of_others' FROM state;

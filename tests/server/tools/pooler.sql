@@ -1,16 +1,17 @@
 -- PgBouncer in transaction mode: another session of the server may run each statement.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs SELECT n, text_of(n) FROM generate_series(1, 100) AS n;
-SELECT simhash_index_commands('docs', 'body', blocks => 2) \gexec
-SELECT simhash_guard('docs', 'skip');
+SELECT simhash_index_commands('docs', 'body', bands => 1) \gexec
+SELECT simhash_attach('docs', 'body', blocks => 2);
+SELECT simhash_guard('docs', 'skip', '{"resemblance": null}');
 INSERT INTO docs VALUES (101, text_of(1)), (102, text_of(102));
 SELECT id FROM docs WHERE id > 100;
-SELECT id FROM docs WHERE simhash_near(simhash(body), simhash(text_of(42)));
+SELECT id FROM docs WHERE simhash_near(simhash, simhash(text_of(42)));
 BEGIN;
 SET LOCAL enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash(body), 42);
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42);
 SET LOCAL pg_simhash.enable_scan = off;
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash(body), 42);
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42);
 COMMIT;
 SELECT simhash_unguard('docs');
 SELECT simhash_detach('docs');
