@@ -25,7 +25,7 @@ mod tests {
              UPDATE pg_class SET relam = pg_am.oid FROM pg_am WHERE relname = 'other' AND amname = 'other_heap';
              DO $$
              BEGIN
-                 PERFORM simhash_guard('other', fingerprint => 'f');
+                 PERFORM simhash_guard('other', source => 'f');
                  RAISE 'the guard accepts the table';
              EXCEPTION WHEN feature_not_supported THEN
                  ASSERT SQLERRM = 'table \"other\" is not stored as a heap', SQLERRM;

@@ -335,16 +335,15 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'part of simhash_guard: the trigger; arguments: action, criterion, fingerprint, mark, scope, conditions';
+    'part of simhash_guard: the trigger; arguments: action, criterion, source, mark, scope, conditions';
 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}',
-    among text DEFAULT NULL, mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash',
-    unless text DEFAULT NULL
+    among text DEFAULT NULL, mark_column name DEFAULT NULL, source text DEFAULT NULL, unless text DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard(regclass, text, jsonb, text[], text, name, name, text) IS
+COMMENT ON FUNCTION simhash_guard(regclass, text, jsonb, text[], text, name, text, text) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 
 -- The catalogs of triggers and their arguments are public, as pg_get_triggerdef is. The trigger of a partition that is a
@@ -355,16 +354,16 @@ CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
 COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
     'part of simhash_guards: the arguments of a guard''s trigger as a document';
 CREATE FUNCTION simhash_guards(
-    OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT fingerprint name, OUT scope text[],
+    OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT source text, OUT scope text[],
     OUT mark_column name, OUT among text, OUT unless text, OUT enabled "char", OUT error text
 ) RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
     BEGIN ATOMIC
-        SELECT t.tgrelid::pg_catalog.regclass, t.tgname, d.action, d.criterion, d.fingerprint, d.scope, d.mark_column,
+        SELECT t.tgrelid::pg_catalog.regclass, t.tgname, d.action, d.criterion, d.source, d.scope, d.mark_column,
             d.among, d.unless, t.tgenabled, d.error
         FROM pg_catalog.pg_trigger AS t,
             pg_catalog.jsonb_to_record(simhash_guard_definition(t.tgargs)) AS d (
-                action text, criterion jsonb, fingerprint name, scope text[], mark_column name, among text, unless text,
+                action text, criterion jsonb, source text, scope text[], mark_column name, among text, unless text,
                 error text
             )
         WHERE t.tgfoid OPERATOR(pg_catalog.=) 'simhash_dedup()'::pg_catalog.regprocedure::pg_catalog.oid
@@ -376,14 +375,14 @@ COMMENT ON FUNCTION simhash_guards() IS
 
 CREATE FUNCTION simhash_preview(
     target regclass, criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}', among text DEFAULT NULL,
-    fingerprint name DEFAULT 'simhash', unless text DEFAULT NULL, sample integer DEFAULT 5000,
-    OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
-    OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
+    source text DEFAULT NULL, unless text DEFAULT NULL, sample integer DEFAULT 5000,
+    OUT resemblance double precision, OUT distance integer, OUT duplicate boolean, OUT rows bigint,
+    OUT share double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
 ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'simhash_preview_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION simhash_preview(regclass, jsonb, text[], text, name, text, integer) IS
-    'what a guard would find among a sample of a table''s rows, by distance, with examples';
+COMMENT ON FUNCTION simhash_preview(regclass, jsonb, text[], text, text, text, integer) IS
+    'what a guard would find among a sample of a table''s rows, by resemblance in steps of .05 or by distance, with examples';
 
 CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_unguard_wrapper'

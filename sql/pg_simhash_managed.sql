@@ -1,70 +1,96 @@
--- Searches and a guard for fingerprints that an application has computed, in SQL and PL/pgSQL alone: for servers that
--- cannot load a library. docs/managed.md says how to use it.
+-- Searches and guards in SQL and PL/pgSQL alone, for bands and fingerprints that an application has computed: for
+-- servers that cannot load a library. docs/managed.md says how to use it.
 --
 -- Run it with psql as any role that may create functions in the current schema, or install it by pg_tle. Functions with
 -- names of the extension return what its functions return. PostgreSQL replaces calls of functions that only RETURN an
 -- expression, and answers it from indexes, as long as they are not STRICT or SECURITY DEFINER and have no SET clause.
+--
+-- Others may create objects in a schema of the search path. So what a function calls has its schema, and arguments of
+-- exactly the types that are declared; or the function sets its search path.
+
+-- Bands ---------------------------------------------------------------------
+
+-- Two near texts have a band in common. So of two sessions that store such texts, the second one waits for the first
+-- one's lock. In this order, two sessions that lock bands of one text each do not wait for each other.
+CREATE FUNCTION simhash_lock(target pg_catalog.regclass, bands integer[]) RETURNS pg_catalog.void
+    LANGUAGE sql
+    BEGIN ATOMIC
+        SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashoid(target::pg_catalog.oid), band)
+        FROM (SELECT DISTINCT band FROM pg_catalog.unnest(bands) AS band ORDER BY band) AS ordered;
+    END;
+COMMENT ON FUNCTION simhash_lock(pg_catalog.regclass, integer[]) IS
+    'locks the bands of a text in a table until the transaction ends: another session that locks one of them waits';
+
+-- Fingerprints --------------------------------------------------------------
 
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN bit_count((a # b)::bit(64));
+    RETURN pg_catalog.bit_count((a OPERATOR(pg_catalog.#) b)::bit(64));
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
 
 CREATE FUNCTION simhash_block(fingerprint bigint, block integer) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (fingerprint >> (48 - 16 * block)) & 65535;
+    RETURN (fingerprint OPERATOR(pg_catalog.>>) (48 OPERATOR(pg_catalog.-) (16 OPERATOR(pg_catalog.*) block)))
+        OPERATOR(pg_catalog.&) 65535::bigint;
 COMMENT ON FUNCTION simhash_block(bigint, integer) IS
     'a block of a fingerprint cut into four; block 0 is the most significant';
 
--- The radius of a block is the number of bits in which it may differ. The radii, with one added to each, sum to more
--- than the distance. So a fingerprint within the distance is within the radius of some block.
+-- Two fingerprints within the distance differ in at most (max_distance - block) >> 2 bits in some block: with one added
+-- to each, these numbers sum to more than the distance.
 CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, max_distance integer) RETURNS integer[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN ARRAY(
         WITH RECURSIVE masks(mask, lowest, bits) AS (
             SELECT 0, 16, 0
             UNION ALL
-            SELECT mask | (1 << bit), bit, bits + 1 FROM masks, generate_series(0, lowest - 1) AS bit
-            WHERE bits < (max_distance - block) >> 2 -- the radius
+            SELECT mask OPERATOR(pg_catalog.|) (1 OPERATOR(pg_catalog.<<) bit), bit, bits OPERATOR(pg_catalog.+) 1
+            FROM masks, pg_catalog.generate_series(0, lowest OPERATOR(pg_catalog.-) 1) AS bit
+            WHERE bits OPERATOR(pg_catalog.<) ((max_distance OPERATOR(pg_catalog.-) block) OPERATOR(pg_catalog.>>) 2)
         )
-        SELECT simhash_block(fingerprint, block) # mask FROM masks WHERE block <= max_distance
+        SELECT simhash_block(fingerprint, block) OPERATOR(pg_catalog.#) mask FROM masks
+        WHERE block OPERATOR(pg_catalog.<=) max_distance
     );
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer) IS
     'part of simhash_near: the values of a block that a search within a distance must look up';
 
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (simhash_block(fingerprint, 0) = simhash_block(query, 0)
-        OR simhash_block(fingerprint, 1) = simhash_block(query, 1)
-        OR simhash_block(fingerprint, 2) = simhash_block(query, 2)
-        OR simhash_block(fingerprint, 3) = simhash_block(query, 3))
-        AND hamming(fingerprint, query) <= 3;
+    RETURN (simhash_block(fingerprint, 0) OPERATOR(pg_catalog.=) simhash_block(query, 0)
+        OR simhash_block(fingerprint, 1) OPERATOR(pg_catalog.=) simhash_block(query, 1)
+        OR simhash_block(fingerprint, 2) OPERATOR(pg_catalog.=) simhash_block(query, 2)
+        OR simhash_block(fingerprint, 3) OPERATOR(pg_catalog.=) simhash_block(query, 3))
+        AND hamming(fingerprint, query) OPERATOR(pg_catalog.<=) 3;
 COMMENT ON FUNCTION simhash_near(bigint, bigint) IS
     'whether two fingerprints differ in at most 3 bits; a table with indexed blocks is searched by them';
 
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (simhash_block(fingerprint, 0) = ANY (simhash_probes(query, 0, max_distance))
-        OR simhash_block(fingerprint, 1) = ANY (simhash_probes(query, 1, max_distance))
-        OR simhash_block(fingerprint, 2) = ANY (simhash_probes(query, 2, max_distance))
-        OR simhash_block(fingerprint, 3) = ANY (simhash_probes(query, 3, max_distance)))
-        AND hamming(fingerprint, query) <= max_distance;
+    RETURN (simhash_block(fingerprint, 0) OPERATOR(pg_catalog.=) ANY (simhash_probes(query, 0, max_distance))
+        OR simhash_block(fingerprint, 1) OPERATOR(pg_catalog.=) ANY (simhash_probes(query, 1, max_distance))
+        OR simhash_block(fingerprint, 2) OPERATOR(pg_catalog.=) ANY (simhash_probes(query, 2, max_distance))
+        OR simhash_block(fingerprint, 3) OPERATOR(pg_catalog.=) ANY (simhash_probes(query, 3, max_distance)))
+        AND hamming(fingerprint, query) OPERATOR(pg_catalog.<=) max_distance;
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
 
 -- The trigger function is written for one table, so that its search is planned once in a session.
 --
 -- Two near fingerprints have a block in common. So of two sessions, the second one waits for the first one's lock.
-CREATE FUNCTION simhash_keep_out(target regclass, fingerprint name, key name, action text DEFAULT 'reject')
-    RETURNS void LANGUAGE plpgsql AS $create$
+--
+-- The default of near, which callers leave out, is read when this file runs. So it says where these functions are,
+-- whatever the search path of a caller is.
+CREATE FUNCTION simhash_keep_out(target pg_catalog.regclass, fingerprint pg_catalog.name, key pg_catalog.name,
+        action pg_catalog.text DEFAULT 'reject',
+        near pg_catalog.regprocedure DEFAULT 'simhash_near(bigint, bigint)')
+    RETURNS pg_catalog.void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $create$
 DECLARE
-    functions regnamespace := (SELECT pronamespace FROM pg_proc
-                               WHERE oid = 'simhash_near(bigint, bigint)'::regprocedure::oid);
+    functions regnamespace;
     schema_name name;
     table_name name;
     trigger_name text;
 BEGIN
+    SELECT pronamespace INTO STRICT functions FROM pg_proc WHERE oid = near::oid;
     SELECT nspname, relname INTO STRICT schema_name, table_name
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = target::oid;
     trigger_name := format('%I.%I', schema_name, table_name::text || '_keep_out'::text);
@@ -102,5 +128,5 @@ $body$, format('%I.%I', schema_name, table_name), fingerprint, key, functions, a
     EXECUTE format('CREATE TRIGGER keep_out BEFORE INSERT OR UPDATE OF %I ON %s FOR EACH ROW EXECUTE FUNCTION %s()',
                    fingerprint, target, trigger_name);
 END $create$;
-COMMENT ON FUNCTION simhash_keep_out(regclass, name, name, text) IS
+COMMENT ON FUNCTION simhash_keep_out IS
     'creates a trigger that keeps rows out whose fingerprint is near another: it rejects them, or skips them';

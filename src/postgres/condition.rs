@@ -1,4 +1,4 @@
-//! Conditions that a user writes on the columns of a table, as in WHERE.
+//! Conditions and other expressions that a user writes on the columns of a table, as in WHERE.
 
 use std::ffi::CStr;
 
@@ -33,6 +33,13 @@ pub fn parse(table: &Relation, condition: &str, name: &CStr, context: &CStr) -> 
     Ok(tree)
 }
 
+/// Parses an expression on the columns of a row of an open table, whose value is of any type. An error if it has
+/// subqueries, system columns or whole rows. Names, literals and errors are as for [`parse`].
+pub fn parse_value(table: &Relation, expression: &str, argument: Argument<'_>) -> Result<Expression> {
+    let tree = row_expression::parse(table, expression, argument, ParseExprKind::EXPR_KIND_WHERE, |_, tree| tree)?;
+    check_columns(table, tree, &argument.name.to_string_lossy()).map(|_| tree)
+}
+
 fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     if condition.is_volatile() {
         let message = format!("functions in {name} must not be volatile");
@@ -42,20 +49,21 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<()> {
     for node in condition.nodes() {
         check_node(table, node, name)?;
     }
-    for attnum in condition.own_columns() {
-        let Some(column) = Column::at(table, attnum) else {
-            let message = format!("{name} must not use system columns or whole rows");
-            return Err(not_supported(message));
-        };
-        if column.is_generated {
-            let message =
-                format!("column \"{}\" of table \"{}\" in {name} is generated", column.name()?, table.name()?);
-            return Err(not_supported(message)
-                .set_detail("Generated columns are computed after BEFORE triggers.")
-                .set_hint("Use the columns that it is computed from."));
-        }
-    }
-    Ok(())
+    let generated = check_columns(table, condition, name)?.into_iter().find(|column| column.is_generated);
+    let Some(column) = generated else { return Ok(()) };
+    let message = format!("column \"{}\" of table \"{}\" in {name} is generated", column.name()?, table.name()?);
+    Err(not_supported(message)
+        .set_detail("Generated columns are computed after BEFORE triggers.")
+        .set_hint("Use the columns that it is computed from."))
+}
+
+/// The columns in an expression. An error if one of them is a system column or the whole row.
+fn check_columns(table: &Relation, expression: Expression, name: &str) -> Result<Vec<Column>> {
+    let columns = expression.own_columns().into_iter().map(|attnum| {
+        Column::at(table, attnum)
+            .ok_or_else(|| not_supported(format!("{name} must not use system columns or whole rows")))
+    });
+    columns.collect()
 }
 
 /// An error if a node itself runs code that it must not, or asks for the role.

@@ -2,7 +2,7 @@
 //!
 //! An [`Expression`] is always valid, so its methods need no `unsafe`. Making one from a pointer or a list needs it.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::NonNull;
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
@@ -314,6 +314,29 @@ impl Expression {
         }
     }
 
+    /// The expression with other expressions in place of some columns of its table, which are given by attnum.
+    pub fn with_columns_replaced(self, replacements: impl Iterator<Item = (i16, Self)>) -> Self {
+        const OWN_VARNO: i32 = 1;
+        let keep = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
+        // SAFETY: the list is made here, of valid expressions. An expression without whole rows needs no range table
+        // entry. The result is a new expression, or the same.
+        unsafe {
+            let mut targets = std::ptr::null_mut();
+            for (attnum, replacement) in replacements {
+                let target = pg_sys::makeTargetEntry(replacement.as_ptr().cast(), attnum, std::ptr::null_mut(), false);
+                targets = pg_sys::lappend(targets, target.cast());
+            }
+            let (node, none, no_link) = (self.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+            let replaced =
+                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, none, targets, keep, OWN_VARNO, no_link);
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
+            let replaced =
+                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, none, targets, 0, keep, OWN_VARNO, no_link);
+            Self::new(replaced).unwrap_or(self)
+        }
+    }
+
     pub fn is_volatile(self) -> bool {
         // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
@@ -388,6 +411,22 @@ pub(crate) unsafe fn type_of(node: *mut pg_sys::Node) -> Option<Oid> {
     unsafe {
         let has_value = !matches!((*node).type_, NodeTag::T_List | NodeTag::T_CaseWhen);
         has_value.then(|| pg_sys::exprType(node)).filter(|of_type| *of_type != Oid::INVALID)
+    }
+}
+
+/// An expression in the form in which PostgreSQL stores it, which needs no memory context.
+pub struct StoredExpression(CString);
+
+impl StoredExpression {
+    pub fn new(expression: Expression) -> Self {
+        // SAFETY: the node is valid. The result is NUL-terminated, and copied at once.
+        Self(unsafe { CStr::from_ptr(pg_sys::nodeToString(expression.as_ptr().cast())) }.to_owned())
+    }
+
+    /// The expression, in the current memory context.
+    pub fn read(&self) -> Expression {
+        // SAFETY: PostgreSQL has written the string, so it reads it as a valid expression, which is not null.
+        unsafe { Expression(NonNull::new_unchecked(pg_sys::stringToNode(self.0.as_ptr()).cast())) }
     }
 }
 

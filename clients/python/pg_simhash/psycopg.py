@@ -28,9 +28,11 @@ class NearDuplicate:
     """The primary key of the row, by the names of its columns. Integers are ``int``; values of other types are ``str``.
     Empty if the user may not read the key."""
     distance: int | None = None
-    """The number of bits in which the fingerprints differ. None if the user may not read the fingerprint."""
+    """The number of bits in which the fingerprints differ. None if the guard compares texts, or the user may not read
+    the fingerprint."""
     resemblance: float | None = None
-    """The resemblance of the texts, 0 to 1. None if the guard compares no texts, or the user may not read them."""
+    """The resemblance of the texts, 0 to 1. None if the guard compares fingerprints, or the user may not read the
+    text."""
     guard: str = GUARD
     """The name of the guard, which is that of its trigger."""
     schema: str | None = None

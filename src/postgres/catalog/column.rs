@@ -155,6 +155,15 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
+/// An expression on a row of a table with the generation expressions of these columns in place of the columns: the
+/// value that it has once PostgreSQL has computed them.
+pub fn with_generation(table: &Relation, expression: Expression, is_replaced: impl Fn(&Column) -> bool) -> Expression {
+    let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
+    let generation = |column: Column| Some((column.attnum, column.generation(table)?));
+    let mut replacements = columns.filter(is_replaced).filter_map(generation).peekable();
+    if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
+}
+
 pub fn type_name(data_type: Oid) -> Result<String> {
     // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
     unsafe { from_server(pg_sys::format_type_be(data_type)) }

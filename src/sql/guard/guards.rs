@@ -38,7 +38,7 @@ fn definition(arguments: &[u8]) -> Result<String> {
     let members = [
         ("action", Some(string(guard.action.name()))),
         ("criterion", Some(criterion)),
-        ("fingerprint", Some(string(&guard.fingerprint))),
+        ("source", Some(string(&guard.source))),
         ("scope", Some(array(guard.scope.iter().map(|column| string(column))))),
         ("mark_column", guard.mark_column.as_deref().map(string)),
         ("among", guard.among.as_deref().map(string)),

@@ -20,6 +20,7 @@ use postgres::text::{RawText, decode, from_bytes};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
 
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
+use super::definition::asked_source::AskedSource;
 use super::definition::condition::{AMONG, AskedCondition, UNLESS};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
@@ -27,13 +28,12 @@ use super::definition::mark_column::{self, MarkColumn};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
-use super::preview::common_words::weighed;
-use super::row::confirmation::TextReader;
+use super::definition::source::column_name;
+use super::preview::common_words::report_common_words;
+use super::row::confirmation::SourceReader;
 use super::row::stored_rows::RunningGuard;
-use crate::sql::arguments::{name, required};
+use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
-use crate::sql::indexed::recognise::FingerprintCall;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -44,7 +44,7 @@ fn simhash_guard(
     scope: Option<AnyArray>,
     among: Option<RawText<'_>>,
     mark_column: Option<&CStr>,
-    fingerprint: Option<&CStr>,
+    source: Option<RawText<'_>>,
     unless: Option<RawText<'_>>,
     call: Call<'_>,
 ) -> Result<()> {
@@ -52,23 +52,20 @@ fn simhash_guard(
     let (among, unless) = (AskedCondition::new(AMONG, among)?, AskedCondition::new(UNLESS, unless)?);
     let target = required(target, "target")?;
     let scope = required(scope, "scope")?;
-    let mut guard = AskedGuard {
+    let guard = AskedGuard {
         function: call.function(),
         schema: ExtensionSchema::running(call)?,
         action: Action::named(decode(required(action, "action")?)?.as_str())?,
         criterion,
         scope: names(&scope, "scope")?,
         mark_column: mark_column.map(|mark| from_bytes(mark.to_bytes())).transpose()?,
-        fingerprint: name(fingerprint, "fingerprint")?,
+        source: AskedSource::new(source)?,
         among,
         unless,
     };
     // CREATE TRIGGER takes the same lock.
     let table = Target::lock(target, pg_sys::ShareRowExclusiveLock as Lock)?;
-    as_owner(table.owner, || {
-        guard.fingerprint = meant_column(&table.open(), &guard.fingerprint)?;
-        guard.install(&table)
-    })
+    as_owner(table.owner, || guard.install(&table))
 }
 
 #[pg_extern(sql = false)]
@@ -95,7 +92,7 @@ struct AskedGuard {
     criterion: AskedCriterion,
     scope: Vec<String>,
     mark_column: Option<String>,
-    fingerprint: String,
+    source: AskedSource,
     among: Option<AskedCondition>,
     unless: Option<AskedCondition>,
 }
@@ -103,18 +100,18 @@ struct AskedGuard {
 impl AskedGuard {
     fn install(&self, table: &Target) -> Result<()> {
         let relation = table.open();
-        let (criterion, searched) = self.check(table, &relation)?;
+        let (source, criterion, searched) = self.check(table, &relation)?;
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
         let unless = self.unless.as_ref().map(|unless| unless.check(&relation, None)).transpose()?;
         drop(relation);
-        let family = table.family(pg_sys::AccessShareLock as Lock)?;
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
         let guard = unsafe { RunningGuard::new(self.function, TRIGGER_NAME, memory) };
+        report_common_words(&criterion, &searched, &SourceReader::new(guard), table)?;
         let arguments = Arguments {
             action: self.action,
-            criterion: weighed(criterion, &searched, &TextReader::new(guard), (table, &family), &self.fingerprint)?,
-            fingerprint: self.fingerprint.clone(),
+            criterion,
+            source: source.clone(),
             mark_column: self.mark_column.clone(),
             scope: self.scope.clone(),
             among,
@@ -127,14 +124,15 @@ impl AskedGuard {
             notice(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
         }
-        // The third argument is the fingerprint.
+        // The third argument is the source.
         if let Some(other) = existing.as_ref().and_then(|existing| existing.arguments.get(2))
-            && *other != self.fingerprint
-            && Column::find(&table.open(), other)?.is_some()
+            && *other != source
+            && let Some(column) = column_name(other)
+            && Column::find(&table.open(), &column)?.is_some()
         {
-            let message = format!("table \"{}\" has a guard by \"{other}\"", table.name);
+            let message = format!("table \"{}\" has a guard by \"{column}\"", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-                .set_detail("A table has one guard, by one fingerprint.")
+                .set_detail("A table has one guard, by one source.")
                 .set_hint("To guard it by another one, call simhash_unguard first."));
         }
         let creating = if existing.is_some() { "replacing" } else { "creating" };
@@ -153,22 +151,19 @@ impl AskedGuard {
         Ok(())
     }
 
-    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
-    /// near-duplicates, and the tables to search.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<(GuardCriterion, Vec<SearchedTable>)> {
+    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the source as SQL, the
+    /// criterion of near-duplicates, and the tables to search.
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(String, GuardCriterion, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let members = Members::read(table.oid, None)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope);
         members.all.iter().try_for_each(can_guard)?;
-        let fingerprint = named_fingerprint(relation, &self.fingerprint)?;
         GuardScope::new(relation, &self.scope)?;
-        let source = FingerprintCall::of_text(fingerprint.computation(relation), self.schema);
-        let criteria = self.criterion.of_rows(source.as_ref())?;
-        let (criterion, mut searched) =
-            members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
+        let (source, criterion) = self.source.find(&members, &self.criterion, self.schema)?;
+        let mut searched = members.searched(&source, &self.scope, &criterion, Some(self.schema))?;
         self.check_mark(relation, &mut searched)?;
         self.warn_of_shared_key(table, relation)?;
-        Ok((criterion, searched))
+        Ok((source, criterion, searched))
     }
 
     fn check_mark(&self, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {

@@ -4,8 +4,6 @@
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::column::Column;
-use postgres::catalog::relation::Relation;
 use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::to_json_text;
@@ -19,7 +17,6 @@ use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCall {
-    pub schema: ExtensionSchema,
     pub fingerprint: Expression,
     pub block: i32,
     pub blocks: i32,
@@ -30,13 +27,13 @@ impl BlockCall {
     /// layout.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        let schema = ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
+        ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.value()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
             _ => return None,
         };
-        Some(Self { schema, fingerprint, block: block.value()?, blocks })
+        Some(Self { fingerprint, block: block.value()?, blocks })
     }
 }
 
@@ -122,17 +119,6 @@ impl FingerprintCall {
     /// The options as JSON, as they are written; an empty document if they are not.
     pub fn options_json(&self) -> Result<String> {
         options_json(self.document)
-    }
-
-    /// The text of a stored row: a generated column, if one stores it, so that nothing is evaluated.
-    pub fn text_of_stored_row(&self, table: &Relation) -> Expression {
-        let as_text = |expression: Expression| expression.coerced_to(pg_sys::TEXTOID);
-        let has_text = |column: &Column| {
-            let generation = column.generation(table).filter(|_| column.is_stored);
-            generation.and_then(as_text).is_some_and(|text| text.equals(self.source))
-        };
-        let stored = Column::all(table).find(has_text).and_then(|column| as_text(column.as_variable()?));
-        stored.unwrap_or(self.source)
     }
 }
 

@@ -11,6 +11,7 @@ use pgrx::pg_sys::Oid;
 use postgres::catalog::column::RowValue;
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
+use postgres::error::Result;
 use postgres::expression::Expression;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::options::Options;
@@ -18,7 +19,7 @@ use simhash::fingerprint::options::Options;
 use crate::sql::fingerprint::options::read_options;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
 use crate::sql::indexed::layouts::has_own_equality;
-use crate::sql::indexed::recognise::{FingerprintCall, constant_document};
+use crate::sql::indexed::recognise::{FingerprintCall, constant_document, options_json};
 
 /// `simhash_band(text, band)` or `simhash_band(text, band, options)`, with constant band and options.
 #[derive(Clone, Debug)]
@@ -47,6 +48,11 @@ impl BandCall {
         };
         let band = usize::try_from(band.value::<i32>()?).ok().filter(|band| *band < MAX_BANDS)?;
         Some(Self { schema, text, band, options, document })
+    }
+
+    /// The options as JSON, as they are written; an empty document if they are not.
+    pub fn options_json(&self) -> Result<String> {
+        options_json(self.document)
     }
 
     /// Whether these are bands of a text by options that make the same bands.

@@ -12,6 +12,7 @@ use simhash::fingerprint::size::{SimilarSizes, is_exact};
 
 use crate::sql::fingerprint::fingerprint_cache;
 
+#[derive(Clone)]
 pub struct TextKeys {
     summary: Rc<Summary>,
     criterion: TextCriterion,
@@ -25,6 +26,15 @@ impl TextKeys {
         let Some(summary) = fingerprint_cache::summary(text, options, criterion.bands)? else { return Ok(None) };
         let sizes = SimilarSizes::new(summary.size, criterion.resemblance, is_exact(options)).range;
         Ok(Some(Self { summary, criterion, sizes }))
+    }
+
+    pub fn least_resemblance(&self) -> f64 {
+        self.criterion.resemblance
+    }
+
+    /// Whether two texts share a band, as near texts do.
+    pub fn share_band(&self, other: &Self) -> bool {
+        self.bands().iter().zip(other.bands()).any(|(a, b)| a == b)
     }
 
     /// The bands that a near text has at least one of, in the order of their numbers.

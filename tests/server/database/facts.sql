@@ -61,7 +61,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM app.online WHERE extensions.simhash_near(body
 EXPLAIN (COSTS OFF) SELECT id FROM app.online_parts
 WHERE extensions.simhash_near(body, 'a text', '{"resemblance": 0.7}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.letters
-WHERE tenant = 4 AND extensions.simhash_near("Subject" || ' ' || body, 'a text', '{"ngram": 2}');
+WHERE tenant = 4 AND extensions.simhash_near(app.lower_of("Subject") || ' ' || body, 'a text', '{"ngram": 2, "bands": 2}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.letters WHERE extensions.simhash_near(body, 'a text', '{"bands": 1}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.excerpts WHERE extensions.simhash_near(body, 'a text');
 EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(body, 'a text');

@@ -45,7 +45,7 @@ SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options =>
 SELECT extensions.simhash_attach('app.parts', 'body');
 SELECT extensions.simhash_index('app.online', 'body');
 SELECT count(*) FROM extensions.simhash_index_commands('app.online_parts', 'body', bands => 12);
-SELECT extensions.simhash_index('app.letters', $$"Subject" || ' ' || body$$, '{"ngram": 2}', scope => '{tenant}');
+SELECT extensions.simhash_index('app.letters', $$app.lower_of("Subject") || ' ' || body$$, '{"ngram": 2}', 2, '{tenant}');
 SELECT extensions.simhash_guard('app.rejected', criterion => '{"resemblance": null}', source => 'simhash');
 SELECT extensions.simhash_guard('app.marked', 'mark', '{"resemblance": 0.7}', '{Tenant,lang}', mark_column => 'like');
 SET LOCAL client_min_messages = warning; -- The NOTICEs of what is dropped come in the order that it was made in.

@@ -101,10 +101,11 @@ CREATE TABLE app.online_parts_1 PARTITION OF app.online_parts FOR VALUES WITH (M
 INSERT INTO app.online_parts SELECT * FROM app.texts;
 SELECT extensions.simhash_index_commands('app.online_parts', 'body', bands => 12) \gexec
 
--- an expression, with options and a scope; and a single band by hand
+-- an expression that calls a function, with options and a scope; and a single band by hand
+CREATE FUNCTION app.lower_of(text) RETURNS text LANGUAGE sql IMMUTABLE RETURN lower($1);
 CREATE TABLE app.letters (id bigint PRIMARY KEY, tenant integer, "Subject" text, body text);
 INSERT INTO app.letters SELECT id, id / 10, 'A letter', body FROM app.texts;
-SELECT extensions.simhash_index('app.letters', $$"Subject" || ' ' || body$$, '{"ngram": 2}', scope => '{tenant}');
+SELECT extensions.simhash_index('app.letters', $$app.lower_of("Subject") || ' ' || body$$, '{"ngram": 2}', 2, '{tenant}');
 CREATE INDEX ON app.letters (extensions.simhash_band(body, 0), extensions.simhash_size(body));
 
 CREATE MATERIALIZED VIEW app.excerpts AS SELECT id, body FROM app.plain WHERE id <= 100;

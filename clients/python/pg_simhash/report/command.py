@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+from .difference import visible
+
 
 def main(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
@@ -44,10 +46,9 @@ def parser() -> argparse.ArgumentParser:
         "sample of the rows in one snapshot, with the rights of the user who connects, and changes nothing.",
     )
     parser.add_argument("database", help="as for psql: postgresql://host/name, or 'dbname=name'")
-    parser.add_argument("table", help="a table with fingerprints, such as docs or archive.docs")
-    parser.add_argument("column", help="the column that its fingerprints are made from")
+    parser.add_argument("table", help="a table with indexes of simhash_index, such as docs or archive.docs")
+    parser.add_argument("column", help="the column of the texts that are indexed")
     parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="how many rows are looked up")
-    parser.add_argument("--fingerprint", default="simhash", metavar="COLUMN", help="the fingerprint column")
     parser.add_argument(
         "--scope",
         action="append",
@@ -85,7 +86,7 @@ def _count(text: str) -> int:
 def _criterion(text: str) -> dict[str, Any]:
     try:
         criterion = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         criterion = None
     if not isinstance(criterion, dict):
         raise argparse.ArgumentTypeError(f"{text!r} is not a JSON object")
@@ -93,5 +94,7 @@ def _criterion(text: str) -> dict[str, Any]:
 
 
 def _fail(message: str | None, hint: str | None = None) -> int:
-    print(f"error: {message}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+    # Names in a message, which others have chosen, must not control the terminal.
+    text = visible(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
+    print(text, file=sys.stderr)
     return 1

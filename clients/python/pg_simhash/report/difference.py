@@ -15,6 +15,9 @@ MAX_MARK_CHARACTERS = 120
 CONTEXT_CHARACTERS = 60
 """How many marks of a text are shown, and how much of each, before it and after it."""
 
+MAX_COMPARED_WORDS = 2000
+"""How many words of two texts are compared, from the first one on that differs: the time may grow with their cube."""
+
 MAX_PLAIN_CHARACTERS = 320
 """What is shown of a text without marks."""
 
@@ -41,12 +44,20 @@ def compare(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
     """What to show of two texts."""
     words = [list(WORD.finditer(text)) for text in (a, b)]
     compared = [[word[0].casefold() for word in of_text] for of_text in words]
+    begin = _common(*compared)
+    after = _common(*(of_text[: begin - len(of_text) - 1 : -1] for of_text in compared))
+    differing = [of_text[begin : len(of_text) - after][:MAX_COMPARED_WORDS] for of_text in compared]
     marks: tuple[list[slice], list[slice]] = [], []
-    for kind, *ends in difflib.SequenceMatcher(None, compared[0], compared[1]).get_opcodes():
+    for kind, *ends in difflib.SequenceMatcher(None, differing[0], differing[1]).get_opcodes():
         for of_text, found, first, last in zip(marks, words, ends[::2], ends[1::2]):
             if kind != "equal" and first < last:
-                of_text.append(slice(found[first].start(), found[last - 1].end()))
+                of_text.append(slice(found[begin + first].start(), found[begin + last - 1].end()))
     return _excerpt(a, marks[0]), _excerpt(b, marks[1])
+
+
+def _common(a: list[str], b: list[str]) -> int:
+    """With how many equal words two lists begin."""
+    return next((at for at, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
 
 
 def visible(text: str) -> str:

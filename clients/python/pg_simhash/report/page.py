@@ -14,14 +14,13 @@ import psycopg
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from .difference import Piece, compare, visible
-from .sample import MAX_NEAR_ROWS, Pair, look_ups, searched_distance, text
+from .sample import LEAST_SHOWN, MAX_NEAR_ROWS, Pair, look_ups, text
 from .summary import Kind, Summary, summarize
 from .table import Table, find
 
 DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
 
-# What a guard would have skipped, row by row in the order of the key. A few rows may be others: all pairs are compared
-# by the radii, without flips.
+# What a guard would have skipped, row by row in the order of the key.
 CLEAN_UP = """
 DELETE FROM {table} WHERE ({key}) IN (
     SELECT {key}
@@ -30,9 +29,7 @@ DELETE FROM {table} WHERE ({key}) IN (
     WHERE duplicate_of IS NOT NULL);
 """
 
-SHOWN = (Kind.DUPLICATE, Kind.OTHER_TEXT, Kind.TOO_FAR)
-
-GUARD = "SELECT simhash_guard({table}, 'reject', {criterion}{others});"
+GUARD = "SELECT simhash_guard({table}, 'reject', {criterion}{others}, source => {source});"
 
 
 class ShownText(NamedTuple):
@@ -43,7 +40,6 @@ class ShownText(NamedTuple):
 
 
 class ShownPair(NamedTuple):
-    distance: int
     resemblance: float
     texts: list[ShownText]
 
@@ -54,6 +50,7 @@ def write(given: argparse.Namespace) -> str:
     with psycopg.connect(given.database, client_encoding="UTF8", fallback_application_name=application) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
+        connection.add_notice_handler(_warn)
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
         table = find(connection, given)
@@ -74,21 +71,26 @@ def render(table: Table, summary: Summary) -> str:
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
-        has_flips=bool(table.criterion.get("flips")),
         options=json.dumps(table.compared_with(), ensure_ascii=False),
         database=database,
         time=time,
-        searched=searched_distance(table),
         rows=summary.rows,
         counts={kind.name: summary.count(kind) for kind in Kind},
-        distances=summary.distances(searched_distance(table)),
         resemblances=summary.resemblances(),
-        pairs={kind.name: [_shown(table, pair) for pair in summary.examples(kind)] for kind in SHOWN},
+        pairs={kind.name: [_shown(table, pair) for pair in summary.examples(kind)] for kind in Kind},
         clean_up=_clean_up(table).as_string().strip(),
-        guard=_guard(table).as_string(),
+        guard=None if table.guard else _guard(table).as_string(),
         most_near=MAX_NEAR_ROWS,
+        least_shown=LEAST_SHOWN,
         visible=visible,
     )
+
+
+def _warn(diagnostic: psycopg.errors.Diagnostic) -> None:
+    """Shows what the server warns of: that no index serves the look-ups, for example."""
+    if diagnostic.severity_nonlocalized == "WARNING":
+        message = ". ".join(filter(None, [diagnostic.message_primary, diagnostic.message_hint]))
+        print(f"warning: {visible(message)}", file=sys.stderr)
 
 
 def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
@@ -104,7 +106,6 @@ def _shown(table: Table, pair: Pair) -> ShownPair:
     earlier, later = text(table, pair.earlier), text(table, pair.row_id)
     pieces = compare(earlier.text, later.text)
     return ShownPair(
-        pair.distance,
         pair.resemblance,
         [
             ShownText(name, visible(of.key), of.length, of_text)
@@ -120,7 +121,7 @@ def _clean_up(table: Table) -> Composable:
         table=SQL(table.name),
         key=_names(key),
         first=Identifier(key[0]),
-        text=Identifier(table.column) if table.made_from is None else SQL(table.made_from),
+        text=Identifier(table.column),
         criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
         scope=SQL("PARTITION BY {} ").format(_names(column.name for column in table.scope)) if table.scope else SQL(""),
     )
@@ -128,14 +129,11 @@ def _clean_up(table: Table) -> Composable:
 
 def _guard(table: Table) -> Composable:
     """The command that keeps near-duplicates out by these limits."""
-    others = {
-        "scope": [column.name for column in table.scope],
-        "among": table.among or table.condition,
-        "fingerprint": None if table.fingerprint == "simhash" else table.fingerprint,
-    }
+    others = {"scope": [column.name for column in table.scope], "among": table.among}
     return SQL(GUARD).format(
         table=Literal(table.name),
         criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
+        source=Literal(table.source),
         others=SQL("").join(SQL(f", {name} => {{}}").format(Literal(value)) for name, value in others.items() if value),
     )
 

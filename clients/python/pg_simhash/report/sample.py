@@ -11,49 +11,51 @@ from typing import NamedTuple
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
-from .table import LIMITS, Column, Table
+from .table import Column, Table
 
 RowId = tuple[int, str]
 
 MAX_NEAR_ROWS = 20
-"""How many earlier rows are read for each row: the nearest."""
+"""How many earlier rows are compared with each row: so many near-duplicates, and so many that resemble it less."""
+
+LEAST_SHOWN = 0.5
+"""Texts that resemble each other less are not looked for: the bands find few of them."""
 
 SAMPLED_PAGES_FACTOR = 10
 """Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take."""
-
-SEARCHED_BITS_BEYOND = 2
-MIN_SEARCHED_DISTANCE = 10
-"""How far the look-ups search: so many bits beyond the limit, and at least to this distance."""
 
 MAX_KEY_CHARACTERS = 100
 MAX_TEXT_CHARACTERS = 20_000
 """Characters that are read to be shown."""
 
-# The condition is about the earlier row: its names are those of the innermost query.
 LOOK_UPS = """
 SELECT own.tableoid::oid, own.ctid::text, near.*
 FROM (
     SELECT tableoid, ctid, {columns}
     FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)
-    WHERE {fingerprint} IS NOT NULL
+    WHERE {column} IS NOT NULL
     ORDER BY hashtid(ctid)
     LIMIT {size}
 ) AS own
 LEFT JOIN LATERAL (
-    SELECT earlier.tableoid::oid, earlier.ctid::text, distance, resemblance, is_near,
-        {least} IS NULL OR resemblance >= {least} AS is_like
-    FROM (
-        SELECT tableoid, ctid, {column}, {distance} AS distance, {is_near} AS is_near
-        FROM {table} AS other
-        WHERE {within} AND {other_order} < {own_order} AND ({among}
-        ) IS TRUE
-        ORDER BY {distance}
-        LIMIT {most_near}
-    ) AS earlier
-    CROSS JOIN LATERAL coalesce({resemblance}({own_text}, {earlier_text}, {options}::jsonb), 0) AS resemblance
-    ORDER BY is_like DESC, is_near DESC, resemblance DESC, distance
+    SELECT earlier.tableoid::oid, earlier.ctid::text, resemblance
+    FROM ({duplicates} UNION ALL {others}) AS earlier
+    CROSS JOIN LATERAL {resemblance}({own_text}, {earlier_text}, {options}::jsonb) AS resemblance
+    ORDER BY resemblance DESC
     LIMIT 1
 ) AS near ON true
+WHERE {size_of_text}({own_text}, {options}::jsonb) IS NOT NULL
+"""
+
+# The condition is about the earlier row: its names are those of the innermost query.
+NEAR_ROWS = """
+(
+    SELECT tableoid, ctid, {column}
+    FROM {table} AS other
+    WHERE {near}({other_text}, {own_text}, {criterion}::jsonb) AND {within} AND ({among}
+    ) IS TRUE
+    LIMIT {most_near}
+)
 """
 
 # As the server prints names: a cast to text may call a function of whoever owns the type.
@@ -65,17 +67,12 @@ WHERE tableoid = {tableoid} AND ctid = {ctid}::tid
 
 
 class Pair(NamedTuple):
-    """A sampled row, and the earlier row that decides about it. A row is earlier if its primary key is smaller; without
-    one, if its RowId is."""
+    """A sampled row, and the earlier row that it resembles most. A row is earlier if its primary key is smaller;
+    without one, if it is stored before."""
 
     row_id: RowId
     earlier: RowId
-    distance: int
     resemblance: float
-    is_near: bool
-    """Whether a guard compares the texts of the two."""
-    is_like: bool
-    """Whether the texts resemble each other enough."""
 
 
 class Text(NamedTuple):
@@ -86,60 +83,50 @@ class Text(NamedTuple):
     length: int
 
 
-def searched_distance(table: Table) -> int:
-    limit: int = table.criterion["max_distance"]
-    return min(max(limit + SEARCHED_BITS_BEYOND, MIN_SEARCHED_DISTANCE), 64)
-
-
 def look_ups(table: Table, size: int) -> Iterator[Pair | None]:
-    """For each sampled row, as soon as it has been looked up, the pair with the earlier row that decides about it."""
+    """For each sampled row with a word, as soon as it has been looked up, the pair with the earlier row that decides
+    about it."""
     with table.connection.cursor(name="report") as cursor:
         cursor.itersize = 100
         cursor.execute(_query(table, size))
-        for oid, ctid, other_oid, other_ctid, *found in cursor:
-            yield None if other_oid is None else Pair((oid, ctid), (other_oid, other_ctid), *found)
+        for oid, ctid, other_oid, other_ctid, resemblance in cursor:
+            yield None if other_oid is None else Pair((oid, ctid), (other_oid, other_ctid), resemblance)
 
 
 def _query(table: Table, size: int) -> Composed:
-    own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
-    near = SQL("{}({}, {}, {})").format(table.function("simhash_near"), other, own, Literal(searched_distance(table)))
     # Columns that are not needed, such as other long texts, are not read.
-    columns = [table.fingerprint, table.column, *table.key, *(column.name for column in table.scope)]
+    columns = [table.column, *table.key, *(column.name for column in table.scope)]
+    least = table.criterion["resemblance"]
     return SQL(LOOK_UPS).format(
         columns=SQL(", ").join(map(Identifier, dict.fromkeys(columns))),
         table=table.sql,
         percent=Literal(min(100 * SAMPLED_PAGES_FACTOR * size / max(table.rows, 1), 100)),
-        fingerprint=Identifier(table.fingerprint),
-        size=Literal(size),
-        least=Literal(table.criterion["resemblance"]),
         column=Identifier(table.column),
-        distance=SQL("{} OPERATOR({}.<~>) {}").format(other, Identifier(table.extension), own),
-        is_near=_is_near(table),
-        within=SQL(" AND ").join([near, *map(_is_in_scope, table.scope)]),
-        other_order=_order(table, "other"),
-        own_order=_order(table, "own"),
-        among=SQL(table.among or "true"),
-        most_near=Literal(MAX_NEAR_ROWS),
+        size=Literal(size),
+        duplicates=_near_rows(table, least),
+        others=_near_rows(table, min(least, LEAST_SHOWN)),
         resemblance=table.function("simhash_resemblance"),
+        size_of_text=table.function("simhash_size"),
         own_text=table.text("own"),
         earlier_text=table.text("earlier"),
         options=Literal(json.dumps(table.compared_with())),
     )
 
 
-def _is_near(table: Table) -> Composable:
-    """Whether a guard that searches for the row `own` finds the row `other`, whatever its text is."""
-    criterion, near = table.criterion, table.function("simhash_near")
-    if criterion["resemblance"] is not None and table.options is not None:
-        limits = {key: criterion[key] for key in LIMITS if key in criterion}
-        document = json.dumps({**table.options, **limits, "resemblance": 0})
-        return SQL("{}({}, {}, {}::jsonb)").format(near, table.text("other"), table.text("own"), Literal(document))
-    # Without the text, the flips are not known.
-    limit = [Literal(criterion["max_distance"])]
-    if criterion["radii"]:
-        limit.append(Literal(criterion["radii"]))
-    fingerprints = Identifier("other", table.fingerprint), Identifier("own", table.fingerprint)
-    return SQL("{}({}, {}, {})").format(near, *fingerprints, SQL(", ").join(limit))
+def _near_rows(table: Table, least: float) -> Composed:
+    """Some earlier rows that resemble the row `own` at least so much, by the bands of the criterion."""
+    within = SQL("{} < {}").format(_order(table, "other"), _order(table, "own"))
+    return SQL(NEAR_ROWS).format(
+        column=Identifier(table.column),
+        table=table.sql,
+        near=table.function("simhash_near"),
+        other_text=table.text("other"),
+        own_text=table.text("own"),
+        criterion=Literal(json.dumps({**table.criterion, "resemblance": least})),
+        within=SQL(" AND ").join([within, *map(_is_in_scope, table.scope)]),
+        among=SQL(table.among or "true"),
+        most_near=Literal(MAX_NEAR_ROWS),
+    )
 
 
 def _is_in_scope(column: Column) -> Composable:

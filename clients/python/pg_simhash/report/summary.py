@@ -24,11 +24,8 @@ class Kind(enum.Enum):
     """What a guard would make of a row that is inserted after an earlier one."""
 
     DUPLICATE = "duplicate"
-    OTHER_TEXT = "other text"
-    """Within the distance, but the texts do not resemble each other enough."""
-    TOO_FAR = "too far"
-    """Beyond the distance, though the texts resemble each other enough."""
-    UNRELATED = "unrelated"
+    OTHER = "other"
+    """The texts do not resemble each other enough."""
 
 
 class Bar(NamedTuple):
@@ -49,7 +46,7 @@ class Summary:
     """One for each sampled row that an earlier row is near."""
 
     def count(self, kind: Kind) -> int:
-        return sum(kind_of(pair) is kind for pair in self.pairs)
+        return sum(self.kind_of(pair) is kind for pair in self.pairs)
 
     def examples(self, kind: Kind) -> list[Pair]:
         """Pairs of this kind: two that are closest to the limit, and then some of all.
@@ -58,7 +55,7 @@ class Summary:
         """
         family = _families(self.pairs)
         families: defaultdict[RowId, list[Pair]] = defaultdict(list)
-        for pair in sorted((pair for pair in self.pairs if kind_of(pair) is kind), key=self._margin):
+        for pair in sorted((pair for pair in self.pairs if self.kind_of(pair) is kind), key=self._margin):
             families[family(pair.row_id)].append(pair)
         firsts = [pairs[0] for pairs in families.values()]
         others = [pair for pairs in families.values() for pair in pairs[1:]]
@@ -66,33 +63,29 @@ class Summary:
         found = narrow + _spread(later, SHOWN_PAIRS - len(narrow))
         return found + _spread(others, SHOWN_PAIRS - len(found))
 
-    def _margin(self, pair: Pair) -> tuple[float, ...]:
-        """How far a pair is from being of another kind."""
-        if not pair.is_near:
-            return (pair.distance, -pair.resemblance)
-        if self.criterion["resemblance"] is None:
-            return (-pair.distance, pair.resemblance)
-        return (abs(pair.resemblance - self.criterion["resemblance"]), -pair.distance)
+    def kind_of(self, pair: Pair) -> Kind:
+        return Kind.DUPLICATE if pair.resemblance >= self.criterion["resemblance"] else Kind.OTHER
 
-    def distances(self, farthest: int) -> list[Bar]:
-        """The sampled rows by the distance to the earlier row that decides."""
-        by_distance = [[pair for pair in self.pairs if pair.distance == bits] for bits in range(farthest + 1)]
-        limit = self.criterion["max_distance"]
-        return [_bar(str(bits), pairs, bits == limit + 1) for bits, pairs in enumerate(by_distance)]
+    def _margin(self, pair: Pair) -> float:
+        """How far a pair is from being of another kind."""
+        return abs(float(pair.resemblance - self.criterion["resemblance"]))
 
     def resemblances(self) -> list[Bar]:
         """The sampled rows by the resemblance to the earlier row that decides."""
         limit = self.criterion["resemblance"]
-        center = 0.9 if limit is None else limit
-        first = max(-BINS_BELOW_LIMIT, -math.floor(center / BIN_WIDTH))
+        first = max(-BINS_BELOW_LIMIT, -math.floor(limit / BIN_WIDTH))
         by_bin: defaultdict[int, list[Pair]] = defaultdict(list)
         for pair in self.pairs:
-            by_bin[max(math.floor((pair.resemblance - center) / BIN_WIDTH), first - 1)].append(pair)
-        bars = [_bar(f"below {center + BIN_WIDTH * first:.2f}", by_bin[first - 1])]
+            by_bin[max(math.floor((pair.resemblance - limit) / BIN_WIDTH), first - 1)].append(pair)
+        bars = [self._bar(f"below {limit + BIN_WIDTH * first:.2f}", by_bin[first - 1])]
         for number in range(first, max([*by_bin, 0]) + 1):
-            low, high = (min(center + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
-            bars.append(_bar(f"{low:.2f} to {high:.2f}", by_bin[number], number == 0 and limit is not None))
+            low, high = (min(limit + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
+            bars.append(self._bar(f"{low:.2f} to {high:.2f}", by_bin[number], number == 0))
         return bars
+
+    def _bar(self, name: str, pairs: list[Pair], is_beyond: bool = False) -> Bar:
+        duplicates = sum(self.kind_of(pair) is Kind.DUPLICATE for pair in pairs)
+        return Bar(name, len(pairs), duplicates, is_beyond)
 
 
 def summarize(pairs: Iterable[Pair | None], criterion: dict[str, Any]) -> Summary:
@@ -102,12 +95,6 @@ def summarize(pairs: Iterable[Pair | None], criterion: dict[str, Any]) -> Summar
         if pair is not None:
             summary.pairs.append(pair)
     return summary
-
-
-def kind_of(pair: Pair) -> Kind:
-    if pair.is_near:
-        return Kind.DUPLICATE if pair.is_like else Kind.OTHER_TEXT
-    return Kind.TOO_FAR if pair.is_like else Kind.UNRELATED
 
 
 def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
@@ -129,8 +116,3 @@ def _spread(pairs: list[Pair], number: int) -> list[Pair]:
     """So many of the pairs, at equal distances in their order."""
     count = min(number, len(pairs))
     return [pairs[(2 * n + 1) * len(pairs) // (2 * count)] for n in range(count)]
-
-
-def _bar(name: str, pairs: list[Pair], is_beyond: bool = False) -> Bar:
-    duplicates = sum(kind_of(pair) is Kind.DUPLICATE for pair in pairs)
-    return Bar(name, len(pairs), duplicates, is_beyond)

@@ -25,16 +25,16 @@ class WithDatabase(unittest.TestCase):
 
     @classmethod
     def sql(cls, statement, *parameters):
-        return cls.connection.execute(statement, parameters)
+        return cls.connection.execute(statement, parameters or None)
 
     @classmethod
-    def table(cls, name, texts, columns="id integer PRIMARY KEY, body text", **attach):
-        """A table with these texts, attached."""
+    def table(cls, name, texts, columns="id integer PRIMARY KEY, body text", **index):
+        """A table with these texts, indexed."""
         cls.sql(f"CREATE TABLE report.{name} ({columns})")
         with cls.connection.cursor() as cursor:
             cursor.executemany(f"INSERT INTO report.{name} (id, body) VALUES (%s, %s)", enumerate(texts, 1))
-        arguments = "".join(f", {argument} => {value}" for argument, value in attach.items())
-        cls.sql(f"SELECT simhash_attach(%s, 'body'{arguments})", f"report.{name}")
+        arguments = "".join(f", {argument} => {value}" for argument, value in index.items())
+        cls.sql(f"SELECT simhash_index(%s, 'body'{arguments})", f"report.{name}")
 
     def report(self, table, *arguments, column="body", database="", fails=False):
         """Runs the command, and returns what it writes: the page, or the error."""

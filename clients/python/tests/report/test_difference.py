@@ -41,6 +41,19 @@ class Compare(unittest.TestCase):
             pieces, _ = compare(text, numbers[::-1])
             self.assertLess(sum(len(piece.text) for piece in pieces), 2000)
 
+    def test_long_without_common_parts(self):
+        """Of texts that differ often, only a part is compared: all of it would take hours."""
+        letters = [chr(0x4E00 + number % 150) for number in range(20_000)]
+        a, b = ("".join(letter if n % 41 else last for n, letter in enumerate(letters)) for last in "ぁあ")
+        pieces, _ = compare(a, b)
+        self.assertEqual(len([piece for piece in pieces if piece.is_marked]), 6)
+
+    def test_marks_far_from_the_start(self):
+        words = " ".join(f"word{number}" for number in range(9000))
+        self.assertEqual(marked(f"{words} a {words}", f"{words} b {words}"), (["a"], ["b"]))
+        self.assertEqual(marked(words, f"{words} end"), ([], ["end"]))
+        self.assertEqual(marked(words, words[:-4]), (["word8999"], ["word"]))
+
     def test_control_characters(self):
         self.assertEqual(visible("a\x1b[2J\u202eb\r\nc\x07"), "a\ufffd[2J\ufffdb\ufffd\nc\ufffd")
         invisible = "\u061c\u2028\u2029\u200b\u200e\u2060\u2066\ufeff\U000e0041\x85"

@@ -5,11 +5,11 @@ import unittest
 from pg_simhash.report.sample import Pair
 from pg_simhash.report.summary import Kind, summarize
 
-CRITERION = {"max_distance": 10, "radii": [], "resemblance": 0.89}
+CRITERION = {"bands": 6, "resemblance": 0.89}
 
 
-def pair(number, earlier, resemblance, distance=2):
-    return Pair((1, f"(0,{number})"), (1, f"(0,{earlier})"), distance, resemblance, True, resemblance >= 0.89)
+def pair(number, earlier, resemblance):
+    return Pair((1, f"(0,{number})"), (1, f"(0,{earlier})"), resemblance)
 
 
 class Examples(unittest.TestCase):
@@ -17,14 +17,14 @@ class Examples(unittest.TestCase):
         """Rows of one template are nearest to the limit, but other rows are shown too."""
         template = [pair(n, n - 1, 0.88 - n / 10**5) for n in range(2, 400)]
         others = [pair(1000 + 2 * n, 1001 + 2 * n, n / 20) for n in range(14)]
-        shown = summarize(template + others, CRITERION).examples(Kind.OTHER_TEXT)
+        shown = summarize(template + others, CRITERION).examples(Kind.OTHER)
         self.assertEqual([shown.resemblance for shown in shown], [0.87998, 0.65, 0.45, 0.15])
 
     def test_few_families(self):
         """The other pairs of a family are from all of it."""
         template = [pair(n, n - 1, n / 100) for n in range(2, 89)]
         summary = summarize([*template, None], CRITERION)
-        shown = summary.examples(Kind.OTHER_TEXT)
+        shown = summary.examples(Kind.OTHER)
         self.assertEqual([shown.resemblance for shown in shown], [0.88, 0.73, 0.44, 0.16])
         self.assertEqual((summary.rows, summary.examples(Kind.DUPLICATE)), (88, []))
 
@@ -32,10 +32,8 @@ class Examples(unittest.TestCase):
 class Histograms(unittest.TestCase):
     def test_limits(self):
         """The limit is between two bars, whatever rounding does."""
-        summary = summarize([pair(n, 0, n / 100, n % 13) for n in range(1, 101)], CRITERION)
-        for bars, limit in (summary.resemblances(), "0.89 to 0.94"), (summary.distances(12), "11"):
-            self.assertEqual(sum(bar.rows for bar in bars), 100)
-            self.assertEqual([bar.name for bar in bars if bar.is_beyond], [limit])
-        bars = summary.resemblances()
+        bars = summarize([pair(n, 0, n / 100) for n in range(1, 101)], CRITERION).resemblances()
+        self.assertEqual(sum(bar.rows for bar in bars), 100)
+        self.assertEqual([bar.name for bar in bars if bar.is_beyond], ["0.89 to 0.94"])
         beyond = [bar.is_beyond for bar in bars].index(True)
         self.assertEqual([bar.duplicates for bar in bars], [0] * beyond + [bar.rows for bar in bars[beyond:]])

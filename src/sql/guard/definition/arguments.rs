@@ -1,5 +1,4 @@
-//! The arguments of a guard's trigger: `simhash_dedup(action, criterion, fingerprint column [, mark column [, scope
-//! column ...]])`.
+//! The arguments of a guard's trigger: `simhash_dedup(action, criterion, source [, mark column [, scope column ...]])`.
 //!
 //! The criterion is a JSON document, as [`simhash::criterion`] describes it.
 //!
@@ -12,7 +11,7 @@ use super::criterion::GuardCriterion;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
-    simhash_dedup(action, criterion, fingerprint_column)";
+    simhash_dedup(action, criterion, source)";
 
 /// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names. The guard
 /// comes last, so that it sees the row as the other triggers leave it.
@@ -48,7 +47,8 @@ impl Action {
 pub struct Arguments {
     pub action: Action,
     pub criterion: GuardCriterion,
-    pub fingerprint: String,
+    /// What the guard compares, as SQL on a row of its table.
+    pub source: String,
     /// The mark column; given for the action mark only.
     pub mark_column: Option<String>,
     pub scope: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn parse(arguments: &[String]) -> Result<Self> {
-        let [action, criterion, fingerprint, columns @ ..] = arguments else {
+        let [action, criterion, source, columns @ ..] = arguments else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", arguments.len())));
         };
@@ -73,13 +73,13 @@ impl Arguments {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
-        let (fingerprint, scope) = (fingerprint.clone(), scope.to_vec());
-        Ok(Self { action, criterion, fingerprint, mark_column, scope, among, unless })
+        let (source, scope) = (source.clone(), scope.to_vec());
+        Ok(Self { action, criterion, source, mark_column, scope, among, unless })
     }
 
     /// The arguments as texts, for CREATE TRIGGER.
     pub fn to_texts(&self) -> Result<Vec<String>> {
-        let mut texts = vec![self.action.name().to_owned(), self.criterion.to_json()?, self.fingerprint.clone()];
+        let mut texts = vec![self.action.name().to_owned(), self.criterion.to_json()?, self.source.clone()];
         let has_condition = self.among.is_some() || self.unless.is_some();
         if self.mark_column.is_some() || !self.scope.is_empty() || has_condition {
             texts.push(self.mark_column.clone().unwrap_or_default());

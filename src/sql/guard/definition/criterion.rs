@@ -1,53 +1,51 @@
 //! The criterion of near-duplicates: as a user asks for it, and complete, as an argument of a guard's trigger.
 
-use postgres::error::{Result, invalid_parameter};
+use std::collections::BTreeMap;
+
+use postgres::error::{ErrorReport, Result, invalid_parameter, shorten};
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::text::to_server;
-use simhash::criterion::{Criterion, CriterionDocument};
+use serde::de::IgnoredAny;
+use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::fingerprint::options::Options;
-use simhash::search::nearness::Nearness;
 
-use crate::sql::fingerprint::options::{
-    OptionsDocument, laid_over, read_criterion_of_table, with_weights, without_table,
-};
-use crate::sql::indexed::recognise::FingerprintCall;
+use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_criterion_of_table, without_table};
+
+/// What a guard compares, and which rows are near.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GuardCriterion {
+    Texts(GuardedTexts),
+    /// Fingerprints that differ in at most so many bits.
+    Distance(i32),
+}
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct GuardCriterion {
-    pub near: Nearness,
-    /// The smallest resemblance of the texts; None if texts are not compared.
-    pub resemblance: Option<f64>,
-    /// The options with which texts are compared.
+pub struct GuardedTexts {
+    pub near: TextCriterion,
+    /// The options of the bands, and of comparing texts.
     pub options: Options,
     /// The options as JSON, among the other keys of a criterion.
-    pub document: String,
-    /// Whether the weights of the table are still to be learnt.
-    pub weights_of_table: bool,
+    document: String,
 }
 
 impl GuardCriterion {
-    pub fn parse(argument: &str) -> Result<Self> {
-        let document = read_text(argument).and_then(without_table)?;
-        Ok(Self::new(document.of_texts(), &document, argument))
+    pub fn parse(json: &str) -> Result<Self> {
+        Ok(Self::new(&read_text(json).and_then(without_table)?, json))
     }
 
-    fn new(criterion: Criterion, document: &CriterionDocument, json: &str) -> Self {
-        let Criterion { near, resemblance } = criterion;
-        let (options, weights_of_table) = (document.options.clone(), document.weights_of_table);
-        Self { near, resemblance, options, document: json.to_owned(), weights_of_table }
+    fn new(document: &CriterionDocument, json: &str) -> Self {
+        let Some(near) = document.texts() else { return Self::Distance(document.max_distance()) };
+        Self::Texts(GuardedTexts { near, options: document.options.clone(), document: json.to_owned() })
     }
 
-    /// The criterion with the weights of the table, as JSON.
-    pub fn with_weights(&self, weights: &str) -> Result<Self> {
-        let document = laid_over(&format!(r#"{{"weights": {weights}}}"#), &self.document)?;
-        let options = with_weights(&self.options, weights)?;
-        Ok(Self { options, document, weights_of_table: false, ..self.clone() })
-    }
-
-    /// The criterion as JSON. Only options are left to a default, and these are those of `simhash(text)`.
+    /// The criterion as JSON. Only options are left to a default, and these are those of `simhash_band`.
     pub fn to_json(&self) -> Result<String> {
-        let Self { near, resemblance, .. } = *self;
-        laid_over(&Criterion { near, resemblance }.to_json(), &self.document)
+        match self {
+            Self::Texts(GuardedTexts { near: TextCriterion { resemblance, bands }, document, .. }) => {
+                laid_over(&format!(r#"{{"resemblance": {resemblance}, "bands": {bands}}}"#), document)
+            }
+            Self::Distance(most) => Ok(format!(r#"{{"resemblance": null, "max_distance": {most}}}"#)),
+        }
     }
 }
 
@@ -55,31 +53,62 @@ fn read_text(json: &str) -> Result<CriterionDocument> {
     read_criterion_of_table(OptionsDocument::Text(to_server(json)?.to_bytes()))
 }
 
-/// The criterion that a user asks for, as JSON. The defaults depend on the table.
-pub struct AskedCriterion(String);
+/// The criterion that a user asks for. The defaults depend on what is indexed.
+pub struct AskedCriterion {
+    json: String,
+    document: CriterionDocument,
+}
 
 impl AskedCriterion {
     pub fn read(document: RawJsonb<'_>) -> Result<Self> {
-        read_criterion_of_table(OptionsDocument::Jsonb(document))?;
-        // SAFETY: an argument or a constant of type jsonb.
-        Ok(Self(unsafe { to_json_text(document) }?))
+        // SAFETY: an argument of type jsonb.
+        let json = unsafe { to_json_text(document) }?;
+        Ok(Self { json, document: read_criterion_of_table(OptionsDocument::Jsonb(document))? })
     }
 
-    /// The criteria for rows whose fingerprints are made from this text, if they are made from one: at least one, in
-    /// order of preference. A guard gets the first one whose layout its table has indexed.
-    pub fn of_rows(&self, source: Option<&FingerprintCall>) -> Result<Vec<GuardCriterion>> {
-        let of_source = source.map_or(Ok("{}".to_owned()), FingerprintCall::options_json)?;
-        let json = laid_over(&self.0, &of_source)?;
-        let document = read_text(&json)?;
-        let options = source.map_or(Options::default(), |source| source.options.clone());
-        let first = document.of_rows(source.is_some());
-        let for_texts = document.options != options || document.weights_of_table || document.has_flips();
-        if first.resemblance.is_none() && for_texts {
-            return Err(invalid_parameter("options and flips are for comparing texts, and no texts are compared")
-                .set_detail("The fingerprints are made with the options of simhash_attach.")
-                .set_hint("Give a resemblance, or leave them out."));
-        }
-        let criteria = std::iter::once(first).chain(document.of_rows_by_other_layouts(source.is_some()));
-        Ok(criteria.map(|criterion| GuardCriterion::new(criterion, &document, &json)).collect())
+    /// Whether it says that the fingerprints decide.
+    pub fn is_for_fingerprints(&self) -> bool {
+        self.document.texts().is_none()
     }
+
+    /// Whether it asks for weights that are learnt from the table. No index has such bands.
+    pub fn asks_for_weights(&self) -> bool {
+        self.document.weights_of_table
+    }
+
+    /// The criterion for texts, with these options by default.
+    pub fn of_texts(&self, options: &str) -> Result<GuardedTexts> {
+        if let Some(key) = self.key_except(|key| key != "max_distance")? {
+            return Err(wrong_kind(&key, "fingerprints", "texts").set_hint(
+                "Texts are compared by their resemblance. For fingerprints, give {\"resemblance\": null} too.",
+            ));
+        }
+        let json = laid_over(&self.json, options)?;
+        match GuardCriterion::new(&read_text(&json)?, &json) {
+            GuardCriterion::Texts(texts) => Ok(texts),
+            GuardCriterion::Distance(_) => Err(wrong_kind("resemblance", "fingerprints", "texts")),
+        }
+    }
+
+    /// The largest distance of fingerprints.
+    pub fn of_fingerprints(&self) -> Result<i32> {
+        let is_for_texts = !self.is_for_fingerprints();
+        let is_of_fingerprints = |key: &str| key == "max_distance" || key == "resemblance" && !is_for_texts;
+        if let Some(key) = self.key_except(is_of_fingerprints)? {
+            return Err(wrong_kind(&key, "texts", "fingerprints")
+                .set_hint("The distance decides about fingerprints: {\"resemblance\": null, \"max_distance\": 3}."));
+        }
+        Ok(self.document.max_distance())
+    }
+
+    /// A key of the document for which this is false.
+    fn key_except(&self, is_expected: impl Fn(&str) -> bool) -> Result<Option<String>> {
+        let keys = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(&self.json);
+        Ok(keys.unwrap_or_default().into_keys().find(|key| !is_expected(key)))
+    }
+}
+
+fn wrong_kind(key: &str, kind: &str, guarded: &str) -> ErrorReport {
+    let key = shorten(key);
+    invalid_parameter(format!("key \"{key}\" of a criterion is for {kind}, and this guard compares {guarded}"))
 }

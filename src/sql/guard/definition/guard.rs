@@ -10,19 +10,19 @@ use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, not_supported, user_error};
 use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
-use simhash::search::lock_keys::{KeyBlocks, Secret};
+use simhash::search::lock_keys::Secret;
 
 use super::arguments::{Action, Arguments};
 use super::cache::cached;
 use super::condition::{AMONG, GuardCondition, UNLESS};
-use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
 use super::members::Members;
-use super::searched_table::{SearchedTable, no_index};
+use super::searched_table::SearchedTable;
+use super::source::column_name;
 use crate::sql::functions::ExtensionSchema;
 
 /// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
@@ -38,11 +38,9 @@ pub struct Identity {
 
 pub struct Guard {
     pub identity: Identity,
-    /// The secret with which lock keys are hashed, and the blocks that they are made from.
+    /// The secret with which lock keys are hashed.
     pub secret: Secret,
-    pub key_blocks: KeyBlocks,
     pub action: Action,
-    pub criterion: GuardCriterion,
     /// The condition under which existing rows count; None if all rows count.
     pub among: Option<Rc<GuardCondition>>,
     /// The condition under which a new row is stored unchecked.
@@ -81,14 +79,13 @@ impl Guard {
     pub fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
-        let Arguments { action, criterion, fingerprint, mark_column, scope, among, unless } =
-            Arguments::parse(&arguments)?;
-        check_columns(event, std::iter::once(&fingerprint).chain(&mark_column).chain(&scope))?;
+        let Arguments { action, criterion, source, mark_column, scope, among, unless } = Arguments::parse(&arguments)?;
+        check_columns(event, column_name(&source).iter().chain(&mark_column).chain(&scope))?;
         let members = Members::read(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
-        let mut searched = members.searched(&fingerprint, &scope, &criterion, schema)?;
+        let mut searched = members.searched(&source, &scope, &criterion, schema)?;
         if let Some(mark) = mark_column {
             MarkColumn::set(&mut searched, &mark)?;
         }
@@ -96,9 +93,7 @@ impl Guard {
         Ok(Self {
             identity: identity.clone(),
             secret: identity.secret(),
-            key_blocks: KeyBlocks::of(criterion.near),
             action,
-            criterion,
             among: condition(AMONG, among),
             unless: condition(UNLESS, unless),
             searched,
@@ -109,8 +104,12 @@ impl Guard {
     /// The position, in `searched`, of the table of a trigger.
     pub fn position_of(&self, table: &Relation) -> Result<usize> {
         // Another kind of table may have row triggers, but no rows of its own.
-        let none = || no_index(table, self.criterion.near.max_distance());
-        self.searched.iter().position(|searched| searched.oid == table.oid()).ok_or_else(none)
+        let position = self.searched.iter().position(|searched| searched.oid == table.oid());
+        match position {
+            Some(position) => Ok(position),
+            None => Err(not_supported(format!("\"{}\" cannot be guarded", table.name()?))
+                .set_detail("A guard searches tables and partitions.")),
+        }
     }
 }
 

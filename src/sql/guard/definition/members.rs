@@ -2,17 +2,15 @@
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use postgres::catalog::column::Column;
 use postgres::catalog::partition::{check_owner, with_inheritors};
 use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name};
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, not_supported, user_error};
 
 use super::criterion::GuardCriterion;
-use super::scope::GuardScope;
-use super::searched_table::{SearchedTable, no_index};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
-use crate::sql::indexed::fingerprint_column::fingerprint_of;
+use super::searched_table::SearchedTable;
+use super::source::check_has_source_of;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -52,51 +50,29 @@ impl Members {
         Ok(Self { all, with_rows })
     }
 
-    /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched.
+    /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched, or has another
+    /// source.
     pub fn searched(
         &self,
-        fingerprint: &str,
+        source: &str,
         scope: &[String],
         criterion: &GuardCriterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>> {
-        let has_blocks = |schema: &ExtensionSchema| schema.function(c"simhash_block", SIMHASH_BLOCK).is_some();
-        let schema = schema.filter(has_blocks).ok_or_else(|| {
+        if schema.and_then(|schema| schema.function(c"simhash_band", SIMHASH_BAND)).is_none() {
             let message = "pg_simhash lacks functions here that its library needs";
-            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
-        })?;
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));
+        }
+        let root = Relation::open(self.all[0]);
         let searched = |&member: &Oid| {
             let table = Relation::open(member);
-            let Some(fingerprint) = fingerprint_of(&table, &Column::named(&table, fingerprint)?)? else {
-                return Err(no_index(&table, criterion.near.max_distance()));
-            };
-            let columns = GuardScope::new(&table, scope)?;
-            SearchedTable::new(&table, fingerprint, columns, criterion, schema)
+            if member != root.oid() {
+                check_has_source_of(&root, &table, source)?;
+            }
+            SearchedTable::new(&table, source, scope, criterion)
         };
         self.with_rows.iter().map(searched).collect()
-    }
-
-    /// The first of the criteria whose layout all these tables have indexed, and the tables ready to be searched by it.
-    /// If there is no such criterion, the first one, or the error for it.
-    pub fn searched_by_layout(
-        &self,
-        fingerprint: &str,
-        scope: &[String],
-        criteria: Vec<GuardCriterion>,
-        schema: ExtensionSchema,
-    ) -> Result<(GuardCriterion, Vec<SearchedTable>)> {
-        let mut first = None;
-        for criterion in criteria {
-            let searched = self.searched(fingerprint, scope, &criterion, Some(schema));
-            let is_served = searched.as_ref().is_ok_and(|tables| tables.iter().all(|table| table.indexes.serves_radii));
-            let found = searched.map(|searched| (criterion, searched));
-            if is_served {
-                return found;
-            }
-            first.get_or_insert(found);
-        }
-        first.expect("there is a criterion")
     }
 }
 

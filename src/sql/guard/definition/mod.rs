@@ -2,11 +2,12 @@
 //!
 //! [`arguments`] reads the trigger's arguments and writes them. [`guard`] makes a guard from the arguments, and
 //! [`cache`] stores it between statements. The arguments are an action, the [`criterion`] of near-duplicates, the
-//! fingerprint column, a [`mark_column`], the columns of a [`scope`], and its [`condition`]s.
-//! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each. [`distribution`]
-//! checks tables that Citus distributes.
+//! [`source`] that is compared, a [`mark_column`], the columns of a [`scope`], and its [`condition`]s.
+//! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each.
+//! [`distribution`] checks tables that Citus distributes.
 
 pub mod arguments;
+pub mod asked_source;
 pub mod cache;
 pub mod condition;
 pub mod criterion;
@@ -14,5 +15,9 @@ pub mod distribution;
 pub mod guard;
 pub mod mark_column;
 pub mod members;
+pub mod row_key;
 pub mod scope;
+pub mod searched_fingerprints;
 pub mod searched_table;
+pub mod searched_texts;
+pub mod source;

@@ -1,46 +1,49 @@
-//! What the texts of a table have in common: the weights that a criterion asks for and, without weights, a report if
-//! texts consist mostly of it.
+//! Reports what the texts of a table have in common, if texts consist mostly of it.
 
-use postgres::catalog::citus::{check_has_rows, distribution};
+use postgres::catalog::citus::distribution;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
 use postgres::error::{Result, algorithm_error, notice, tick};
+use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
-use simhash::fingerprint::options::Options;
 
 use super::sample::each_sampled_row;
 use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
-use crate::sql::guard::row::confirmation::TextReader;
+use crate::sql::guard::row::confirmation::SourceReader;
 
 /// Report common words if at least this share of the sampled texts consists mostly of them.
 const MIN_REPORTED_SHARE: f64 = 0.1;
 /// Fewer texts have words in common by chance.
 const MIN_REPORTED_TEXTS: usize = 20;
 
-/// The criterion, with the weights of the table if it asks for them. If it has no weights, reports if texts consist
-/// mostly of words that many rows have.
-pub fn weighed(
-    criterion: GuardCriterion,
+/// Reports if texts consist mostly of words that many rows have, unless their options have weights.
+pub fn report_common_words(
+    criterion: &GuardCriterion,
     searched: &[SearchedTable],
-    texts: &TextReader,
-    (table, family): (&Target, &[Target]),
-    fingerprint: &str,
-) -> Result<GuardCriterion> {
-    let is_asked = criterion.weights_of_table;
-    if criterion.resemblance.is_none() || !is_asked && (criterion.options.weights.is_some() || !can_be_read(table)?) {
-        return Ok(criterion);
+    sources: &SourceReader,
+    table: &Target,
+) -> Result<()> {
+    let GuardCriterion::Texts(texts) = criterion else { return Ok(()) };
+    if texts.options.weights.is_some() || !can_be_read(table)? {
+        return Ok(());
     }
-    check_has_rows(&table.open())?;
     let mut sample = TextSample::new(TABLE_SAMPLE);
-    each_sampled_row(searched, family, fingerprint, TABLE_SAMPLE as i32, |own, row| {
-        texts.with_stored_text(own, row, |text| sample.add(text).map_err(algorithm_error)).map(drop)
+    each_sampled_row(searched, table, TABLE_SAMPLE as i32, |own, row| {
+        let add = |text: TextArgument<'_>| sample.add(decode(text.detoast())?.as_str()).map_err(algorithm_error);
+        sources.with_stored_text(own, row, add).map(drop)
     })?;
-    if !is_asked {
-        report(&criterion.options, &sample, table)?;
-        return Ok(criterion);
+    let share = sample.mostly_common(&texts.options, &tick).map_err(algorithm_error)?;
+    if sample.texts() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
+        notice(format!(
+            "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows have; \
+             texts that differ in few others are near-duplicates, unless they are indexed with {{\"weights\": ..}} for \
+             these words (simhash_weights learns them)",
+            table.name,
+            100.0 * share
+        ));
     }
-    criterion.with_weights(&sample.learn_table(&criterion.options, &tick).map_err(algorithm_error)?)
+    Ok(())
 }
 
 /// Whether the rows can be read. If a policy hides rows from the owner, they cannot. The rows of a table that Citus
@@ -48,17 +51,4 @@ pub fn weighed(
 fn can_be_read(table: &Target) -> Result<bool> {
     let is_elsewhere = table.open().is_temporary_elsewhere() || distribution(table.oid)?.is_some();
     Ok(!is_elsewhere && !hides_rows(table.oid, Some(table.owner)))
-}
-
-fn report(options: &Options, sample: &TextSample, table: &Target) -> Result<()> {
-    let share = sample.mostly_common(options, &tick).map_err(algorithm_error)?;
-    if sample.texts() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
-        notice(format!(
-            "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows have; \
-             texts that differ in few others are near-duplicates, unless the criterion has {{\"weights\": \"table\"}}",
-            table.name,
-            100.0 * share
-        ));
-    }
-    Ok(())
 }

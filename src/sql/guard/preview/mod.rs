@@ -1,15 +1,15 @@
 //! `simhash_preview`: the near-duplicates that a guard would find among a table's existing rows.
 //!
 //! It looks up a [`sample`] of the rows as a guard looks up new rows, by the same search and the same comparison of
-//! texts: it finds the [`earlier`] row that each row is near, and sorts the rows into groups. [`common_words`] weighs
+//! texts: it finds the [`earlier`] row that each row is near, and sorts the rows into groups. [`common_words`] reports
 //! what the texts have in common, also when `simhash_guard` creates a guard.
 
 pub mod common_words;
 mod earlier;
 mod sample;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::rc::Rc;
 
 use pgrx::prelude::*;
@@ -25,21 +25,21 @@ use postgres::json::RawJsonb;
 use postgres::owner::as_owner;
 use postgres::text::{RawText, to_datum, to_text};
 
-use self::common_words::weighed;
+use self::common_words::report_common_words;
 use self::earlier::{EarlierRow, ShownRow};
 use self::sample::each_sampled_row;
 use super::definition::arguments::TRIGGER_NAME;
+use super::definition::asked_source::AskedSource;
 use super::definition::condition::{AMONG, AskedCondition, GuardCondition, UNLESS};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
 use super::row::condition::Condition;
-use super::row::confirmation::TextReader;
+use super::row::confirmation::SourceReader;
+use super::row::search::Closeness;
 use super::row::stored_rows::RunningGuard;
-use crate::sql::arguments::{name, required};
+use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::fingerprint_column::{meant_column, named_fingerprint};
-use crate::sql::indexed::recognise::FingerprintCall;
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
@@ -48,7 +48,7 @@ fn simhash_preview(
     criterion: Option<RawJsonb<'_>>,
     scope: Option<AnyArray>,
     among: Option<RawText<'_>>,
-    fingerprint: Option<&CStr>,
+    source: Option<RawText<'_>>,
     unless: Option<RawText<'_>>,
     sample: Option<i32>,
     call: Call<'_>,
@@ -56,11 +56,11 @@ fn simhash_preview(
     TableIterator<
         'static,
         (
+            name!(resemblance, Option<f64>),
             name!(distance, Option<i32>),
             name!(duplicate, bool),
             name!(rows, i64),
             name!(share, f64),
-            name!(resemblance, Option<f64>),
             name!(example, Option<AnyElement>),
             name!(earlier, Option<AnyElement>),
             name!(example_text, Option<AnyElement>),
@@ -71,7 +71,7 @@ fn simhash_preview(
     let asked = AskedCriterion::read(required(criterion, "criterion")?)?;
     let (among, unless) = (AskedCondition::new(AMONG, among)?, AskedCondition::new(UNLESS, unless)?);
     let scope = names(&required(scope, "scope")?, "scope")?;
-    let fingerprint = name(fingerprint, "fingerprint")?;
+    let source = AskedSource::new(source)?;
     let sample = required(sample, "sample")?;
     if sample < 1 {
         return Err(invalid_parameter(format!("sample of {sample} rows is too small"))
@@ -84,31 +84,32 @@ fn simhash_preview(
     let hides = || family.iter().any(|member| hides_rows(member.oid, None));
     let is_hidden = hides() || as_owner(table.owner, hides);
     let groups = as_owner(table.owner, || {
-        let fingerprint = meant_column(&table.open(), &fingerprint)?;
         let conditions = [among.as_ref(), unless.as_ref()];
-        let preview = Preview::new(call, (&table, &family), &asked, &fingerprint, &scope, conditions)?;
+        let preview = Preview::new(call, &table, &asked, &source, &scope, conditions)?;
         let mut groups = Groups::new();
-        each_sampled_row(&preview.searched, &family, &fingerprint, sample, |own, row| {
-            preview.add(&mut groups, own, row)
-        })?;
+        each_sampled_row(&preview.searched, &table, sample, |own, row| preview.add(&mut groups, own, row))?;
         Ok::<_, ErrorReport>(groups)
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
     let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
-    Ok(TableIterator::new(groups.into_iter().map(move |((kind, distance), group)| {
-        let round = |value: f64, units: f64| (value * units).round() / units;
+    Ok(TableIterator::new(groups.into_iter().map(move |((kind, closeness), group)| {
+        let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let (row, earlier) = group.example.filter(|_| !is_hidden).unzip();
-        let resemblance = earlier.as_ref().and_then(|earlier| earlier.resemblance);
         let [(example, example_text), (earlier, earlier_text)] = [row, earlier.map(|earlier| earlier.shown)]
             .map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
+        let (resemblance, distance) = match closeness {
+            Some(GroupCloseness::Resemblance(Reverse(steps))) => (Some(f64::from(steps) / STEPS), None),
+            Some(GroupCloseness::Distance(distance)) => (None, Some(distance.cast_signed())),
+            None => (None, None),
+        };
         (
-            distance.map(u32::cast_signed),
+            resemblance,
+            distance,
             kind == GroupKind::Duplicates,
             group.rows,
-            round(group.rows as f64 / total as f64, 1e4),
-            resemblance.map(|resemblance| round(resemblance, 1e3)),
+            share,
             of_key(example),
             of_key(earlier),
             text(example_text),
@@ -117,93 +118,117 @@ fn simhash_preview(
     })))
 }
 
+/// Texts are grouped by their resemblance in steps of a twentieth, from this resemblance on: few of the texts that
+/// resemble each other less are found.
+const STEPS: f64 = 20.0;
+const LEAST_SHOWN: f64 = 0.5;
+
 struct Preview {
-    criterion: GuardCriterion,
-    /// Whether the fingerprints are made from texts.
-    has_text: bool,
+    /// The least resemblance of near-duplicates; None for fingerprints.
+    resemblance: Option<f64>,
     searched: Vec<SearchedTable>,
-    texts: TextReader,
+    sources: SourceReader,
     among: Option<Condition>,
     /// The condition under which a guard stores a row unchecked.
     unless: Option<Condition>,
 }
 
-/// Groups of rows, by the distance to the earlier row; None if there is none.
-type Groups = BTreeMap<(GroupKind, Option<u32>), Group>;
+/// Groups of rows, by the closeness of the earlier row; None if there is none.
+type Groups = BTreeMap<(GroupKind, Option<GroupCloseness>), Group>;
 
 /// The kinds of groups, in the order of the result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum GroupKind {
     Duplicates,
-    /// Rows that are near an earlier row, but do not resemble it.
+    /// Rows that are near an earlier row, but do not resemble it enough.
     Refuted,
     Alone,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum GroupCloseness {
+    /// The number of whole steps in the resemblance.
+    Resemblance(Reverse<u32>),
+    Distance(u32),
 }
 
 #[derive(Default)]
 struct Group {
     rows: i64,
-    /// The row whose resemblance is nearest to the criterion's resemblance, and the earlier row that it is near.
+    /// The row whose resemblance is nearest to the criterion's, and the earlier row that it is near.
     example: Option<(ShownRow, EarlierRow)>,
 }
 
 impl Preview {
     fn new(
         call: Call<'_>,
-        (table, family): (&Target, &[Target]),
+        table: &Target,
         asked: &AskedCriterion,
-        fingerprint: &str,
+        source: &AskedSource,
         scope: &[String],
         [among, unless]: [Option<&AskedCondition>; 2],
     ) -> Result<Self> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
-        let column = named_fingerprint(&relation, fingerprint)?;
-        let source = FingerprintCall::of_text(column.computation(&relation), schema);
         let members = Members::read(table.oid, None)?;
-        let criteria = asked.of_rows(source.as_ref())?;
-        let (criterion, searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
+        let (source, mut criterion) = source.find(&members, asked, schema)?;
+        let mut resemblance = None;
+        // Texts that resemble each other less than near-duplicates are shown too.
+        if let GuardCriterion::Texts(texts) = &mut criterion {
+            let least = &mut texts.near.resemblance;
+            resemblance = Some(*least);
+            *least = least.min(LEAST_SHOWN);
+        }
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
         let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
-        let texts = TextReader::new(guard.clone());
-        let criterion = weighed(criterion, &searched, &texts, (table, family), fingerprint)?;
-        // Show resemblances even if the criterion has none.
-        let resemblance = criterion.resemblance.or(source.is_some().then_some(0.0));
-        let with_texts = GuardCriterion { resemblance, ..criterion.clone() };
+        let sources = SourceReader::new(guard.clone());
+        let searched = members.searched(&source, scope, &criterion, Some(schema))?;
+        report_common_words(&criterion, &searched, &sources, table)?;
         let condition = |asked: &AskedCondition| {
             let condition = Rc::new(GuardCondition::new(asked.argument, asked.check(&relation, None)?));
             Ok::<_, ErrorReport>(Condition::new(condition, guard.clone()))
         };
         Ok(Self {
-            searched: members.searched(fingerprint, scope, &with_texts, Some(schema))?,
-            criterion,
-            has_text: source.is_some(),
-            texts,
+            resemblance,
+            searched,
+            sources,
             among: among.map(condition).transpose()?,
             unless: unless.map(condition).transpose()?,
         })
     }
 
+    /// Adds a row, unless it has no word or no fingerprint.
     fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
+        let Some(key) = self.sources.key(own, row)? else { return Ok(()) };
         let unchecked = |unless: &Condition| unless.holds(own.oid, row);
         let earlier = match self.unless.as_ref().map(unchecked).transpose()? {
             Some(true) => None,
-            _ => self.earlier(own, row)?,
+            _ => self.earlier(own, row, &key)?,
         };
+        let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {
+            Closeness::Resemblance(found) => GroupCloseness::Resemblance(Reverse((found * STEPS + 1e-9) as u32)),
+            Closeness::Distance(found) => GroupCloseness::Distance(found),
+        });
         let kind = match &earlier {
-            Some(earlier) if earlier.is_confirmed => GroupKind::Duplicates,
-            Some(_) => GroupKind::Refuted,
+            Some(earlier) if self.gap(earlier) < 0.0 => GroupKind::Refuted,
+            Some(_) => GroupKind::Duplicates,
             None => GroupKind::Alone,
         };
-        let group = groups.entry((kind, earlier.as_ref().map(|earlier| earlier.distance))).or_default();
+        let group = groups.entry((kind, closeness)).or_default();
         group.rows += 1;
         let Some(earlier) = earlier else { return Ok(()) };
-        let limit = self.criterion.resemblance.unwrap_or(1.0);
-        let gap = |earlier: &EarlierRow| earlier.resemblance.map_or(f64::MAX, |found| (found - limit).abs());
-        if group.example.as_ref().is_none_or(|(_, known)| gap(&earlier) < gap(known)) {
+        if group.example.as_ref().is_none_or(|(_, known)| self.gap(&earlier).abs() < self.gap(known).abs()) {
             group.example = Some((self.shown(own, row)?, earlier));
         }
         Ok(())
+    }
+
+    /// By how much a row resembles an earlier one more than a near-duplicate must; 0 for fingerprints.
+    fn gap(&self, earlier: &EarlierRow) -> f64 {
+        match (earlier.closeness, self.resemblance) {
+            (Closeness::Resemblance(found), Some(least)) => found - least,
+            _ => 0.0,
+        }
     }
 }

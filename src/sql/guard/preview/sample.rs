@@ -2,8 +2,7 @@
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, ItemPointerData};
-use pgrx::spi::quote_identifier;
-use postgres::catalog::target::Target;
+use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::query::Query;
@@ -15,15 +14,15 @@ use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 /// The limit on the rows that are looked up, as a multiple of the sample that is asked for.
 const MAX_TIMES_SAMPLE: i64 = 4;
 
-/// Calls `read` with about `sample` rows of a table and its partitions that have a fingerprint. The memory that it
-/// allocates is freed after each row.
+/// Calls `read` with about `sample` rows of a table and its partitions. The memory that it allocates is freed after each
+/// row.
 pub fn each_sampled_row(
     searched: &[SearchedTable],
-    family: &[Target],
-    fingerprint: &str,
+    table: &Target,
     sample: i32,
     mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<()>,
 ) -> Result<()> {
+    let family = table.family(pg_sys::AccessShareLock as Lock)?;
     let members = family.iter().filter(|member| member.is_ordinary());
     let rows: f64 = members.clone().map(|member| member.open().estimated_rows().max(0.0)).sum();
     let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
@@ -31,7 +30,7 @@ pub fn each_sampled_row(
     let mut limit = i64::from(sample) * MAX_TIMES_SAMPLE;
     for member in members {
         let Some(own) = searched.iter().find(|searched| searched.oid == member.oid) else { continue };
-        let tids = sampled_tids(member, fingerprint, percent, limit)?;
+        let tids = sampled_tids(member, percent, limit)?;
         limit -= tids.len() as i64;
         let table = member.open();
         let slot = TableSlot::new(&table);
@@ -50,12 +49,10 @@ pub fn each_sampled_row(
 
 /// The tids of sampled rows. Whole pages are sampled, always the same pages. The limit matters if the planner's
 /// estimate of the rows is wrong.
-fn sampled_tids(table: &Target, fingerprint: &str, percent: f32, limit: i64) -> Result<Vec<ItemPointerData>> {
+fn sampled_tids(table: &Target, percent: f32, limit: i64) -> Result<Vec<ItemPointerData>> {
     let query = Query::parse(to_server(&format!(
-        "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) \
-         WHERE t.{} IS NOT NULL LIMIT {limit}",
+        "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {limit}",
         table.sql(),
-        quote_identifier(fingerprint),
     ))?)?;
     // The table is locked, but another table may have got its name.
     if query.table() != Some(table.oid) {

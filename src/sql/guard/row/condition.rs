@@ -8,7 +8,6 @@ use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::settings::with_fixed_settings;
 
-use super::search::Dismissed;
 use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::cache::{PerTable, of_table};
 use crate::sql::guard::definition::condition::GuardCondition;
@@ -39,11 +38,6 @@ impl Condition {
         let condition = self.of_table(table)?;
         // SAFETY: the condition was made for the row's table, and its value is a boolean.
         Ok(with_fixed_settings(|| unsafe { condition.value(row) }) == Some(Datum::from(true)))
-    }
-
-    /// Whether the condition holds for a row that is present. It is evaluated once for a row that it excludes.
-    pub fn includes_present(&self, table: Oid, row: Row<'_>, excluded: &Dismissed) -> Result<bool> {
-        Ok(excluded.unless_dismissed(table, row, || Ok(self.holds(table, row)?.then_some(())))?.is_some())
     }
 
     /// Whether two rows of a table have the same values in the condition's columns.

@@ -1,58 +1,81 @@
 //! Confirms near rows by their texts.
 //!
-//! A fingerprint is 64 votes, so texts with little in common sometimes have near fingerprints. A guard that drops a row
-//! because of votes alone loses somebody's text. So a guard may also compare the text of each near row with the new
-//! text ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may differ in 5 bits
-//! and have a resemblance of 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
+//! Texts that share a band are probably alike, but need not be. A guard that drops a row because of a band alone loses
+//! somebody's text. So it compares the text of each row that it finds with the new text
+//! ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may have a resemblance of
+//! 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
 //!
-//! Reading texts is what costs: the features of the new text are computed once, when the first row is near, and a row
-//! that was refuted is not read again ([`super::search::Dismissed`]).
+//! Reading texts is what costs: the features of the new text are computed once, when the first row is found.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-use postgres::catalog::relation::Relation;
 use postgres::error::{Result, tick};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::settings::with_safe_search_path;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
-use simhash::fingerprint::size::{SimilarSizes, is_exact};
-use simhash::search::nearness::Nearness;
 
-use super::search::Dismissed;
 use super::stored_rows::RunningGuard;
-use crate::sql::fingerprint::fingerprint_cache::{self, with_fingerprinter};
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::guard::definition::cache::{PerTable, of_table};
-use crate::sql::guard::definition::searched_table::{SearchedTable, not_from_text};
-use crate::sql::indexed::recognise::FingerprintCall;
+use crate::sql::guard::definition::row_key::RowKey;
+use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
+use crate::sql::guard::definition::searched_texts::SearchedTexts;
+use crate::sql::lookup::text_keys::TextKeys;
 
-/// Reads the texts of a guarded table and its partitions, in one statement.
-pub struct TextReader {
+/// Computes the source of rows of a guarded table and its partitions, in one statement.
+pub struct SourceReader {
     guard: RunningGuard,
-    /// The text of each table that was read.
-    texts: PerTable<TableText>,
+    tables: PerTable<ComputedSource>,
 }
 
-/// The text of a table's rows, as expressions of the table's columns.
-struct TableText {
-    call: FingerprintCall,
+struct ComputedSource {
     of_new_row: Computed,
     /// Made when the first stored row is read, which is rare.
-    of_stored_row: OnceCell<StoredText>,
+    of_stored_row: OnceCell<Computed>,
 }
 
-struct StoredText {
-    computed: Computed,
-    /// Whether a column has the text.
-    is_stored: bool,
-}
-
-impl TextReader {
+impl SourceReader {
     pub fn new(guard: RunningGuard) -> Self {
-        Self { guard, texts: PerTable::default() }
+        Self { guard, tables: PerTable::default() }
+    }
+
+    /// What a new row is looked up by; None if its source is NULL, or has no word.
+    pub fn key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
+        match &searched.lookup {
+            Lookup::Texts(SearchedTexts { near, options, .. }) => {
+                let keys = self.with_new_text(searched, row, |text| TextKeys::of(text, *near, options))?;
+                Ok(keys.flatten().map(RowKey::Text))
+            }
+            Lookup::Fingerprints(fingerprints) => {
+                // SAFETY: the row is of the table for which the source was made, and a fingerprint is passed by value.
+                let value = unsafe { self.table(searched)?.of_new_row.value(row) };
+                Ok(value.map(|value| fingerprints.key(value)))
+            }
+        }
+    }
+
+    /// The fingerprint of a stored row; None for NULL.
+    pub fn stored_fingerprint(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<i64>> {
+        let table = self.table(searched)?;
+        // SAFETY: as in `key`.
+        let read = || Ok(unsafe { self.of_stored_row(&table, searched).value(row) });
+        let value = self.guard.on_stored_row(searched.oid, !searched.source.is_column, read)?;
+        Ok(value.map(|value| value.value() as i64))
+    }
+
+    /// Calls `f` with the text of a new row, also if a generated column that is not computed yet has it; None if it is
+    /// NULL.
+    fn with_new_text<T>(
+        &self,
+        searched: &SearchedTable,
+        row: Row<'_>,
+        f: impl FnOnce(TextArgument<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
+        unsafe { with_text(&self.table(searched)?.of_new_row, row, f) }
     }
 
     /// Calls `f` with the text of a stored row; None if the text is NULL. The text's memory is freed when `f` returns.
@@ -60,31 +83,25 @@ impl TextReader {
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
-        f: impl FnOnce(&str) -> Result<T>,
+        f: impl FnOnce(TextArgument<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let text = self.text(searched)?;
-        let decoded = |text: TextArgument<'_>| f(decode(text.detoast())?.as_str());
-        let StoredText { computed, is_stored } = text.of_stored_row.get_or_init(|| {
-            self.guard.in_memory(|| {
-                let stored = text.call.text_of_stored_row(&Relation::open(searched.oid));
-                let is_stored = stored.as_own_column().is_some();
-                StoredText { computed: with_safe_search_path(|| Computed::new(stored)), is_stored }
-            })
-        });
+        let table = self.table(searched)?;
         // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        let read = || unsafe { with_text(computed, row, decoded) };
-        self.guard.on_stored_row(searched.oid, !is_stored, read)
+        let read = || unsafe { with_text(self.of_stored_row(&table, searched), row, f) };
+        self.guard.on_stored_row(searched.oid, !searched.source.is_column, read)
     }
 
-    fn text(&self, searched: &SearchedTable) -> Result<Rc<TableText>> {
+    fn of_stored_row<'a>(&self, table: &'a ComputedSource, searched: &SearchedTable) -> &'a Computed {
+        let make = || Computed::new(searched.source.of_stored_row.read());
+        table.of_stored_row.get_or_init(|| self.guard.in_memory(|| with_safe_search_path(make)))
+    }
+
+    fn table(&self, searched: &SearchedTable) -> Result<Rc<ComputedSource>> {
         let make = || {
-            let table = Relation::open(searched.oid);
-            let schema = ExtensionSchema::from_function(self.guard.function);
-            let call = schema.and_then(|schema| FingerprintCall::of_text(searched.computation(&table), schema));
-            let call = call.ok_or_else(|| not_from_text(&table))?;
-            Ok(TableText { of_new_row: Computed::new(call.source), call, of_stored_row: OnceCell::new() })
+            let of_new_row = Computed::new(searched.source.of_new_row.read());
+            Ok(ComputedSource { of_new_row, of_stored_row: OnceCell::new() })
         };
-        of_table(&self.texts, searched.oid, || self.guard.in_memory(make))
+        of_table(&self.tables, searched.oid, || self.guard.in_memory(make))
     }
 }
 
@@ -101,65 +118,42 @@ unsafe fn with_text<T>(
     unsafe { expression.with_value(row, |text| text.map(|text| f(TextArgument::new(text))).transpose()) }
 }
 
-/// The text of a new row, with which near rows are compared during one search. Its features are computed once, when
-/// first needed.
+/// The text of a new row, with which the rows that are found for it are compared during one search. Its features are
+/// computed once, when first needed.
 pub struct NewText<'a> {
-    reader: &'a TextReader,
+    reader: &'a SourceReader,
     row: Row<'a>,
     /// The new row's table.
     own: &'a SearchedTable,
     /// The least resemblance that matters. It may grow during the search.
     pub least_resemblance: Cell<f64>,
     features: OnceCell<Option<Prepared>>,
-    /// The stored rows that do not resemble the new row.
-    refuted: Dismissed,
 }
 
 impl<'a> NewText<'a> {
-    pub fn new(reader: &'a TextReader, row: Row<'a>, own: &'a SearchedTable, least_resemblance: f64) -> Self {
-        let least_resemblance = Cell::new(least_resemblance);
-        Self { reader, row, own, least_resemblance, features: OnceCell::new(), refuted: Dismissed::default() }
+    /// The text of a row of the table `own`, whose keys are known.
+    pub fn new(reader: &'a SourceReader, row: Row<'a>, own: &'a SearchedTable, keys: &'a TextKeys) -> Self {
+        let least_resemblance = Cell::new(keys.least_resemblance());
+        Self { reader, row, own, least_resemblance, features: OnceCell::new() }
     }
 
-    /// Calls `f` with the new text, also if a generated column that is not computed yet has it; None if it is NULL.
-    fn with_text<T>(&self, f: impl FnOnce(TextArgument<'_>) -> Result<T>) -> Result<Option<T>> {
-        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        unsafe { with_text(&self.reader.text(self.own)?.of_new_row, self.row, f) }
-    }
-
-    /// The sizes of the texts that may resemble the new text, by `least_resemblance`; None if the size of the new text
-    /// is not known, or the tables do not have sizes.
-    pub fn similar_sizes(&self) -> Result<Option<SimilarSizes>> {
-        let Some(source) = self.own.source.as_ref().filter(|_| self.own.has_sizes) else { return Ok(None) };
-        // The generated columns ask for the same size when the row is stored.
-        let size = self.with_text(|text| fingerprint_cache::size(text, &source.options))?;
-        let similar = |size| SimilarSizes::new(size, self.least_resemblance.get(), is_exact(&source.options));
-        Ok(size.flatten().map(similar))
-    }
-
-    /// Which fingerprints are near the new row: by the votes of its text, if the guard flips bits.
-    pub fn near(&self, near: Nearness) -> Result<Nearness> {
-        let Some(source) = self.own.source.as_ref().filter(|_| near.flips().next().is_some()) else { return Ok(near) };
-        let order = self.with_text(|text| fingerprint_cache::closest_votes(text, &source.fingerprint_options))?;
-        Ok(order.flatten().map_or(near.by_radii_alone(), |order| near.by_votes(&order)))
-    }
-
-    /// What [`Self::confirm`] returns, for a row that is present. A text that does not resemble the new text is
-    /// compared once.
-    pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
-        self.refuted.unless_dismissed(searched.oid, row, || self.confirm(searched, row))
-    }
-
-    /// The resemblance of a row's text to the new text; None if it is less than `least_resemblance`, or if one of the
-    /// texts is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
+    /// The resemblance of a stored row's text to the new text; None if it is less than `least_resemblance`, or if one
+    /// of the texts is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
     pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
+        Ok(self.reader.with_stored_text(searched, row, |text| self.resemblance(text))?.flatten())
+    }
+
+    /// The same for a row that is not stored yet.
+    pub fn confirm_new(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
+        Ok(self.reader.with_new_text(searched, row, |text| self.resemblance(text))?.flatten())
+    }
+
+    fn resemblance(&self, text: TextArgument<'_>) -> Result<Option<f64>> {
         let Some(features) = self.features()? else { return Ok(None) };
-        let resemblance = self.reader.with_stored_text(searched, row, |text| {
-            with_fingerprinter(|fingerprinter| {
-                features.resemblance_from(self.least_resemblance.get(), fingerprinter, text, &tick)
-            })
-        })?;
-        Ok(resemblance.flatten())
+        let text = decode(text.detoast())?.as_str();
+        with_fingerprinter(|fingerprinter| {
+            features.resemblance_from(self.least_resemblance.get(), fingerprinter, text, &tick)
+        })
     }
 
     /// The features of the new text; None if it is NULL.
@@ -167,12 +161,12 @@ impl<'a> NewText<'a> {
         if let Some(known) = self.features.get() {
             return Ok(known.as_ref());
         }
-        let prepared = match &self.own.source {
-            Some(source) => self.with_text(|text| {
+        let prepared = match &self.own.lookup {
+            Lookup::Texts(texts) => self.reader.with_new_text(self.own, self.row, |text| {
                 let text = decode(text.detoast())?.as_str();
-                with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
+                with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &texts.options, &tick))
             })?,
-            None => None,
+            Lookup::Fingerprints(_) => None,
         };
         Ok(self.features.get_or_init(|| prepared).as_ref())
     }

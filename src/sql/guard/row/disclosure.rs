@@ -1,7 +1,7 @@
-//! The report about a near-duplicate: its key, the distance, and the resemblance of the texts.
+//! The report about a near-duplicate: its key, and the resemblance of the texts or the distance of the fingerprints.
 //!
 //! Each is reported only to users who may select the columns that it comes from. Otherwise, a user could try texts, and
-//! derive a hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
+//! derive a hidden text from the resemblances, word by word, or a hidden fingerprint from the distances, bit by bit.
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
@@ -12,13 +12,15 @@ use postgres::error::Result;
 use postgres::json;
 
 use super::near_rows::NearDuplicate;
+use super::search::Closeness;
 
 /// The report for the current user.
 pub struct Disclosure {
     /// The key, as PostgreSQL writes it in its messages and as JSON.
     key: Option<(String, String)>,
-    distance: Option<u32>,
-    resemblance: Option<f64>,
+    closeness: Option<Closeness>,
+    /// Whether texts are compared.
+    is_of_texts: bool,
     /// Whether row-level security hides rows of the table from the user.
     hides_rows: bool,
 }
@@ -35,8 +37,6 @@ impl Disclosure {
             let columns: Vec<_> = attnums.iter().filter_map(|&column| Column::at(&table, column)).collect();
             tables.iter().any(|&table| may_select(table, &columns))
         };
-        let fingerprint = searched.fingerprint.as_ref().map_or(&searched.made_from[..], std::slice::from_ref);
-        let source = searched.source.as_ref().map_or(&[][..], |source| &source.columns);
         let primary_key = &searched.primary_key;
         let key = if shows(&primary_key.columns().map(|column| column.attnum).collect::<Vec<_>>()) {
             primary_key.describe(&nearest.key)?.zip(primary_key.to_json(&nearest.key)?)
@@ -45,8 +45,8 @@ impl Disclosure {
         };
         Ok(Self {
             key,
-            distance: Some(nearest.distance).filter(|_| shows(fingerprint)),
-            resemblance: nearest.resemblance.filter(|_| shows(&[fingerprint, source].concat())),
+            closeness: Some(nearest.closeness).filter(|_| shows(&searched.source.read_from)),
+            is_of_texts: matches!(nearest.closeness, Closeness::Resemblance(_)),
             hides_rows: tables.iter().any(|&table| hides_rows(table, None)),
         })
     }
@@ -54,30 +54,32 @@ impl Disclosure {
     /// The report as a sentence for people.
     pub fn to_sentence(&self) -> String {
         let key = self.key.as_ref().map(|(key, _)| format!("key {key}"));
-        match (self.distance, key) {
-            (Some(distance), key) => {
-                let other = key.as_deref().unwrap_or("another row");
-                let bits = if distance == 1 { "bit" } else { "bits" };
-                let of_texts = |resemblance| format!("; the resemblance of the texts is {resemblance:.3}");
-                let resemblance = self.resemblance.map(of_texts).unwrap_or_default();
-                format!("The fingerprint differs in {distance} {bits} from that of {other}{resemblance}.")
+        let other = key.as_deref().unwrap_or("another row");
+        match (self.closeness, &key) {
+            (Some(Closeness::Resemblance(resemblance)), _) => {
+                format!("The text has a resemblance of {resemblance:.3} to that of {other}.")
             }
-            (None, Some(other)) => format!("The fingerprint is near that of {other}."),
+            (Some(Closeness::Distance(distance)), _) => {
+                let bits = if distance == 1 { "bit" } else { "bits" };
+                format!("The fingerprint differs in {distance} {bits} from that of {other}.")
+            }
+            (None, Some(_)) if self.is_of_texts => format!("The text resembles that of {other}."),
+            (None, Some(_)) => format!("The fingerprint is near that of {other}."),
             (None, None) if self.hides_rows => "Row-level security hides which row it is near.".to_owned(),
             (None, None) => "Only users with SELECT on its key can see which row it is near.".to_owned(),
         }
     }
 
-    /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "distance": 1, "resemblance": 0.980}`.
+    /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "resemblance": 0.980}`, or with
+    /// the member `distance`.
     /// Members that may not be reported are left out, as is a key that is too long.
     pub fn to_json(&self) -> String {
         let key = self.key.as_ref().map(|(_, key)| json::ascii(key)).filter(|key| key.len() <= MAX_KEY_BYTES);
-        let members = [
-            ("key", key),
-            ("distance", self.distance.map(|distance| distance.to_string())),
-            ("resemblance", self.resemblance.map(|resemblance| format!("{resemblance:.3}"))),
-        ];
-        json::object(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
+        let closeness = self.closeness.map(|closeness| match closeness {
+            Closeness::Resemblance(resemblance) => ("resemblance", format!("{resemblance:.3}")),
+            Closeness::Distance(distance) => ("distance", distance.to_string()),
+        });
+        json::object(key.map(|key| ("key", key)).into_iter().chain(closeness))
     }
 }
 

@@ -2,19 +2,19 @@
 
 use std::ops::ControlFlow;
 
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Result, user_error};
-use postgres::heap::dirty_scan::VersionState;
+use postgres::error::{Result, user_error};
+use postgres::heap::dirty_scan::{Found, VersionState};
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
 use super::condition::Condition;
-use super::confirmation::NewText;
 use super::running::{PendingRow, rows_of_other_statements};
-use super::search::{Candidate, NearQuery};
+use super::search::{Candidate, Closeness, Judged, NearQuery, Sought};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -30,17 +30,15 @@ pub enum Outcome<'a> {
     SearchAgain,
 }
 
-/// The near row that a search has found: the nearest one if the guard rejects, otherwise the first one. Of several rows
-/// at the same distance, it is the first one.
+/// The near row that a search has found: the closest one if the guard rejects, otherwise the first one.
 pub struct NearDuplicate<'a> {
-    pub distance: u32,
-    /// The resemblance of the texts; None if texts are not compared.
-    pub resemblance: Option<f64>,
+    pub closeness: Closeness,
     /// The table of the row.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
     /// The tid in the index entry by which the row was found, or the row's own.
     pub entry: ItemPointerData,
+    tid: ItemPointerData,
     /// Whether this transaction's snapshot sees the row.
     pub is_visible: bool,
 }
@@ -48,11 +46,12 @@ pub struct NearDuplicate<'a> {
 /// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
 /// snapshot.
 fn is_visible(candidate: &Candidate) -> bool {
-    let (table, slot) = (candidate.table.as_ptr(), candidate.version.row().slot());
+    let version = candidate.found.version;
+    let (table, slot) = (candidate.table.as_ptr(), version.row().slot());
     // SAFETY: the table is open, and the slot holds one of its rows.
     unsafe {
         pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
-            || candidate.version.is_own()
+            || version.is_own()
             || pg_sys::table_tuple_satisfies_snapshot(table, slot, pg_sys::GetTransactionSnapshot())
     }
 }
@@ -66,24 +65,23 @@ struct NearRows<'a> {
     may_have_moved: bool,
 }
 
-/// Searches all tables for near rows, and confirms them by the new text if it is given.
+/// Searches all tables for near rows.
 ///
-/// A present row at distance 0 ends the search, and so does any present row unless the action is to reject: thousands
-/// of copies may be marked with one row, and the search does not look among them for a nearer one.
-pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'a>> {
+/// A present row that no other can be closer than ends the search, and so does any present row unless the action is to
+/// reject: thousands of copies may be marked with one row, and the search does not look among them for a closer one.
+pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outcome<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
-    let mut found = NearRows::default();
+    let (mut found, judged) = (NearRows::default(), Judged::default());
     query.each_near(&statement.guard.searched, |searched, candidate| {
-        if may_count(statement, query, searched, candidate)? {
-            found.add(searched, candidate, new_text)?;
-            if let Some(nearest) = &found.nearest {
-                if any_suffices || nearest.distance == 0 {
-                    return Ok(ControlFlow::Break(()));
-                }
-                query.max_distance.set(nearest.distance.cast_signed() - 1);
-            }
+        let is_present = candidate.found.state == VersionState::Present;
+        if is_present && !judged.add(searched.oid, candidate.found.version.row()) {
+            return Ok(ControlFlow::Continue(()));
         }
-        Ok(ControlFlow::Continue(()))
+        if may_count(statement, searched, &candidate)? {
+            found.add(searched, &candidate, query)?;
+        }
+        let is_decided = found.nearest.as_ref().is_some_and(|found| any_suffices || found.closeness.is_highest());
+        Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(match found {
         // A row that is already present decides, whatever other transactions do.
@@ -91,7 +89,7 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery, new_text: Opti
         NearRows { awaited: Some((transaction, table, tid)), .. } => Outcome::Depends(transaction, table, tid),
         NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
         NearRows { .. } => {
-            check_pending(statement, query, new_text)?;
+            check_pending(statement, query)?;
             Outcome::Unique
         }
     })
@@ -100,22 +98,16 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery, new_text: Opti
 /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
 /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
 /// found.
-fn may_count(
-    statement: &Statement,
-    query: &NearQuery,
-    searched: &SearchedTable,
-    candidate: &Candidate,
-) -> Result<bool> {
-    let row = candidate.version.row();
+fn may_count(statement: &Statement, searched: &SearchedTable, candidate: &Candidate) -> Result<bool> {
+    let row = candidate.found.version.row();
     // A version that is gone may only cause another search, so it need not be checked.
-    let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
+    let (VersionState::Depends { .. } | VersionState::Present) = candidate.found.state else { return Ok(true) };
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
     let Some(among) = &statement.among else { return Ok(true) };
-    match candidate.state {
-        VersionState::Present => among.includes_present(searched.oid, row, &query.excluded),
+    match candidate.found.state {
         // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
         // not read them yet, as in [`NearRows::add`].
         VersionState::Depends { inserts: true, .. } if among.is_out_of_line(searched.oid, row)? => Ok(true),
@@ -125,13 +117,13 @@ fn may_count(
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
-fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&NewText>) -> Result<()> {
+fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
     let others = rows_of_other_statements(statement.running.memory(), &statement.guard.identity.without_detached());
     for other in others {
         if let Some(pending) = &other.borrow().pending
-            && query.distance(pending.fingerprint).is_some()
+            && query.key.may_be_near(&pending.key)
             && !pending.is_stored()
-            && counts(statement, pending, query, new_text)?
+            && counts(statement, pending, query)?
         {
             let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
             let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
@@ -143,9 +135,9 @@ fn check_pending(statement: &Statement, query: &NearQuery, new_text: Option<&New
     Ok(())
 }
 
-/// Whether a near row that is being stored is in the scope, fulfils the condition `among`, and its text resembles the
-/// new text.
-fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery, new_text: Option<&NewText>) -> Result<bool> {
+/// Whether a row that is being stored, and that may be near, is in the scope, fulfils the condition `among`, and its
+/// text resembles the new text.
+fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
     let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
     let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
     let table = Relation::open(pending.table);
@@ -156,49 +148,52 @@ fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery, new_te
         Row::new(slot.as_ptr())
     };
     let includes = |among: &Condition| among.holds(searched.oid, row);
+    let is_confirmed = || match &query.sought {
+        Sought::Text { text, .. } => Ok(text.confirm_new(searched, row)?.is_some()),
+        Sought::Fingerprint { .. } => Ok(true),
+    };
     Ok(searched.scope.has_values(row, query.scope)
         && statement.among.as_ref().map_or(Ok(true), includes)?
-        && new_text.map_or(Ok(true), |text| Ok(text.confirm(searched, row)?.is_some()))?)
+        && is_confirmed()?)
 }
 
 impl<'a> NearRows<'a> {
-    /// Adds a near row, unless its text does not resemble the new text. A row that is present must be nearer than all
-    /// present rows that were added before.
-    fn add(&mut self, searched: &'a SearchedTable, candidate: &Candidate, new_text: Option<&NewText>) -> Result<()> {
-        let row = candidate.version.row();
-        match candidate.state {
+    /// Adds a row that counts, if it is close enough.
+    fn add(&mut self, searched: &'a SearchedTable, candidate: &Candidate, query: &NearQuery) -> Result<()> {
+        let Found { version, state, entry, .. } = candidate.found;
+        let row = version.row();
+        match state {
             VersionState::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.has_external_source(row);
-                let is_refuted =
-                    |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
-                if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {
+                if self.awaited.is_none() && (may_vanish || query.sought.closeness(searched, candidate)?.is_some()) {
                     self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
             VersionState::Gone { during_search } => self.may_have_moved |= during_search,
             VersionState::Present => {
-                let mut resemblance = None;
-                if let Some(text) = new_text {
-                    let Some(confirmed) = text.confirm_present(searched, row)? else { return Ok(()) };
-                    resemblance = Some(confirmed);
+                let Some(closeness) = query.sought.closeness(searched, candidate)? else { return Ok(()) };
+                let tid = row.tid();
+                if self.nearest.as_ref().is_some_and(|known| known.comes_before(closeness, searched, tid)) {
+                    return Ok(());
                 }
-                self.nearest = Some(NearDuplicate {
-                    distance: candidate.distance,
-                    resemblance,
-                    searched,
-                    key: searched.primary_key.of_row(row),
-                    entry: candidate.entry,
-                    is_visible: is_visible(candidate),
-                });
-                if searched.mark.is_some()
-                    && let Some(fingerprint) = searched.fingerprint.and_then(|column| row.value(column))
-                {
-                    searched.originals.add(fingerprint.value() as i64, row.tid());
+                query.sought.narrow(closeness);
+                let (key, is_visible) = (searched.primary_key.of_row(row), is_visible(candidate));
+                self.nearest = Some(NearDuplicate { closeness, searched, key, entry, tid, is_visible });
+                if searched.mark.is_some() {
+                    searched.originals.add(query.key, tid);
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl NearDuplicate<'_> {
+    /// Whether this row is as close as another one, and comes before it in the same table.
+    fn comes_before(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
+        let is_before = item_pointer_to_u64(self.tid) < item_pointer_to_u64(tid);
+        self.closeness == closeness && (self.searched.oid != searched.oid || is_before)
     }
 }

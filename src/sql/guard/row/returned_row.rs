@@ -61,7 +61,7 @@ pub fn with_mark(statement: &Statement, event: &RowEvent, near: Option<&NearDupl
 /// writes the mark column but not the text sets the mark.
 pub fn with_old_mark(statement: &Statement, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
     let mark = statement.own_table().mark.as_ref()?.column;
-    let writes_text = || statement.own_table().made_from.iter().any(|&column| event.writes(column));
+    let writes_text = || statement.own_table().source.made_from.iter().any(|&column| event.writes(column));
     if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
         return None;
     }

@@ -20,6 +20,7 @@ use postgres::trigger::RowEvent;
 
 use super::registration::Registration;
 use crate::sql::guard::definition::guard::Identity;
+use crate::sql::guard::definition::row_key::RowKey;
 
 /// The row that a statement is storing.
 #[derive(Default)]
@@ -115,7 +116,7 @@ fn clear(row: &Weak<RefCell<CurrentRow>>) {
 /// The last row that was accepted in a statement, which may not be stored yet.
 pub struct PendingRow {
     pub table: Oid,
-    pub fingerprint: i64,
+    pub key: RowKey,
     /// A copy of the row, in the memory of the call.
     pub tuple: HeapTuple,
     /// The slot from which PostgreSQL stores the row, and its tid before that. It may be the tid of a row of another
@@ -130,13 +131,13 @@ impl PendingRow {
     /// # Safety
     /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call, with which
     /// the result is dropped.
-    pub unsafe fn new(event: &RowEvent, fingerprint: i64, tuple: HeapTuple) -> Self {
+    pub unsafe fn new(event: &RowEvent, key: RowKey, tuple: HeapTuple) -> Self {
         let new = event.new_row();
         // SAFETY: the caller passes a row. A BEFORE trigger runs under its statement's snapshot, which has the
         // statement's command.
         let (tuple, command) = unsafe { (pg_sys::heap_copytuple(tuple), (*pg_sys::GetActiveSnapshot()).curcid) };
         let (slot, tid_before) = (new.slot(), item_pointer_to_u64(new.tid()));
-        Self { table: event.table().oid(), fingerprint, tuple, slot, tid_before, command }
+        Self { table: event.table().oid(), key, tuple, slot, tid_before, command }
     }
 
     /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: the tid of a

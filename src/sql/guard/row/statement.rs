@@ -7,22 +7,22 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::error::{ErrorReport, Result};
-use postgres::heap::computed::Computed;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
 use postgres::portal::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
-use simhash::search::nearness::Nearness;
 
 use super::condition::Condition;
-use super::confirmation::{NewText, TextReader};
+use super::confirmation::SourceReader;
 use super::running::{CurrentRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
+use super::search::Sought;
 use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
+use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
@@ -32,11 +32,8 @@ pub struct Statement {
     pub guard: Rc<Guard>,
     /// The position, among the tables that the guard searches, of the statement's table.
     position: usize,
-    /// Computes the fingerprint of a new row, unless it is a plain column: PostgreSQL computes generated columns, and
-    /// the expressions of indexes, only after the trigger.
-    computation: Option<Computed>,
     unique_indexes: OnceCell<UniqueIndexes>,
-    texts: TextReader,
+    sources: SourceReader,
     /// The condition under which existing rows count; None if all rows count.
     pub among: Option<Condition>,
     /// The condition under which the new row is stored unchecked.
@@ -69,12 +66,11 @@ impl Statement {
         let position = guard.position_of(&table)?;
         // SAFETY: the statement is dropped with its memory context.
         let running = unsafe { RunningGuard::new(function, &user_names_of(&table, event.trigger_name()?)?.1, memory) };
-        let computation = running.in_memory(|| guard.searched[position].computation(&table).map(Computed::new));
         let current = current_row(memory, guard.identity.without_detached());
-        let texts = TextReader::new(running.clone());
+        let sources = SourceReader::new(running.clone());
         let (among, unless) = conditions(&guard, &running);
         let unique_indexes = OnceCell::new();
-        Ok(Self { running, guard, position, computation, unique_indexes, texts, among, unless, current })
+        Ok(Self { running, guard, position, unique_indexes, sources, among, unless, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -85,7 +81,7 @@ impl Statement {
         let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
         if !Rc::ptr_eq(&guard, &self.guard) {
             self.position = guard.position_of(&event.table())?;
-            self.texts = TextReader::new(self.running.clone());
+            self.sources = SourceReader::new(self.running.clone());
             (self.among, self.unless) = conditions(&guard, &self.running);
             self.guard = guard;
         }
@@ -103,27 +99,20 @@ impl Statement {
         unless.map_or(Ok(false), |unless| unless.holds_for_new(event.table().oid(), event.new_row()))
     }
 
-    /// The text of the new row; None if the guard does not compare texts.
-    pub fn new_text<'a>(&'a self, event: &'a RowEvent) -> Option<NewText<'a>> {
-        let least = self.guard.criterion.resemblance?;
-        Some(NewText::new(&self.texts, event.new_row(), self.own_table(), least))
-    }
-
     /// The new row of an event, which must be one of this statement's table.
     fn new_row<'a>(&self, event: &'a RowEvent) -> Row<'a> {
         assert_eq!(event.table().oid(), self.own_table().oid, "the row is of another table");
         event.new_row()
     }
 
-    /// The fingerprint of the new row; None if it has none.
-    pub fn fingerprint(&self, event: &RowEvent) -> Option<i64> {
-        let new = self.new_row(event);
-        let value = match &self.computation {
-            // SAFETY: `computation` was made for the statement's table, and the row is one of it.
-            Some(computation) => unsafe { computation.value(new) },
-            None => self.own_table().fingerprint.and_then(|column| new.value(column)),
-        };
-        value.map(|value| value.value() as i64)
+    /// What the new row is looked up by; None if its source is NULL, or has no word.
+    pub fn key(&self, event: &RowEvent) -> Result<Option<RowKey>> {
+        self.sources.key(self.own_table(), self.new_row(event))
+    }
+
+    /// The rows near the new row, which has this key.
+    pub fn sought<'a>(&'a self, key: &'a RowKey, event: &'a RowEvent) -> Sought<'a> {
+        Sought::new(key, &self.sources, event.new_row(), self.own_table())
     }
 
     /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
@@ -165,11 +154,17 @@ impl Statement {
         self.current.borrow_mut().pending = None;
     }
 
-    /// Registers the new row. Waits as long as another session has registered a near row.
-    pub fn register(&self, fingerprint: i64, near: Nearness, scope: &GuardScopeValues<'_>) {
-        let Guard { identity, secret, key_blocks, .. } = &*self.guard;
-        let keys = LockKeys { secret, scope: self.own_table().scope.hash(scope), key_blocks, near };
-        self.current.borrow_mut().registration.register(identity.root, &keys, fingerprint);
+    /// Registers the new row. If another session has registered a row that may be near, this waits, or returns false if
+    /// it `may_wait` not.
+    pub fn register(&self, key: &RowKey, scope: &GuardScopeValues<'_>, may_wait: bool) -> bool {
+        let Guard { identity, secret, .. } = &*self.guard;
+        let keys = key.lock_keys(&LockKeys { secret, scope: self.own_table().scope.hash(scope) });
+        self.current.borrow_mut().registration.register(identity.root, &keys, may_wait)
+    }
+
+    /// Ends the registration of the new row.
+    pub fn release(&self) {
+        self.current.borrow_mut().registration.release();
     }
 }
 

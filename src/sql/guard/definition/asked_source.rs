@@ -1,0 +1,211 @@
+//! The source that a user asks for, a text or a column of fingerprints, and the criterion for it.
+//!
+//! What can be guarded is what is indexed. It must be named only if several sources are.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::{self, TEXTOID};
+use pgrx::prelude::*;
+use postgres::catalog::column::{Column, RowValue};
+use postgres::catalog::index::Index;
+use postgres::catalog::relation::Relation;
+use postgres::error::{ErrorReport, Result, sendable, user_error};
+use postgres::expression::Expression;
+use postgres::settings::{set_locally, with_settings};
+use postgres::text::{RawText, from_bytes};
+use simhash::fingerprint::bands::DEFAULT_BANDS;
+use simhash::fingerprint::options::Options;
+
+use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
+use super::members::Members;
+use super::searched_fingerprints::no_index;
+use super::searched_texts::{indexed_bands, no_bands, other_options};
+use super::source::{computed, parse_asked, source_sql};
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::Bits;
+use crate::sql::indexed::fingerprint_column::{column_of, fingerprint_of};
+use crate::sql::indexed::layouts::block_keys;
+use crate::sql::indexed::recognise::FingerprintCall;
+
+pub struct AskedSource {
+    /// The name of a column, or an expression; None for the only source that is indexed.
+    sql: Option<String>,
+    /// The user's search path, in the server's encoding.
+    search_path: CString,
+}
+
+/// A text whose bands are indexed.
+struct IndexedText {
+    source: Expression,
+    options: Options,
+    /// The options as JSON.
+    document: String,
+}
+
+impl AskedSource {
+    pub fn new(source: Option<RawText<'_>>) -> Result<Self> {
+        // SAFETY: the setting is NUL-terminated, and copied at once.
+        let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
+        Ok(Self { sql: source.map(from_bytes).transpose()?, search_path })
+    }
+
+    /// The source as SQL, and the criterion for it.
+    pub fn find(
+        &self,
+        members: &Members,
+        asked: &AskedCriterion,
+        schema: ExtensionSchema,
+    ) -> Result<(String, GuardCriterion)> {
+        // On a partitioned table, there may be no indexes.
+        let mut tables = members.all.iter().map(|&member| Relation::open(member));
+        let is_indexed =
+            |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
+        let table = &tables.find(is_indexed).unwrap_or_else(|| Relation::open(members.all[0]));
+        let named = self.sql.as_ref().map(|sql| self.parse(table, sql)).transpose()?;
+        let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
+        let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
+        let mut fingerprints = match named {
+            Some(source) => Vec::from_iter(named_fingerprint(table, source)?.filter(|_| texts.is_empty())),
+            None => indexed_fingerprints(table),
+        };
+        let made_from = fingerprints.iter().find_map(of_text).map(|call| call.source);
+        if !asked.is_for_fingerprints() {
+            fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
+        }
+        let sql = |source: Expression| source_sql(table, source);
+        let mut choices = texts.iter().map(|text| sql(text.source)).collect::<Result<Vec<_>>>()?;
+        let expression = |fingerprint: &RowValue| fingerprint.expression(table);
+        for fingerprint in fingerprints.iter().filter_map(expression) {
+            choices.push(sql(fingerprint)?);
+        }
+        choices.sort();
+        choices.dedup();
+        match &choices[..] {
+            [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
+            [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
+            [] if asked.is_for_fingerprints() || named.is_some_and(|named| !is_text(named)) => {
+                Err(no_index(table, asked.of_fingerprints()?))
+            }
+            [] => {
+                let source = made_from.or(named).or(text_column(table));
+                let source = source.map_or(Ok("...".to_owned()), sql)?;
+                Err(no_bands(table, &source, DEFAULT_BANDS)?)
+            }
+            several => Err(ambiguous(table, several)?),
+        }
+    }
+
+    fn parse(&self, table: &Relation, sql: &str) -> Result<Expression> {
+        if let Some(column) = Column::find(table, sql)?.and_then(|column| column.as_variable()) {
+            return Ok(column);
+        }
+        with_settings(|| {
+            set_locally(c"search_path", &self.search_path);
+            parse_asked(table, sql)
+        })
+    }
+}
+
+/// The texts whose bands are indexed, or `named` alone, with each of the options that their bands are made with.
+fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<IndexedText>> {
+    let mut texts: Vec<IndexedText> = Vec::new();
+    let wanted = named.map(|source| as_text(source));
+    for index in indexed_bands(table, wanted) {
+        let column = named.filter(|named| named.as_own_column().is_some());
+        let source = column.unwrap_or_else(|| generated_column(table, index.call.text).unwrap_or(index.call.text));
+        let (options, document) = (index.call.options.clone(), index.call.options_json()?);
+        let is_same = |other: &IndexedText| {
+            let equals = as_text(other.source).equals(as_text(source));
+            equals && other.options.makes_same_fingerprints(&options)
+        };
+        if !texts.iter().any(is_same) {
+            texts.push(IndexedText { source, options, document });
+        }
+    }
+    Ok(texts)
+}
+
+/// The criterion for a text that is indexed with these options.
+fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
+    if asked.asks_for_weights() {
+        let message = format!("the bands of {source} in table \"{}\" have no weights of the table", table.name()?);
+        return Err(unusable(message)
+            .set_detail("A guard compares texts with the weights that their bands are made with.")
+            .set_hint("Run simhash_index with the option weights, which simhash_weights learns."));
+    }
+    let mut served = Vec::new();
+    for text in texts {
+        let guarded = asked.of_texts(&text.document)?;
+        if guarded.options.makes_same_fingerprints(&text.options) {
+            served.push(guarded);
+        }
+    }
+    match (served.pop(), texts) {
+        (Some(guarded), _) if served.is_empty() => Ok(guarded),
+        (None, [text, ..]) => Err(other_options(table, source, &text.document)?),
+        _ => {
+            let message =
+                format!("the bands of {source} in table \"{}\" are indexed with several options", table.name()?);
+            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
+                .set_hint("Give the criterion the options of one of them, or drop the others."))
+        }
+    }
+}
+
+/// The fingerprints whose blocks are indexed.
+fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
+    let mut found: Vec<(Bits, RowValue)> = Vec::new();
+    for index in Index::all(table) {
+        for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
+            let bits = Bits::of_bigint(fingerprint);
+            let column = fingerprint.as_own_column().or_else(|| column_of(table, bits).map(|column| column.attnum));
+            if !found.iter().any(|(other, _)| other.equals(bits)) {
+                found.push((bits, column.map_or(RowValue::Expression(fingerprint), RowValue::Column)));
+            }
+        }
+    }
+    found.into_iter().map(|(_, fingerprint)| fingerprint).collect()
+}
+
+/// The fingerprint that a source is or, if it is another column, that is made from it and indexed.
+fn named_fingerprint(table: &Relation, source: Expression) -> Result<Option<RowValue>> {
+    match source.as_own_column().and_then(|column| Column::at(table, column)) {
+        Some(column) => fingerprint_of(table, &column),
+        None => Ok((source.value_type() == pg_sys::INT8OID).then_some(RowValue::Expression(source))),
+    }
+}
+
+/// Whether a value is a text, or becomes one by itself.
+fn is_text(source: Expression) -> bool {
+    let implicit = pg_sys::CoercionContext::COERCION_IMPLICIT;
+    // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
+    unsafe { pg_sys::can_coerce_type(1, &source.value_type(), &TEXTOID, implicit) }
+}
+
+fn as_text(source: Expression) -> Expression {
+    source.coerced_to(TEXTOID).unwrap_or(source)
+}
+
+/// The generated column that has a text.
+fn generated_column(table: &Relation, text: Expression) -> Option<Expression> {
+    let text = computed(table, text);
+    let has_text =
+        |column: &Column| column.generation(table).is_some_and(|generation| as_text(generation).equals(text));
+    Column::all(table).find(has_text)?.as_variable()
+}
+
+/// The first column of texts, to be named in a hint.
+fn text_column(table: &Relation) -> Option<Expression> {
+    Column::all(table).filter_map(|column| column.as_variable()).find(|column| is_text(*column))
+}
+
+fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {
+    let message = format!("table \"{}\" has indexes on several sources", table.name()?);
+    Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
+        .set_detail(sendable(format!("Indexed are {}.", choices.join(", "))))
+        .set_hint("Name one of these as source."))
+}
+
+fn unusable(message: String) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+}

@@ -1,0 +1,65 @@
+//! What the rows near a row are looked up by.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use pgrx::itemptr::item_pointer_to_u64;
+use pgrx::pg_sys::ItemPointerData;
+use simhash::search::lock_keys::LockKeys;
+
+use crate::sql::lookup::text_keys::TextKeys;
+
+#[derive(Clone)]
+pub enum RowKey {
+    Text(TextKeys),
+    Fingerprint {
+        value: u64,
+        /// Within which other fingerprints are near.
+        max_distance: i32,
+    },
+}
+
+impl RowKey {
+    /// Whether the rows with these keys may be near each other: their fingerprints are near, or their texts share a
+    /// band.
+    pub fn may_be_near(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(own), Self::Text(other)) => own.share_band(other),
+            (Self::Fingerprint { value, max_distance }, Self::Fingerprint { value: other, .. }) => {
+                (value ^ other).count_ones().cast_signed() <= *max_distance
+            }
+            _ => false,
+        }
+    }
+
+    /// The keys of locks. Rows that may be near share one.
+    pub fn lock_keys(&self, keys: &LockKeys) -> Vec<u32> {
+        match self {
+            Self::Text(text) => keys.of_bands(text.bands()),
+            Self::Fingerprint { value, max_distance } => keys.of_fingerprint(*value, *max_distance),
+        }
+    }
+}
+
+/// Rows that this session has found, by their tids. They may be gone meanwhile.
+#[derive(Default)]
+pub struct RecentRows(RefCell<VecDeque<(RowKey, ItemPointerData)>>);
+
+impl RecentRows {
+    const LIMIT: usize = 64;
+
+    /// Adds a row that was found for a row with this key.
+    pub fn add(&self, key: &RowKey, tid: ItemPointerData) {
+        let mut rows = self.0.borrow_mut();
+        rows.retain(|(_, other)| item_pointer_to_u64(*other) != item_pointer_to_u64(tid));
+        if rows.len() == Self::LIMIT {
+            rows.pop_front();
+        }
+        rows.push_back((key.clone(), tid));
+    }
+
+    /// The rows that were found for a row that may be near a row with this key.
+    pub fn near(&self, key: &RowKey) -> Vec<ItemPointerData> {
+        self.0.borrow().iter().filter(|(other, _)| key.may_be_near(other)).map(|(_, tid)| *tid).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! The source of a guard: what it compares, a text or a fingerprint, as an expression of the columns of each table.
+//!
+//! It is an argument of the trigger, as SQL. So what a guard needs to compute it is in the guard, and not in an index,
+//! which may be dropped.
+
+use std::ffi::CStr;
+
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+use postgres::catalog::column::with_generation;
+use postgres::catalog::relation::Relation;
+use postgres::condition::parse_value;
+use postgres::error::{Result, user_error};
+use postgres::expression::{Expression, StoredExpression};
+use postgres::row_expression::Argument;
+use postgres::settings::with_fixed_settings;
+
+/// The argument, and the CONTEXT of errors. A writer who causes one has passed no argument.
+const NAME: &CStr = c"source";
+const CONTEXT: &CStr = c"argument \"source\" of the guard";
+
+/// Parses an expression of a table's columns under the current search path, in the current memory context.
+pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
+    parse_value(table, sql, Argument { name: NAME, context: CONTEXT })
+}
+
+/// Parses the source in a guard's arguments, as [`source_sql`] prints it.
+pub fn parse_source(table: &Relation, sql: &str) -> Result<Expression> {
+    with_fixed_settings(|| parse_asked(table, sql))
+}
+
+/// A source as SQL, with the schemas of the names that are not PostgreSQL's own.
+pub fn source_sql(table: &Relation, source: Expression) -> Result<String> {
+    with_fixed_settings(|| source.without_relabelling().to_sql(table, None))
+}
+
+/// The name of the column that a source is; None if it is another expression.
+pub fn column_name(sql: &str) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || !c.is_ascii() || "_$".contains(c);
+    match sql.strip_prefix('"').and_then(|sql| sql.strip_suffix('"')) {
+        Some(quoted) => Some(quoted.replace("\"\"", "\"")).filter(|name| quote_identifier(name) == sql),
+        None => sql.chars().all(is_plain).then(|| sql.to_owned()),
+    }
+}
+
+/// The guard's source for the rows of a table: a text or a fingerprint, as an expression of the table's columns.
+pub struct TableSource {
+    /// The source of a new row, whose generated columns PostgreSQL computes only after the trigger.
+    pub of_new_row: StoredExpression,
+    pub of_stored_row: StoredExpression,
+    /// Whether the source of a stored row is the value of a column.
+    pub is_column: bool,
+    /// The columns that the source of a new row is made from.
+    pub made_from: Vec<i16>,
+    /// The columns from which the source of a stored row is read.
+    pub read_from: Vec<i16>,
+}
+
+impl TableSource {
+    pub fn new(table: &Relation, source: Expression) -> Self {
+        let of_new_row = computed(table, source);
+        let of_stored_row = with_generation(table, source, |column| !column.is_stored);
+        Self {
+            is_column: of_stored_row.as_own_column().is_some(),
+            made_from: of_new_row.own_columns(),
+            read_from: of_stored_row.own_columns(),
+            of_new_row: StoredExpression::new(of_new_row),
+            of_stored_row: StoredExpression::new(of_stored_row),
+        }
+    }
+}
+
+/// An expression of plain columns that has the same value.
+pub fn computed(table: &Relation, expression: Expression) -> Expression {
+    with_generation(table, expression, |column| column.is_generated)
+}
+
+/// Refuses a partition in which the source is another expression: its generated columns may have others.
+pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str) -> Result<()> {
+    let of = |table: &Relation| source_sql(table, computed(table, parse_source(table, source)?));
+    let (own, other) = (of(table)?, of(partition)?);
+    if own == other {
+        return Ok(());
+    }
+    let (table, partition) = (table.name()?, partition.name()?);
+    let message = format!("partition \"{partition}\" computes {source} in another way than table \"{table}\"");
+    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail(format!("In the partition it is {other}, and in the table {own}."))
+        .set_hint("A guard compares the same text in all partitions: give the columns the same expression."))
+}
