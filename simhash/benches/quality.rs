@@ -1,5 +1,5 @@
 //! How well fingerprints tell near-duplicates from other pairs: precision and recall by the distance, with several
-//! options; and by the distances and radii that propose pairs which the texts then confirm.
+//! options.
 //!
 //! `cargo bench -p simhash --bench quality -- FOLDER`. The folder holds sets of real documents with their
 //! true near-duplicates:
@@ -17,14 +17,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fmt, io};
 
-use simhash::criterion::CriterionDocument;
+use simhash::distance::hamming;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::resemblance::resemblance;
-use simhash::search::blocks::DEFAULT_BLOCKS;
-use simhash::search::cost::probes;
-use simhash::search::flips::BitOrder;
-use simhash::search::nearness::Nearness;
 
 mod documents;
 
@@ -34,29 +29,6 @@ const SIMILAR: f64 = 0.8;
 const NEAR: f64 = 0.9;
 /// The distances that are shown without texts.
 const SHOWN: std::ops::RangeInclusive<i32> = 1..=8;
-/// The largest distance of any search.
-const FARTHEST: i32 = 10;
-/// Criteria of guards and searches for texts.
-const CRITERIA: [&str; 16] = [
-    r#"{"radii": [], "max_distance": 3}"#,
-    r#"{"radii": [], "max_distance": 6}"#,
-    r#"{"radii": [], "max_distance": 8}"#,
-    r#"{"radii": [], "max_distance": 10}"#,
-    r#"{"radii": [0, 0, 0, 0]}"#,
-    r#"{"radii": [1, 1, 0, 0]}"#,
-    r#"{"radii": [1, 1, 1, 1], "flips": []}"#,
-    r#"{"radii": [1, 1, 1, 1], "flips": [6]}"#,
-    r#"{"radii": [1, 1, 1, 1]}"#,
-    r#"{"radii": [2, 2, 2, 2], "flips": [6, 4]}"#,
-    r#"{"radii": [0, 0, 0]}"#,
-    r#"{"radii": [1, 1, 1]}"#,
-    r#"{"radii": [1, 1, 1], "flips": []}"#,
-    r#"{"radii": [0, 0, 0, 0, 0]}"#,
-    r#"{"radii": [1, 1, 1, 1, 1]}"#,
-    r#"{"radii": [1, 1, 1, 1, 1, 1]}"#,
-];
-/// The least resemblance that confirms a pair: the default of guards and clusters.
-const CONFIRMED: f64 = simhash::fingerprint::resemblance::COPY;
 /// The options that are measured, the default first.
 const OPTIONS: [&str; 6] = [
     "{}",
@@ -93,47 +65,17 @@ fn report(set: &Set) {
         set.texts.len()
     );
     println!("precision / recall within 1 to 8 bits");
-    let mut of_default = Vec::new();
     for options in OPTIONS {
         let pairs = near_pairs(set, &Options::from_json(options).expect("valid options"));
         let figures = SHOWN.map(|distance| Figures::within(set, &pairs, distance).to_string());
         println!("{options:<32}{}", figures.collect::<Vec<_>>().join("  "));
-        if options == OPTIONS[0] {
-            of_default = pairs;
-        }
-    }
-
-    println!("the default, confirmed by a resemblance of {CONFIRMED} or more");
-    let mut known = HashMap::new();
-    let mut confirmed = |near: Nearness| {
-        let mut fingerprinter = Fingerprinter::default();
-        let mut is_confirmed = |pair: &Pair| {
-            *known.entry((pair.a, pair.b)).or_insert_with(|| {
-                let [a, b] = [pair.a, pair.b].map(|document| &set.texts[document]);
-                let found = resemblance(&mut fingerprinter, a, b, &Options::default(), &|| ()).expect("a resemblance");
-                found.is_some_and(|found| found >= CONFIRMED)
-            })
-        };
-        Figures::new(set, &of_default, |pair| {
-            near.by_votes(&pair.votes).contains(pair.difference) && is_confirmed(pair)
-        })
-    };
-    for criterion in CRITERIA {
-        let near = CriterionDocument::from_json(criterion).expect("a valid criterion").of_texts().near;
-        let look_ups = probes(near.blocks().unwrap_or(DEFAULT_BLOCKS), near).expect("few look-ups");
-        println!("{criterion:<44}{look_ups:>4} look-ups  {}", confirmed(near));
     }
     println!();
 }
 
-/// A pair of documents whose fingerprints differ in at most [`FARTHEST`] bits.
+/// A pair of documents whose fingerprints differ in at most as many bits as are shown.
 struct Pair {
-    a: usize,
-    b: usize,
-    /// The bits in which the fingerprints differ.
-    difference: u64,
-    /// The votes of the later document, which a guard searches for.
-    votes: BitOrder,
+    distance: i32,
     /// 0 below the least J of the set.
     j: f64,
 }
@@ -141,19 +83,14 @@ struct Pair {
 fn near_pairs(set: &Set, options: &Options) -> Vec<Pair> {
     let js: HashMap<_, _> = set.resembling.iter().map(|&(a, b, j)| ((a.min(b), a.max(b)), j)).collect();
     let mut fingerprinter = Fingerprinter::default();
-    let mut fingerprint = |text: &String| {
-        let fingerprint = fingerprinter.fingerprint(text, options, &|| ()).expect("a fingerprint")?;
-        Some((fingerprint, fingerprinter.closest_votes(text, options, &|| ()).expect("votes")?))
-    };
-    let all: Vec<(usize, (u64, BitOrder))> =
+    let mut fingerprint = |text: &String| fingerprinter.fingerprint(text, options, &|| ()).expect("a fingerprint");
+    let all: Vec<(usize, u64)> =
         set.texts.iter().enumerate().filter_map(|(document, text)| Some((document, fingerprint(text)?))).collect();
     let mut pairs = Vec::new();
-    for (i, &(b, (of_b, votes))) in all.iter().enumerate() {
-        let near = all[..i].iter().filter(|(_, (of_a, _))| Nearness::within(FARTHEST).contains(of_a ^ of_b));
-        pairs.extend(near.map(|&(a, (of_a, _))| {
-            let j = js.get(&(a, b)).copied().unwrap_or(0.0);
-            Pair { a, b, difference: of_a ^ of_b, votes, j }
-        }));
+    for (i, &(b, of_b)) in all.iter().enumerate() {
+        let others = all[..i].iter().map(|&(a, of_a)| (a, hamming(of_a, of_b).cast_signed()));
+        let near = others.filter(|(_, distance)| distance <= SHOWN.end());
+        pairs.extend(near.map(|(a, distance)| Pair { distance, j: js.get(&(a, b)).copied().unwrap_or(0.0) }));
     }
     pairs
 }
@@ -165,15 +102,11 @@ struct Figures {
 }
 
 impl Figures {
-    fn new(set: &Set, pairs: &[Pair], is_found: impl FnMut(&&Pair) -> bool) -> Self {
-        let found: Vec<f64> = pairs.iter().filter(is_found).map(|pair| pair.j).collect();
-        let from = |least: f64| found.iter().filter(|j| **j >= least).count();
-        Self { precision: share(from(SIMILAR), found.len()), recall: share(from(NEAR), set.pairs_from(NEAR)) }
-    }
-
     /// The figures of the pairs within a distance.
     fn within(set: &Set, pairs: &[Pair], distance: i32) -> Self {
-        Self::new(set, pairs, |pair| Nearness::within(distance).contains(pair.difference))
+        let found: Vec<f64> = pairs.iter().filter(|pair| pair.distance <= distance).map(|pair| pair.j).collect();
+        let from = |least: f64| found.iter().filter(|j| **j >= least).count();
+        Self { precision: share(from(SIMILAR), found.len()), recall: share(from(NEAR), set.pairs_from(NEAR)) }
     }
 }
 

@@ -1,10 +1,8 @@
 //! Options and criteria are read from JSON documents.
 
-use simhash::criterion::{Criterion, CriterionDocument, TextCriterion, laid_over};
+use simhash::criterion::{CriterionDocument, TextCriterion, laid_over};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::fingerprint::resemblance::COPY;
-use simhash::search::blocks::BLOCK_COUNTS;
-use simhash::search::nearness::Nearness;
 
 /// Reads the value of an option; an error has what of it is wrong.
 fn option(key: &str, value: &str) -> Result<Options, String> {
@@ -95,63 +93,17 @@ fn read(document: &str) -> CriterionDocument {
     CriterionDocument::from_json(document).unwrap()
 }
 
-fn criterion(document: &str) -> Criterion {
-    read(document).of_texts()
-}
-
-#[test]
-fn defaults_depend_on_what_is_compared() {
-    let copy = |distance, radii: &[i32], flips: &[u32]| {
-        let near = Nearness::by_radii(distance, radii).unwrap().with_flips(flips);
-        Criterion { near, resemblance: Some(COPY) }
-    };
-    let fingerprints = |distance, radii: &[i32]| Criterion { resemblance: None, ..copy(distance, radii, &[]) };
-    for (document, expected) in [
-        ("{}", copy(10, &[1; 4], &[5, 3])),
-        (r#"{"radii": []}"#, copy(6, &[], &[])),
-        (r#"{"radii": [0, 2, -1]}"#, copy(10, &[0, 2, -1], &[])),
-        (r#"{"radii": [1, 0, -1]}"#, copy(10, &[1, 0, -1], &[8, 5])),
-        (r#"{"flips": []}"#, copy(10, &[1; 4], &[])),
-        (r#"{"radii": [2, 2, 2, 2], "flips": [4, 4, 1]}"#, copy(10, &[2; 4], &[4, 4, 1])),
-        (r#"{"max_distance": 8}"#, copy(8, &[1; 4], &[5, 3])),
-        // Everything within 5 bits is found by as many look-ups.
-        (r#"{"max_distance": 5}"#, copy(5, &[], &[])),
-        (r#"{"resemblance": 1}"#, Criterion { resemblance: Some(1.0), ..copy(10, &[1; 4], &[5, 3]) }),
-        (r#"{"resemblance": null}"#, fingerprints(3, &[])),
-        (r#"{"resemblance": null, "radii": [0, 0, 0, 0]}"#, fingerprints(3, &[0; 4])),
-    ] {
-        assert_eq!(criterion(document), expected, "{document}");
-        assert_eq!(criterion(&expected.to_json()), expected, "{document}");
-    }
-    assert_eq!(criterion(r#"{"radii": [2, 2], "flips": [4, 4, 1]}"#).near.flips().collect::<Vec<_>>(), [4, 4, 1]);
-}
-
-#[test]
-fn defaults_of_rows_depend_on_text_and_layout() {
-    let others = |document, has_text| read(document).of_rows_by_other_layouts(has_text).collect::<Vec<_>>();
-    for document in [r#"{"radii": []}"#, r#"{"radii": [2, 2, 2]}"#, r#"{"resemblance": null}"#] {
-        assert_eq!(others(document, true), [], "{document}");
-    }
-    assert_eq!(others("{}", false), []);
-    assert_eq!(read("{}").of_rows(false), criterion(r#"{"resemblance": null}"#));
-    assert_eq!(read(r#"{"resemblance": 0.6}"#).of_rows(false), criterion(r#"{"resemblance": 0.6}"#));
-    // Each layout has a document, whose criterion is one of these.
-    let of_rows = [&[criterion("{}")][..], &others("{}", true)].concat();
-    assert_eq!(of_rows.len(), BLOCK_COUNTS.count());
-    for blocks in BLOCK_COUNTS {
-        let criterion = criterion(&CriterionDocument::of_layout(blocks));
-        assert!(of_rows.contains(&criterion) && criterion.resemblance == Some(COPY), "{blocks}: {criterion:?}");
-        assert!(criterion.near.blocks().is_none_or(|of_radii| of_radii == blocks), "{blocks}: {criterion:?}");
-    }
-    assert_eq!([4, 3].map(CriterionDocument::of_layout), ["{}", r#"{"radii": [1, 1, 1]}"#]);
-}
-
 #[test]
 fn texts_have_no_distance() {
     let texts = |resemblance, bands| Ok(TextCriterion { resemblance, bands });
     assert_eq!(read("{}").for_texts(), texts(COPY, 6));
     assert_eq!(read(r#"{"resemblance": 0.7, "ngram": 2}"#).for_texts(), texts(0.7, 12));
+    assert_eq!(read(r#"{"resemblance": 0.6}"#).for_texts(), texts(0.6, 24));
     assert_eq!(read(r#"{"resemblance": 0.5, "bands": 9}"#).for_texts(), texts(0.5, 9));
+    assert_eq!(
+        [r#"{"resemblance": null}"#, r#"{"max_distance": 8}"#].map(|document| read(document).max_distance()),
+        [3, 8]
+    );
     for (document, key) in [
         (r#"{"resemblance": null}"#, "resemblance"),
         (r#"{"max_distance": 3, "resemblance": null}"#, "resemblance"),
@@ -165,8 +117,8 @@ fn texts_have_no_distance() {
 
 #[test]
 fn documents_are_laid_over_others() {
-    let (document, options) = (r#"{"ngram": 2, "radii": []}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
-    let all = r#"{"ngram": 2, "radii": [], "weights": {"\u0022": 0.50}}"#;
+    let (document, options) = (r#"{"ngram": 2, "bands": 7}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
+    let all = r#"{"bands": 7, "ngram": 2, "weights": {"\u0022": 0.50}}"#;
     assert_eq!(laid_over(document, options), Ok(all.to_owned()));
     assert_eq!(laid_over(r#"{"a\"": 1}"#, "{}"), Ok(r#"{"a\"": 1}"#.to_owned()));
 }
@@ -186,9 +138,9 @@ fn weights_may_be_those_of_a_table() {
 fn wrong_documents_are_refused() {
     for (key, values) in [
         ("max_distance", "-1|65|2.5|\"3\"|null|1e1"),
-        ("radii", "[1]|[1, -2]|[0,0,0,0,0,0,0,0,0]|null|1|[1.5, 1]|\"{1,1}\""),
-        ("flips", "[0]|[65]|[1, 1, 1, 1]|[-1]|null|1"),
-        ("resemblance", "-0.1|1.01|\"0.9\"|true|1e999"),
+        ("bands", "0|65|-1|1.5|null|\"6\""),
+        // Less than .6 needs a number of bands.
+        ("resemblance", "-0.1|1.01|\"0.9\"|true|1e999|0.59|0"),
         ("ngram", "17"),
     ] {
         for value in values.split('|') {
@@ -197,8 +149,7 @@ fn wrong_documents_are_refused() {
             assert!(is_refused, "{key} {value}: {read:?}");
         }
     }
-    let unused = [r#"{"flips": [1], "resemblance": null}"#, r#"{"radii": [], "flips": [1]}"#];
-    for document in unused.into_iter().chain(["{\"resemblence\": 0.9}", "[]", "{"]) {
+    for document in ["{\"resemblence\": 0.9}", "{\"radii\": []}", "[]", "{"] {
         assert!(CriterionDocument::from_json(document).is_err(), "{document}");
     }
 }

@@ -19,8 +19,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::size::size;
-use simhash::search::blocks::{Block, radius};
-use simhash::search::flips::Probed;
+use simhash::search::blocks::{Block, Probed, radius};
 
 fn options(entry: &Value) -> Options {
     match &entry["options"] {
@@ -103,7 +102,7 @@ fn blocks_match_vectors() {
             assert_eq!(Some(i64::from(block.value(fingerprint))), value.as_i64(), "{entry}");
         } else {
             let radius = radius(number_of_block, blocks, number("max_distance") as i32);
-            let probed = radius.map(|radius| Probed::whole(block, radius));
+            let probed = radius.map(|radius| Probed { block, radius });
             let mut probes: Vec<i32> = probed.into_iter().flat_map(|probed| probed.probes(fingerprint)).collect();
             assert_eq!(probes.len() as u64, probed.map_or(0, Probed::probe_count), "{entry}");
             probes.sort_unstable();

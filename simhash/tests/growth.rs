@@ -7,13 +7,10 @@ use proptest::sample::select;
 use simhash::distance::hamming;
 use simhash::search::blocks::{BLOCK_COUNTS, Block, count_of_weight, radius};
 use simhash::search::cost::ENTRY_MICROSECONDS;
-use simhash::search::growth::{Growth, LARGEST_DISTANCE};
-use simhash::search::nearness::Nearness;
+use simhash::search::growth::Growth;
 
 /// The cost of the alternative to steps, if there is none.
 const NO_FULL_SCAN: f64 = f64::INFINITY;
-/// The distance decides, and [`Growth::next`] takes it.
-const ANY: Nearness = Nearness::within(64);
 
 fn layout(blocks: i32) -> Vec<Block> {
     (0..blocks).map(|number| Block::new(number, blocks).expect("a block of the layout")).collect()
@@ -24,7 +21,6 @@ fn layout(blocks: i32) -> Vec<Block> {
 /// Returns whether the search ends at a step of too many values to try.
 fn search(
     growth: &mut Growth,
-    near: Nearness,
     layouts: &[Vec<Block>],
     fingerprints: &[u64],
     distance: i32,
@@ -35,9 +31,7 @@ fn search(
     let mut found = HashSet::new();
     loop {
         let complete = growth.complete_within();
-        let is_near = |fingerprint: u64| {
-            near.contains(fingerprint ^ query) && hamming(fingerprint, query).cast_signed() <= complete
-        };
+        let is_near = |fingerprint: u64| hamming(fingerprint, query).cast_signed() <= complete;
         let missed = (0..fingerprints.len()).find(|index| is_near(fingerprints[*index]) && !found.contains(index));
         prop_assert_eq!(missed, None, "complete within {}", complete);
         let Some(step) = growth.next(distance, NO_FULL_SCAN) else { return Ok(false) };
@@ -84,33 +78,13 @@ proptest! {
             let blocks = layout(blocks).into_iter().enumerate();
             blocks.filter(|(index, _)| *index == 0 || indexed >> index & 1 == 1).map(|(_, block)| block).collect()
         }).collect();
-        let mut growth = Growth::new(rows, layouts.clone(), ANY);
-        search(&mut growth, ANY, &layouts, &fingerprints, distance, given_up)?;
-    }
-
-    #[test]
-    fn finds_by_radii_once(
-        fingerprints in fingerprints(),
-        layouts in prop::collection::vec(4i32..=8, 1..3),
-        radii in prop::collection::vec(-1i32..=2, 4..=8),
-        flips in prop::collection::vec(1u32..=4, 0..=3),
-        rows in 1.0f64..1e9,
-        distance in -1i32..=14,
-        given_up in prop::collection::vec(any::<bool>(), 0..8),
-    ) {
-        let near = Nearness::by_radii(distance, &radii).expect("radii of a layout").with_flips(&flips);
-        let layouts: Vec<_> = layouts.into_iter().map(layout).collect();
-        let has_layout = layouts.iter().any(|layout| layout.len() == radii.len());
-        let mut growth = Growth::new(rows, layouts.clone(), near);
-        let gives_up = given_up.contains(&true);
-        let is_cut_short = search(&mut growth, near, &layouts, &fingerprints, distance, given_up)?;
-        prop_assert!(!is_cut_short || !has_layout || gives_up, "the radii need no such step");
-        prop_assert!(is_cut_short || growth.complete_within() >= distance.min(LARGEST_DISTANCE));
+        let mut growth = Growth::new(rows, layouts.clone());
+        search(&mut growth, &layouts, &fingerprints, distance, given_up)?;
     }
 
     #[test]
     fn limits_double(rows in 1.0f64..1e9, blocks in 2i32..=8, distance in 0i32..=8) {
-        let mut growth = Growth::new(rows, [layout(blocks)], ANY);
+        let mut growth = Growth::new(rows, [layout(blocks)]);
         let first = growth.next(distance, NO_FULL_SCAN).expect("a step");
         growth.give_up(first);
         let mut given_up = 1;
@@ -130,7 +104,7 @@ proptest! {
 fn radii_match_oracle() {
     for blocks in BLOCK_COUNTS {
         for distance in 0..=9 {
-            let mut growth = Growth::new(1e7, [layout(blocks)], ANY);
+            let mut growth = Growth::new(1e7, [layout(blocks)]);
             while let Some(step) = growth.next(distance, NO_FULL_SCAN) {
                 growth.complete(step);
             }
@@ -144,32 +118,12 @@ fn radii_match_oracle() {
 }
 
 #[test]
-fn radii_need_fewer_probes() {
-    for (radii, distance, probes) in [
-        (&[1, 1, 1, 1][..], 10, 68.0),
-        (&[0, 0, 0, 0], 10, 4.0),
-        (&[1, 1, 0, 0], 10, 36.0),
-        (&[1, 1, 1], 10, 67.0),
-        // The distance alone needs less.
-        (&[1, 1, 1, 1], 3, 4.0),
-        // There is no such layout.
-        (&[0, 0, 0, 0, 0], 3, 4.0),
-        (&[-1, -1, -1, -1], 10, 0.0),
-    ] {
-        let near = Nearness::by_radii(distance, radii).expect("radii of a layout");
-        let layouts = [4, 3].map(layout);
-        let total = Growth::new(1e7, layouts, near).total(distance).expect("a layout that serves");
-        assert_eq!(total.probes, probes, "{radii:?}, {distance}");
-    }
-}
-
-#[test]
 fn searches_cheapest_layout() {
     // Blocks of the layout that is searched, by the distance, among 10 million rows with both layouts.
     for (layouts, distance, expected) in
         [([4, 2], 3, 4), ([4, 2], 1, 2), ([4, 3], 3, 4), ([4, 3], 5, 3), ([4, 3], 8, 3)]
     {
-        let growth = Growth::new(1e7, layouts.map(layout), ANY);
+        let growth = Growth::new(1e7, layouts.map(layout));
         let step = growth.next(distance, NO_FULL_SCAN).expect("a step");
         assert_eq!(layouts[step.layout], expected, "distance {distance}");
     }
@@ -177,7 +131,7 @@ fn searches_cheapest_layout() {
 
 #[test]
 fn large_distances_scan_fully() {
-    let growth = Growth::new(1e6, [layout(4)], ANY);
+    let growth = Growth::new(1e6, [layout(4)]);
     let full_scan = 1e6 * ENTRY_MICROSECONDS;
     assert!(growth.next(8, full_scan).is_some());
     assert!(growth.next(40, full_scan).is_none());
@@ -186,7 +140,7 @@ fn large_distances_scan_fully() {
 
 #[test]
 fn gives_up_common_values() {
-    let mut growth = Growth::new(1e7, [layout(4)], ANY);
+    let mut growth = Growth::new(1e7, [layout(4)]);
     let first = growth.next(3, NO_FULL_SCAN).expect("a step");
     // One more radius in another block has 16 probes, and finds 16 * 153 entries.
     assert!((100.0..300.0).contains(&first.limit), "{first:?}");
@@ -202,7 +156,7 @@ fn gives_up_common_values() {
 
 #[test]
 fn totals_sum_the_steps() {
-    let growth = Growth::new(1e7, [layout(4)], ANY);
+    let growth = Growth::new(1e7, [layout(4)]);
     for (distance, probes, entries) in [(3, 4.0, 610.4), (4, 20.0, 3051.8), (5, 36.0, 5493.2), (8, 188.0, 28686.5)] {
         let total = growth.total(distance).expect("there are blocks");
         assert_eq!(total.probes, probes);
@@ -210,17 +164,15 @@ fn totals_sum_the_steps() {
         assert!((total.microseconds - probes * 2.2 - total.entries * 0.05).abs() < 1e-6, "{total:?}");
     }
     assert_eq!(growth.total(-1).expect("there are blocks").probes, 0.0);
-    // Of all layouts, with radii and without. At larger distances, a search that looks up all values of a block is
+    // Of all layouts. At larger distances, a search that looks up all values of a block is
     // cheaper than its total, and dearer than a full scan.
-    let radii = Nearness::by_radii(64, &[3, 2, 1, 0]).expect("radii of a layout");
-    for (distance, near) in (0..=31).flat_map(|distance| [(distance, ANY), (distance, radii)]) {
-        let layouts = BLOCK_COUNTS.map(layout);
-        let mut growth = Growth::new(1e7, layouts, near);
+    for distance in 0..=31 {
+        let mut growth = Growth::new(1e7, BLOCK_COUNTS.map(layout));
         let total = growth.total(distance).expect("there are blocks");
         while let Some(step) = growth.next(distance, NO_FULL_SCAN) {
             growth.complete(step);
         }
         assert!((growth.spent() / total.microseconds - 1.0).abs() < 1e-9, "{distance}: {growth:?}, {total:?}");
     }
-    assert!(Growth::new(1e7, [Vec::new()], ANY).total(3).is_none());
+    assert!(Growth::new(1e7, [Vec::new()]).total(3).is_none());
 }

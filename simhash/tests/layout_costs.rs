@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::random::Random;
-use simhash::search::blocks::{BLOCK_COUNTS, Block};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, probed_blocks};
 use simhash::search::cost::{cost, probes, uniform_share};
 use simhash::search::layout_costs::{FingerprintSample, LayoutCost, MAX_SAMPLE_FINGERPRINTS, QUERIES, layout_costs};
-use simhash::search::nearness::Nearness;
 
 fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
     let mut sample = FingerprintSample::new().expect("memory suffices");
@@ -17,8 +16,8 @@ fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
 }
 
 /// All layouts, for searches within a distance.
-fn within(max_distance: i32) -> impl Iterator<Item = (i32, Nearness)> {
-    BLOCK_COUNTS.map(move |blocks| (blocks, Nearness::within(max_distance)))
+fn within(max_distance: i32) -> impl Iterator<Item = (i32, i32)> {
+    BLOCK_COUNTS.map(move |blocks| (blocks, max_distance))
 }
 
 fn layout_of(layouts: &[LayoutCost], blocks: i32) -> &LayoutCost {
@@ -31,8 +30,8 @@ fn uniform(count: u64) -> impl Iterator<Item = u64> {
 }
 
 /// For each fingerprint, the number of other fingerprints that are candidates of a search for it.
-fn candidates(fingerprints: &[u64], blocks: i32, near: Nearness) -> Vec<usize> {
-    let probed: Vec<_> = near.probed_blocks(blocks).expect("the layout serves the search").collect();
+fn candidates(fingerprints: &[u64], blocks: i32, max_distance: i32) -> Vec<usize> {
+    let probed: Vec<_> = probed_blocks(blocks, max_distance).expect("the layout serves the search").collect();
     let is_candidate = |query: u64, row: u64| probed.iter().any(|probed| probed.finds(query ^ row));
     let found = |&query: &u64| fingerprints.iter().filter(|&&row| is_candidate(query, row)).count();
     fingerprints.iter().map(|query| found(query) - 1).collect()
@@ -51,15 +50,12 @@ proptest! {
     #[test]
     fn counts_small_tables_exactly(fingerprints in fingerprints(), max_distance in 0i32..=64) {
         let rows = fingerprints.len() as f64;
-        let by_radii = [&[1, 1, 1][..], &[0, 2, -1, 1], &[0; 5]].map(|radii| Nearness::by_radii(10, radii).expect("a layout"));
-        let by_radii = by_radii.into_iter().flat_map(|near| [near, near.with_flips(&[3, 2])]);
-        let searches = within(max_distance).chain(by_radii.map(|near| (near.blocks().expect("has radii"), near)));
-        let layouts = layout_costs(sample(fingerprints.iter().copied()), rows, searches, &|| ()).expect("memory suffices");
+        let layouts = layout_costs(sample(fingerprints.iter().copied()), rows, within(max_distance), &|| ()).expect("memory suffices");
         let serving = within(max_distance).map(|(blocks, _)| blocks);
-        let serving = serving.filter(|&blocks| probes(blocks, Nearness::within(max_distance)).is_some());
+        let serving = serving.filter(|&blocks| probes(blocks, max_distance).is_some());
         prop_assert_eq!(
             layouts.iter().map(|layout| layout.blocks).collect::<Vec<_>>(),
-            serving.chain([3, 3, 4, 4, 5, 5]).collect::<Vec<_>>()
+            serving.collect::<Vec<_>>()
         );
         for layout in &layouts {
             let blocks = (0..layout.blocks).map(|number| Block::new(number, layout.blocks).expect("a block"));
@@ -70,13 +66,13 @@ proptest! {
             });
             prop_assert_eq!(&layout.commonest, &commonest.collect::<Vec<_>>());
 
-            let mut candidates = candidates(&fingerprints, layout.blocks, layout.near);
+            let mut candidates = candidates(&fingerprints, layout.blocks, layout.max_distance);
             let mean = |counts: &[usize]| counts.iter().sum::<usize>() as f64 / counts.len() as f64;
             prop_assert!((layout.candidates - mean(&candidates)).abs() < 1e-9, "{layout:?}");
             candidates.sort_unstable_by(|a, b| b.cmp(a));
             let worst = mean(&candidates[..candidates.len().div_ceil(100)]);
             prop_assert!((layout.worst - worst).abs() < 1e-9, "{layout:?}, truth {worst}");
-            prop_assert_eq!(Some(layout.probes), probes(layout.blocks, layout.near));
+            prop_assert_eq!(Some(layout.probes), probes(layout.blocks, layout.max_distance));
             prop_assert_eq!(layout.cost, cost(layout.probes, layout.candidates));
         }
         for layout in &layouts {
@@ -93,7 +89,7 @@ fn uniform_costs_match_theory() {
         let layouts = layout_costs(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64)), rows, within(max_distance), &|| ())
             .expect("memory suffices");
         for layout in layouts {
-            let theory = rows * uniform_share(layout.blocks, layout.near);
+            let theory = rows * uniform_share(layout.blocks, layout.max_distance);
             let finds = theory / rows * (MAX_SAMPLE_FINGERPRINTS * QUERIES.start()) as f64;
             // Chance matters where a sample finds little.
             let tolerance = 0.02 + 3.0 / finds.sqrt();
@@ -142,7 +138,7 @@ fn empty_table_has_no_candidates() {
     }
     // A sample of one fingerprint shows no skew, so theory decides.
     for layout in layout_costs(sample([7]), 1e6, within(3), &|| ()).expect("memory suffices") {
-        assert_eq!(layout.candidates, 1e6 * uniform_share(layout.blocks, layout.near));
+        assert_eq!(layout.candidates, 1e6 * uniform_share(layout.blocks, layout.max_distance));
     }
 }
 

@@ -6,7 +6,6 @@ mod connected;
 mod ticks;
 
 use std::cell::Cell;
-use std::ops::RangeInclusive;
 
 use connected::connected;
 use proptest::prelude::*;
@@ -14,7 +13,6 @@ use proptest::sample::select;
 use simhash::error::{Error, MAX_ROWS};
 use simhash::pairs::{Pair, Pairs, Rows, clusters};
 use simhash::random::Random;
-use simhash::search::nearness::Nearness;
 
 fn rows(fingerprints: &[Option<u64>]) -> Rows {
     let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
@@ -23,35 +21,36 @@ fn rows(fingerprints: &[Option<u64>]) -> Rows {
 }
 
 /// All pairs that [`Pairs`] finds, in its order.
-fn found(fingerprints: &[Option<u64>], near: Nearness, tick: &dyn Fn()) -> Vec<Pair> {
-    let mut pairs = Pairs::new(rows(fingerprints), near, tick).expect("memory suffices");
+fn found(fingerprints: &[Option<u64>], max_distance: i32, tick: &dyn Fn()) -> Vec<Pair> {
+    let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
     std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
 }
 
 /// All near pairs by definition, in ascending order.
-fn near_pairs(fingerprints: &[Option<u64>], near: Nearness) -> Vec<Pair> {
+fn near_pairs(fingerprints: &[Option<u64>], max_distance: i32) -> Vec<Pair> {
     let present: Vec<(u32, u64)> =
         (0..).zip(fingerprints).filter_map(|(position, &fingerprint)| Some((position, fingerprint?))).collect();
     let mut pairs = Vec::new();
     for (i, &(a, first)) in present.iter().enumerate() {
-        let others = present[i + 1..].iter().filter(|(_, second)| near.contains(first ^ second));
+        let others =
+            present[i + 1..].iter().filter(|(_, second)| (first ^ second).count_ones().cast_signed() <= max_distance);
         pairs.extend(others.map(|&(b, second)| Pair { a, b, distance: (first ^ second).count_ones() }));
     }
     pairs
 }
 
 /// Checks that pairs and clusters are what the definition says.
-fn check(fingerprints: &[Option<u64>], near: Nearness, context: &str) {
-    let in_order = found(fingerprints, near, &|| ());
+fn check(fingerprints: &[Option<u64>], max_distance: i32, context: &str) {
+    let in_order = found(fingerprints, max_distance, &|| ());
     let mut sorted = in_order.clone();
     sorted.sort_unstable();
-    let expected = near_pairs(fingerprints, near);
-    assert!(sorted == expected, "{context}, {near:?}: {} pairs of {}", sorted.len(), expected.len());
-    assert!(found(fingerprints, near, &|| ()) == in_order, "{context}: another order");
-    let clusters = clusters(rows(fingerprints), near, &|| ()).expect("memory suffices");
+    let expected = near_pairs(fingerprints, max_distance);
+    assert!(sorted == expected, "{context}, {max_distance}: {} pairs of {}", sorted.len(), expected.len());
+    assert!(found(fingerprints, max_distance, &|| ()) == in_order, "{context}: another order");
+    let clusters = clusters(rows(fingerprints), max_distance, &|| ()).expect("memory suffices");
     let alone = (0..fingerprints.len() as u64).map(|row| (row, row));
     let connected = connected(alone.chain(expected.iter().map(|pair| (pair.a.into(), pair.b.into()))));
-    assert!(connected.iter().map(|(_, first)| *first as u32).eq(clusters), "{context}, {near:?}: other clusters");
+    assert!(connected.iter().map(|(_, first)| *first as u32).eq(clusters), "{context}, {max_distance}: other clusters");
 }
 
 /// The names of the shapes of fingerprints.
@@ -119,22 +118,12 @@ fn fingerprints() -> impl Strategy<Value = Vec<Option<u64>>> {
     prop::collection::vec(prop::option::weighted(0.9, fingerprint), 0..120)
 }
 
-/// A distance alone, or with radii of any layout.
-fn nearness(distances: RangeInclusive<i32>) -> impl Strategy<Value = Nearness> {
-    let radii = prop_oneof![1 => Just(vec![]), 2 => prop::collection::vec(-1..=3, 2..=8)];
-    (distances, radii).prop_map(|(max_distance, radii)| by_radii(max_distance, &radii))
-}
-
-fn by_radii(max_distance: i32, radii: &[i32]) -> Nearness {
-    Nearness::by_radii(max_distance, radii).expect("a layout")
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_rows_match_oracle(fingerprints in fingerprints(), near in nearness(0..=70)) {
-        check(&fingerprints, near, "few rows");
+    fn few_rows_match_oracle(fingerprints in fingerprints(), max_distance in 0..=70) {
+        check(&fingerprints, max_distance, "few rows");
     }
 }
 
@@ -145,12 +134,12 @@ proptest! {
     fn shapes_match_oracle(
         shape in select(SHAPES.to_vec()),
         count in 100usize..2500,
-        near in prop_oneof![4 => nearness(0..=9), 1 => nearness(10..=64)],
+        max_distance in prop_oneof![4 => 0..=9, 1 => 10..=64],
         seed in any::<u64>(),
     ) {
-        let count = if near.max_distance() > 9 { count.min(400) } else { count };
+        let count = if max_distance > 9 { count.min(400) } else { count };
         let fingerprints = present(shaped(shape, count, &mut Random(seed)));
-        check(&fingerprints, near, shape);
+        check(&fingerprints, max_distance, shape);
     }
 }
 
@@ -164,67 +153,58 @@ fn nested_slices_lose_nothing() {
     }
     let fingerprints = present(fingerprints);
     // At this distance, every fingerprint is compared with every other.
-    let all = found(&fingerprints, Nearness::within(17), &|| ());
-    let by_radii = [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[1, 1]].map(|radii| by_radii(10, radii));
-    for near in (1..=5).map(Nearness::within).chain(by_radii) {
-        let mut pairs = found(&fingerprints, near, &|| ());
-        let differing =
-            |pair: &Pair| fingerprints[pair.a as usize].zip(fingerprints[pair.b as usize]).map(|(a, b)| a ^ b);
+    let all = found(&fingerprints, 17, &|| ());
+    for max_distance in 1..=5 {
+        let mut pairs = found(&fingerprints, max_distance, &|| ());
         let mut expected = all.clone();
-        expected.retain(|pair| differing(pair).is_some_and(|differing| near.contains(differing)));
+        expected.retain(|pair| pair.distance.cast_signed() <= max_distance);
         pairs.sort_unstable();
         expected.sort_unstable();
-        assert!(expected.len() > 1_000 && pairs == expected, "{near:?}: {} pairs", pairs.len());
+        assert!(expected.len() > 1_000 && pairs == expected, "{max_distance}: {} pairs", pairs.len());
     }
 }
 
 #[test]
 fn any_tick_may_panic() {
-    for (count, near) in [(40_000, Nearness::within(3)), (5_000, by_radii(10, &[1, 1, 1, 1]))] {
-        let fingerprints = present(shaped("half share a block", count, &mut Random(5)));
-        ticks::any_tick_may_panic(30, |tick| drop(found(&fingerprints, near, tick)));
-        ticks::any_tick_may_panic(30, |tick| drop(clusters(rows(&fingerprints), near, tick)));
-    }
+    let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
+    ticks::any_tick_may_panic(30, |tick| drop(found(&fingerprints, 3, tick)));
+    ticks::any_tick_may_panic(30, |tick| drop(clusters(rows(&fingerprints), 3, tick)));
 }
 
 #[test]
 fn long_work_ticks() {
-    let ticks = |fingerprints: Vec<u64>, near: Nearness, most: usize| {
+    let ticks = |fingerprints: Vec<u64>, max_distance: i32, most: usize| {
         let fingerprints = present(fingerprints);
         let count = Cell::new(0u64);
         let tick = || count.set(count.get() + 1);
-        let mut pairs = Pairs::new(rows(&fingerprints), near, &tick).expect("memory suffices");
+        let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &tick).expect("memory suffices");
         let sorting = count.take();
         let found = std::iter::from_fn(|| pairs.next(&tick).expect("memory suffices")).take(most).count();
         assert!(found == most || most == usize::MAX);
         (sorting, count.take())
     };
     // At least one tick in a million comparisons or pairs, and in a hundred thousand copied fingerprints.
-    let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), Nearness::within(3), usize::MAX);
+    let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), 3, usize::MAX);
     assert!(sorting >= 3 * 10, "{sorting}");
     assert!(searching >= 8 * 10, "{searching}");
-    let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), Nearness::within(17), usize::MAX);
-    assert!(comparing >= 180, "{comparing}");
-    // Within and between the buckets of a block with one value.
-    let (_, comparing) =
-        ticks(shaped("a shared block", 20_000, &mut Random(1)), by_radii(10, &[0, 1, -1, -1]), usize::MAX);
+    let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), 17, usize::MAX);
     assert!(comparing >= 180, "{comparing}");
     // Within a group, and between the rows of two near groups.
-    let (_, listing) = ticks(vec![7; 1_000_000], Nearness::within(3), 5_000_000);
+    let (_, listing) = ticks(vec![7; 1_000_000], 3, 5_000_000);
     assert!(listing >= 5, "{listing}");
-    let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), Nearness::within(1), usize::MAX);
+    let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), 1, usize::MAX);
     assert!(listing >= 18, "{listing}");
     // A million groups of one row come before the group that has pairs.
-    let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), Nearness::within(0), usize::MAX);
+    let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), 0, usize::MAX);
     assert!(passing >= 10, "{passing}");
 }
 
 #[test]
 fn equal_rows_share_fingerprint() {
     let equal = vec![Some(7); 1_000_000];
-    let clusters = clusters(rows(&equal), Nearness::within(3), &|| ()).expect("memory suffices");
+    let clusters = clusters(rows(&equal), 3, &|| ()).expect("memory suffices");
     assert!(clusters.iter().all(|&first| first == 0));
-    let mut pairs = Pairs::new(rows(&equal), Nearness::within(3), &|| ()).expect("memory suffices");
+    let mut pairs = Pairs::new(rows(&equal), 3, &|| ()).expect("memory suffices");
     assert_eq!(pairs.next(&|| ()), Ok(Some(Pair { a: 0, b: 1, distance: 0 })));
     assert_eq!(
         (1..3_000_000).filter_map(|_| pairs.next(&|| ()).expect("memory suffices")).last().map(|pair| pair.distance),
@@ -235,11 +215,11 @@ fn equal_rows_share_fingerprint() {
 #[test]
 fn counts_rows_without_fingerprint() {
     let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
-    let mut pairs = found(&fingerprints, Nearness::within(1), &|| ());
+    let mut pairs = found(&fingerprints, 1, &|| ());
     pairs.sort_unstable();
     let expected = [(1, 4, 1), (1, 6, 0), (3, 4, 1), (4, 6, 1)].map(|(a, b, distance)| Pair { a, b, distance });
     assert_eq!(pairs, expected);
-    let clusters = clusters(rows(&fingerprints), Nearness::within(1), &|| ()).expect("memory suffices");
+    let clusters = clusters(rows(&fingerprints), 1, &|| ()).expect("memory suffices");
     assert_eq!(clusters, [0, 1, 2, 1, 1, 5, 1, 7]);
 }
 
@@ -247,8 +227,7 @@ fn counts_rows_without_fingerprint() {
 fn end_stays_end() {
     for fingerprints in [vec![], vec![None; 3], vec![Some(0)], vec![Some(0), Some(u64::MAX)], vec![Some(5), Some(5)]] {
         for max_distance in [0, 1, 3, 63] {
-            let mut pairs =
-                Pairs::new(rows(&fingerprints), Nearness::within(max_distance), &|| ()).expect("memory suffices");
+            let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &|| ()).expect("memory suffices");
             let equal = fingerprints.len() == 2 && fingerprints[0] == fingerprints[1];
             let expected = equal.then_some(Pair { a: 0, b: 1, distance: 0 });
             assert_eq!(pairs.next(&|| ()), Ok(expected));
@@ -258,17 +237,15 @@ fn end_stays_end() {
     }
     let opposite = [Some(0), Some(u64::MAX)];
     for max_distance in [64, 65, i32::MAX] {
-        assert_eq!(found(&opposite, Nearness::within(max_distance), &|| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+        assert_eq!(found(&opposite, max_distance, &|| ()), [Pair { a: 0, b: 1, distance: 64 }]);
     }
 }
 
 #[test]
-fn no_radius_finds_none() {
+fn negative_distance_finds_none() {
     let equal = [Some(7), None, Some(7)];
-    for near in [Nearness::within(-1), by_radii(64, &[-1, -1])] {
-        assert_eq!(found(&equal, near, &|| ()), []);
-        assert_eq!(clusters(rows(&equal), near, &|| ()), Ok(vec![0, 1, 2]));
-    }
+    assert_eq!(found(&equal, -1, &|| ()), []);
+    assert_eq!(clusters(rows(&equal), -1, &|| ()), Ok(vec![0, 1, 2]));
 }
 
 #[test]

@@ -13,10 +13,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
-use simhash::search::blocks::Block;
-use simhash::search::flips::Probed;
 use simhash::search::layout_costs::{FingerprintSample, layout_costs};
-use simhash::search::nearness::Nearness;
 
 /// Largest allocation that is never refused: an allocator usually has this much left in its last page.
 const SMALL: usize = 1024;
@@ -159,27 +156,17 @@ fn pairs_and_clusters() {
         fingerprints(count).try_for_each(|fingerprint| rows.push(Some(fingerprint)))?;
         Ok(rows)
     };
-    let by_radii = Nearness::by_radii(10, &[1, 1, 1, 1]).expect("a layout");
-    let within = Nearness::within;
-    for (count, near) in [
-        (10, within(3)),
-        (3_000, within(3)),
-        (3_000, within(12)),
-        (3_000, within(40)),
-        (100_000, within(3)),
-        (100_000, within(1)),
-        (100_000, by_radii),
-    ] {
+    for (count, max_distance) in [(10, 3), (3_000, 3), (3_000, 12), (3_000, 40), (100_000, 3), (100_000, 1)] {
         let pairs = refusals(|| {
-            let mut pairs = Pairs::new(read(count)?, near, &|| ())?;
+            let mut pairs = Pairs::new(read(count)?, max_distance, &|| ())?;
             let mut found = 0;
             while pairs.next(&|| ())?.is_some() {
                 found += 1;
             }
             Ok(found)
         });
-        let clusters = refusals(|| clusters(read(count)?, near, &|| ()));
-        assert!(count == 10 || pairs.min(clusters) > 5, "{count} {near:?}");
+        let clusters = refusals(|| clusters(read(count)?, max_distance, &|| ()));
+        assert!(count == 10 || pairs.min(clusters) > 5, "{count} {max_distance}");
     }
 }
 
@@ -189,14 +176,8 @@ fn layouts() {
         let refused = refusals(|| {
             let mut sample = FingerprintSample::new()?;
             fingerprints(count).for_each(|fingerprint| sample.add(fingerprint));
-            layout_costs(sample, 1e6, [(4, Nearness::within(3)), (2, Nearness::within(3))], &|| ())
+            layout_costs(sample, 1e6, [(4, 3), (2, 3)], &|| ())
         });
         assert!(refused > 5);
     }
-}
-
-#[test]
-fn probes() {
-    let block = Block::new(0, 2).expect("a block");
-    assert!(refusals(|| Probed::whole(block, 6).list_probes(5)) > 5);
 }

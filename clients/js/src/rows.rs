@@ -2,7 +2,6 @@
 
 use simhash::Error;
 use simhash::pairs::{Pairs, Rows, clusters as clusters_of};
-use simhash::search::nearness::Nearness;
 
 use crate::input::with_inputs;
 use crate::output::answer;
@@ -13,7 +12,7 @@ use crate::output::answer;
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
     answer(|output| {
         let rows = with_inputs(|[fingerprints, missing, _]| rows(fingerprints, missing))?;
-        let mut pairs = Pairs::new(rows, Nearness::within(max_distance), &|| ())?;
+        let mut pairs = Pairs::new(rows, max_distance, &|| ())?;
         while let Some(pair) = pairs.next(&|| ())? {
             for number in [pair.a, pair.b, pair.distance] {
                 output.push(&number.to_le_bytes())?;
@@ -29,7 +28,7 @@ pub extern "C" fn pairs(max_distance: i32) -> u32 {
 pub extern "C" fn clusters(max_distance: i32) -> u32 {
     answer(|output| {
         with_inputs(|[fingerprints, missing, _]| {
-            let firsts = clusters_of(rows(fingerprints, missing)?, Nearness::within(max_distance), &|| ())?;
+            let firsts = clusters_of(rows(fingerprints, missing)?, max_distance, &|| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
                 // A module has 4 GB of memory, and a row takes 40 bytes: a position fits 31 bits.
                 let cluster = if is_missing(missing, row) { -1 } else { first.cast_signed() };

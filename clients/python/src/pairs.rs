@@ -3,7 +3,6 @@
 use pyo3::prelude::*;
 use simhash::error::Error;
 use simhash::pairs::{Pairs, Rows};
-use simhash::search::nearness::Nearness;
 
 use crate::arguments::check_distance;
 use crate::cancel::{Signals, detached};
@@ -31,17 +30,17 @@ struct Found {
 #[pyo3(signature = (fingerprints, max_distance = 3))]
 pub fn pairs<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyResult<[Bound<'py, PyAny>; 3]> {
     let py = fingerprints.py();
-    let near = Nearness::within(check_distance(max_distance)?);
+    let max_distance = check_distance(max_distance)?;
     numpy::require(py)?;
     let rows = FingerprintColumn::read(fingerprints)?.rows;
-    let found = detached(py, |signals| find(rows, near, signals))?.map_err(algorithm_error)?;
+    let found = detached(py, |signals| find(rows, max_distance, signals))?.map_err(algorithm_error)?;
     Ok([array(py, found.a)?, array(py, found.b)?, array(py, found.distances)?])
 }
 
-fn find(rows: Rows, near: Nearness, signals: &Signals) -> Result<Found, Error> {
+fn find(rows: Rows, max_distance: i32, signals: &Signals) -> Result<Found, Error> {
     let tick = || signals.tick();
     let mut found = Found::default();
-    let mut pairs = Pairs::new(rows, near, &tick)?;
+    let mut pairs = Pairs::new(rows, max_distance, &tick)?;
     while let Some(pair) = pairs.next(&tick)? {
         found.a.try_reserve(1)?;
         found.b.try_reserve(1)?;

@@ -14,7 +14,6 @@ use super::sketch::{DifferenceSketch, Parities, Sketch};
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::error::Result;
-use crate::search::flips::BitOrder;
 use crate::text::ignore::Ignored;
 use crate::text::markup::text_of_html;
 use crate::text::normalise::{normalise, normalise_beyond_capitals, normalise_separators};
@@ -119,16 +118,6 @@ impl Fingerprinter {
             let difference = DifferenceSketch::new(parities, as_size(size));
             Ok(Some(Sketch { bands: this.bands(bands)?, agreement, difference }))
         })
-    }
-
-    /// The bits of a text's fingerprint, from the one on which the vote was closest ([`Tally::closest`]); None if the
-    /// text has no feature. Costs as much as the fingerprint and a microsecond.
-    pub fn closest_votes(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<BitOrder>> {
-        Ok(self.fingerprint(text, options, tick)?.map(|_| self.tally.closest()))
-    }
-
-    pub fn last_votes(&self) -> &Tally {
-        &self.tally
     }
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in the text.

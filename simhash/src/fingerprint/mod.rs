@@ -5,8 +5,8 @@
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells which
 //! texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
-//! [`bands`] are keys by which an index finds texts that resemble each other.
-//! [`passages`] are made of the same tokens, to find texts within others.
+//! [`passages`] are made of the same tokens, to find texts within others, and [`bands`] of the same features, to find
+//! texts that resemble each other.
 
 pub mod agreement;
 pub mod bands;

@@ -92,7 +92,10 @@ impl Options {
 
     /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
     pub fn makes_same_fingerprints(&self, other: &Self) -> bool {
-        Self { same: other.same.clone(), ..self.clone() } == *other
+        let Self { tokens, ngram, weight, case_fold, seed, weights, markup, ignore, same: _ } = self;
+        (tokens, ngram, weight, case_fold, seed)
+            == (&other.tokens, &other.ngram, &other.weight, &other.case_fold, &other.seed)
+            && (weights, markup, ignore) == (&other.weights, &other.markup, &other.ignore)
     }
 
     /// Whether texts are compared by pairs of neighbouring features too. Sequences of characters have order in them.

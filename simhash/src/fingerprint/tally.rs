@@ -15,7 +15,6 @@
 //! All arithmetic is on integers, so the order of adding does not matter.
 
 use crate::error::{Error, Result};
-use crate::search::flips::BitOrder;
 
 /// Bits of the largest total of weights.
 const TOTAL_BITS: usize = 96;
@@ -106,22 +105,6 @@ impl Tally {
         self.flush();
         let planes = self.total().checked_ilog2()? as usize + 1;
         Some(exceeding(&self.planes[..planes], self.total() / 2))
-    }
-
-    /// The bits of the fingerprint, from the one on which the vote was closest: where the weights of the features that
-    /// have the bit and of those that have not differ least. Of equally close bits, the lowest comes first.
-    pub fn closest(&mut self) -> BitOrder {
-        self.flush();
-        let total = self.total();
-        let used = total.checked_ilog2().map_or(0, |bits| bits as usize + 1).min(PLANES);
-        let margin = |bit: u8| {
-            let planes = self.planes[..used].iter().rev();
-            let votes = planes.fold(0, |votes: u128, plane| votes << 1 | u128::from(plane >> bit & 1));
-            (2 * votes).abs_diff(total)
-        };
-        let mut order = std::array::from_fn(|bit| bit as u8);
-        order.sort_by_cached_key(|bit| margin(*bit));
-        order
     }
 
     /// The tally as bytes, the same on every machine: the total, then the planes up to the last one in use.

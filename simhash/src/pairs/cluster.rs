@@ -4,7 +4,6 @@ use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
 use super::search::{NearPair, PairSearch};
 use crate::error::Result;
-use crate::search::nearness::Nearness;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// For each row, the position of the first row of its cluster: of all rows that are connected with it by pairs of near
@@ -12,14 +11,14 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].
-pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Vec<u32>> {
+pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let len = rows.len();
-    if !near.contains(0) {
+    if max_distance < 0 {
         return ascending(len, tick);
     }
     let (groups, buffers) = Groups::new(rows, tick)?;
     let mut forest = Forest::new(groups.len(), tick)?;
-    let mut search = PairSearch::new(buffers, near)?;
+    let mut search = PairSearch::new(buffers, max_distance)?;
     let mut done = 0;
     while let Some(NearPair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.

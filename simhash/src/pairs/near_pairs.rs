@@ -3,7 +3,6 @@
 use super::groups::{Groups, Rows};
 use super::search::{NearPair, PairSearch};
 use crate::error::Result;
-use crate::search::nearness::Nearness;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,12 +36,12 @@ pub struct Pairs {
 
 impl Pairs {
     /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
-    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn()) -> Result<Self> {
+    pub fn new(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
-            group: if near.contains(0) { 0 } else { groups.len() as u32 },
+            group: if max_distance >= 0 { 0 } else { groups.len() as u32 },
             groups,
-            search: PairSearch::new(buffers, near)?,
+            search: PairSearch::new(buffers, max_distance)?,
             near: None,
             positions: (0, 0),
             since_tick: 0,

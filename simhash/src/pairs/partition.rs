@@ -6,7 +6,6 @@ use super::compare::LANES;
 use crate::error::Result;
 use crate::memory::fill;
 use crate::random::GOLDEN_RATIO;
-use crate::search::blocks::words_of_weight;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Number of fingerprints whose positions are looked up before any is copied. A CPU that does not know yet where it
@@ -18,8 +17,6 @@ const COPY_BATCH: usize = 16;
 pub struct PartitionBlock {
     /// The lowest bit of the block.
     pub low: u32,
-    /// Number of bits in which the block of two near fingerprints may differ.
-    pub radius: u32,
     mask: u64,
     bits: u32,
     factor: u64,
@@ -32,18 +29,7 @@ impl PartitionBlock {
     pub fn new(low: u32, width: u32, bits: u32) -> Self {
         let mask = if width < 64 { (1 << width) - 1 } else { u64::MAX };
         let (factor, shift) = if width <= bits { (1, 0) } else { (GOLDEN_RATIO, 64 - bits) };
-        Self { low, radius: 0, mask, bits: bits.min(width), factor, shift }
-    }
-
-    /// The block of `width` bits whose lowest is bit `low` of the fingerprint, within a radius. The highest `bits` of
-    /// its bits number the buckets, so that the numbers of two buckets differ in at most as many bits as the values.
-    pub fn within(low: u32, width: u32, bits: u32, radius: u32) -> Self {
-        Self { radius, bits, factor: 1, shift: width - bits, ..Self::new(low, width, width) }
-    }
-
-    /// The bits in which the numbers of two different buckets of near values may differ.
-    pub fn masks(self) -> impl Iterator<Item = u32> {
-        (1..=self.radius.min(self.bits)).flat_map(move |ones| words_of_weight(ones, self.bits))
+        Self { low, mask, bits: bits.min(width), factor, shift }
     }
 
     pub fn buckets(self) -> usize {
@@ -55,10 +41,10 @@ impl PartitionBlock {
         self.factor == 1 && self.mask << self.low | ((1 << self.low) - 1) == u64::MAX
     }
 
-    /// Whether two fingerprints that differ in the bits `differing` are within the radius in the block.
+    /// Whether two fingerprints that differ in the bits `differing` agree on the block.
     #[inline]
     pub fn agrees(self, differing: u64) -> bool {
-        (differing >> self.low & self.mask).count_ones() <= self.radius
+        differing >> self.low & self.mask == 0
     }
 
     #[inline]

@@ -23,8 +23,6 @@ const SLICE_NS: f64 = 200.0;
 
 /// Largest worth, in bits, of the blocks that a slice is split by.
 pub const MAX_BITS: u32 = 13;
-/// Most bits of a block that number the buckets of a search within a radius: the counts of three blocks take 12 MB.
-const MAX_WITHIN_BITS: u32 = 20;
 /// Largest distance at which a slice is split. Beyond it, blocks are too narrow to tell fingerprints apart.
 pub const MAX_SPLIT_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
@@ -103,42 +101,6 @@ impl Plan {
 /// Cost of comparing all pairs of `len` fingerprints.
 pub fn compare_all(len: f64) -> f64 {
     len * ROW_NS + len * len / 2.0 * COMPARE_NS
-}
-
-/// Cost of comparing the fingerprints of any two buckets whose numbers differ in the bits of `mask`; `counts` has the
-/// sizes of the buckets.
-pub fn compare_masked(counts: &[u32], mask: usize) -> f64 {
-    let cost = |(bucket, &rows): (usize, &u32)| {
-        let other = bucket ^ mask;
-        if other < bucket || rows == 0 { 0.0 } else { compare_between(rows.into(), counts[other].into()) }
-    };
-    counts.iter().enumerate().map(cost).sum()
-}
-
-/// Cost of comparing all of `rows` fingerprints with all of `columns` others.
-fn compare_between(rows: f64, columns: f64) -> f64 {
-    rows * (ROW_NS + columns * COMPARE_NS)
-}
-
-/// The cheapest way to find the pairs among `len` fingerprints that are within a radius in a block of `width` bits:
-/// each bucket is compared with all buckets whose numbers differ in at most `radius` bits, each pair of buckets once.
-/// Returns the expected cost, and the number of bits of the block that number the buckets.
-pub fn within(len: usize, width: u32, radius: u32) -> (f64, u32) {
-    let mut best = (f64::INFINITY, 1);
-    for bits in 1..=width.min(MAX_WITHIN_BITS) {
-        let (buckets, mut masks, mut binomial) = (f64::from(bits).exp2(), 0.0, 1.0);
-        for ones in 1..=radius.min(bits) {
-            binomial *= f64::from(bits + 1 - ones) / f64::from(ones);
-            masks += binomial;
-        }
-        let rows = len as f64 / buckets;
-        let between = masks / 2.0 * (BUCKET_NS + compare_between(rows, rows));
-        let cost = scatter(len as f64) + buckets * (BUCKET_NS + compare_all(rows) + between);
-        if cost < best.0 {
-            best = (cost, bits);
-        }
-    }
-    best
 }
 
 /// Cost of partitioning `len` fingerprints by one block.

@@ -1,7 +1,5 @@
 //! The search over distinct fingerprints that finds every near pair once.
 //!
-//! # By distance
-//!
 //! If two fingerprints differ in at most k bits, they agree on at least one of k + 1 blocks (Manku, Jain, Das Sarma,
 //! WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and pairs are
 //! searched within the buckets. A pair in a bucket of block i (from 0) that also agrees on an earlier block was found
@@ -22,15 +20,6 @@
 //! all, if its own bits were sampled), the slice is not partitioned. So no set of fingerprints costs much more than the
 //! comparison of all pairs; the excess is near pairs that are found again in the buckets of other blocks
 //! (benches/pairs.rs, uneven bytes).
-//!
-//! # By radii
-//!
-//! All fingerprints are partitioned by each block of the radii in turn. Pairs are searched within each bucket as above,
-//! and between any two buckets whose values differ in at most the radius of the block, where all pairs are compared. A
-//! pair that is within the radius of an earlier block was found by that block. Every other pair differs in more bits
-//! than the radius in each earlier block, so that it differs in fewer of the other bits.
-
-use std::ops::Range;
 
 use super::bits::Worths;
 use super::compare::{Cursor, RowPairs, advance};
@@ -39,8 +28,6 @@ use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use crate::distance::hamming;
 use crate::error::Result;
 use crate::memory::{fill, push};
-use crate::search::flips::Probed;
-use crate::search::nearness::Nearness;
 
 /// Most levels of slices within slices. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
@@ -63,7 +50,6 @@ pub struct NearPair {
 pub struct PairSearch {
     /// All fingerprints, until the search begins.
     all: Option<Bucket>,
-    near: Nearness,
     max_distance: u32,
     plan: Plan,
     /// The fingerprints. A slice of them is partitioned to `spare`, and copied back.
@@ -92,18 +78,10 @@ struct Level {
     /// Where the sizes of its buckets begin in [`PairSearch::counts`]; those of block i begin i * `stride` after that.
     first_count: usize,
     stride: usize,
-    /// Where the buckets of the current block begin, from `start`; unused if the block has radius 0.
-    begins: Vec<u32>,
-    /// The bits in which the numbers of two near buckets may differ. Empty if the block has radius 0.
-    masks: Vec<u32>,
-    /// The index in `masks` of the next near bucket to search with the bucket before `bucket`.
-    mask: usize,
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
     block: usize,
     bucket: usize,
     position: usize,
-    /// Where the bucket that is being searched begins.
-    entered: usize,
     /// Most fingerprints that a bucket is expected to have.
     expected: usize,
 }
@@ -117,13 +95,6 @@ struct Bucket {
     budget: u32,
 }
 
-/// What to search next in a partitioned slice.
-enum SlicePart {
-    Within(Bucket),
-    /// The pairs of a bucket and a later one whose values are near.
-    Between(Range<usize>, Range<usize>),
-}
-
 impl Level {
     /// The sizes of the buckets of the current block.
     fn sizes<'c>(&self, counts: &'c [u32]) -> &'c [u32] {
@@ -131,59 +102,40 @@ impl Level {
         &counts[first..first + self.blocks[self.block].buckets()]
     }
 
-    /// The next part of the block that has pairs.
-    fn next_part(&mut self, counts: &[u32]) -> Option<SlicePart> {
+    /// The next bucket of the block that has pairs.
+    fn next_bucket(&mut self, counts: &[u32]) -> Option<Bucket> {
         let sizes = self.sizes(counts);
         loop {
-            while let Some(&mask) = self.masks.get(self.mask) {
-                self.mask += 1;
-                let other = (self.bucket - 1) ^ mask as usize;
-                if other >= self.bucket && sizes[other] > 0 {
-                    let start = self.start + self.begins[other] as usize;
-                    let columns = start..start + sizes[other] as usize;
-                    return Some(SlicePart::Between(self.entered..self.position, columns));
-                }
-            }
-            let size = *sizes.get(self.bucket)?;
+            let size = *sizes.get(self.bucket)? as usize;
             self.bucket += 1;
-            if size == 0 {
-                continue;
-            }
-            self.entered = self.position;
-            self.position += size as usize;
-            self.mask = 0;
+            let start = self.position;
+            self.position += size;
             if size > 1 {
-                let (start, end, rest) = (self.entered, self.position, self.blocks[self.block].low);
-                let budget = self.budget - least_distance(&self.blocks[..self.block]);
-                return Some(SlicePart::Within(Bucket { start, end, rest, budget }));
+                // Two fingerprints that agree on no earlier block differ in a bit of each.
+                let (rest, budget) = (self.blocks[self.block].low, self.budget - self.block as u32);
+                return Some(Bucket { start, end: self.position, rest, budget });
             }
         }
     }
 
-    /// Whether the current block returns a pair that differs in these bits: whether it is the first block in which the
-    /// pair is within the radius.
+    /// Whether the current block returns a pair that differs in these bits: whether it is the first block on which the
+    /// pair agrees.
     fn finds(&self, differing: u64) -> bool {
         self.blocks[self.block].agrees(differing)
             && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
     }
 }
 
-/// The least distance of two fingerprints that differ in more bits than the radius in each of these blocks.
-fn least_distance(blocks: &[PartitionBlock]) -> u32 {
-    blocks.iter().map(|block| block.radius + 1).sum()
-}
-
 impl PairSearch {
     /// A search in the first buffer, which holds distinct fingerprints in ascending order. The second buffer is spare
     /// memory of the same size. Fails if memory is refused.
-    pub fn new([rows, spare]: [Numbered; 2], near: Nearness) -> Result<Self> {
+    pub fn new([rows, spare]: [Numbered; 2], max_distance: i32) -> Result<Self> {
         let len = rows.numbers.len();
-        let max_distance = near.max_distance().clamp(0, 64).cast_unsigned();
+        let max_distance = max_distance.clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
         let all = Bucket { start: 0, end: len, rest: 64, budget: max_distance };
         Ok(Self {
-            all: (max_distance > 0 && near.contains(0)).then_some(all),
-            near,
+            all: (max_distance > 0).then_some(all),
             max_distance,
             plan: Plan::new(len, max_distance)?,
             rows,
@@ -203,7 +155,7 @@ impl PairSearch {
             let Numbered { fingerprints, numbers } = &self.rows;
             for (row, column) in self.found.by_ref() {
                 let differing = fingerprints[row] ^ fingerprints[column];
-                if self.near.contains(differing) && self.levels.iter().all(|level| level.finds(differing)) {
+                if self.levels.iter().all(|level| level.finds(differing)) {
                     let distance = hamming(differing, 0);
                     return Ok(Some(NearPair { a: numbers[row], b: numbers[column], distance }));
                 }
@@ -226,9 +178,8 @@ impl PairSearch {
                 continue;
             }
             let Some(level) = self.levels.last_mut() else { return Ok(false) };
-            match level.next_part(&self.counts) {
-                Some(SlicePart::Within(bucket)) => self.enter(&bucket, tick)?,
-                Some(SlicePart::Between(rows, columns)) => self.cursor = Cursor::between(rows, columns),
+            match level.next_bucket(&self.counts) {
+                Some(bucket) => self.enter(&bucket, tick)?,
                 None if level.block + 1 < level.blocks.len() => {
                     level.block += 1;
                     self.partition(tick)?;
@@ -244,43 +195,15 @@ impl PairSearch {
 
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
     fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<()> {
-        let by_radii = self.levels.is_empty() && self.near.blocks().is_some();
-        let is_split = match bucket.end - bucket.start {
-            ..MIN_SPLIT_ROWS => false,
-            _ if by_radii => self.split_by_radii(bucket, tick)?,
-            _ => self.split_by_distance(bucket, tick)?,
-        };
-        if is_split {
+        if bucket.end - bucket.start >= MIN_SPLIT_ROWS && self.split(bucket, tick)? {
             return self.partition(tick);
         }
         self.cursor = Cursor::within(bucket.start..bucket.end);
         Ok(())
     }
 
-    /// Enters a level that splits all fingerprints by the blocks of the radii. Returns false if comparing all pairs is
-    /// cheaper.
-    fn split_by_radii(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool> {
-        let len = bucket.end - bucket.start;
-        let mut blocks: Vec<PartitionBlock> = Vec::new();
-        let (mut cost, mut bits) = (0.0, u32::MAX);
-        let probed = self.near.blocks().and_then(|count| self.near.probed_blocks(count));
-        for Probed { block, radius, .. } in probed.into_iter().flatten() {
-            // Near fingerprints are within the radius of an earlier block.
-            if least_distance(&blocks) > self.max_distance {
-                break;
-            }
-            let (of_block, bits_of_block) = plan::within(len, block.width(), radius);
-            (cost, bits) = (cost + of_block, bits.min(bits_of_block));
-            push(&mut blocks, PartitionBlock::within(block.low(), block.width(), bits_of_block, radius))?;
-        }
-        if cost >= plan::compare_all(len as f64) {
-            return Ok(false);
-        }
-        self.open(bucket, blocks, Worths::default(), bits, 1.0, tick)
-    }
-
     /// Enters a level that splits a slice by blocks of its bits. Returns false if comparing all pairs is cheaper.
-    fn split_by_distance(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool> {
+    fn split(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<bool> {
         if self.levels.len() == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
             return Ok(false);
         }
@@ -347,10 +270,6 @@ impl PairSearch {
         for (block, sizes) in blocks.iter().zip(self.counts[first_count..].chunks_mut(stride)) {
             block.count(&self.rows.fingerprints[start..end], sizes, tick);
             cost += sizes.iter().map(|&size| plan::compare_all(f64::from(size))).sum::<f64>();
-            for mask in block.masks() {
-                tick();
-                cost += plan::compare_masked(sizes, mask as usize);
-            }
         }
         self.left = self.left.saturating_sub(len);
         if cost >= most * plan::compare_all(len as f64) {
@@ -378,18 +297,7 @@ impl PairSearch {
         let is_first = self.levels.len() == 1;
         let Some(level) = self.levels.last_mut() else { return Ok(()) };
         let (block, sizes) = (level.blocks[level.block], level.sizes(&self.counts));
-        (level.bucket, level.position, level.entered) = (0, level.start, level.start);
-        level.masks.clear();
-        if block.radius > 0 {
-            for mask in block.masks() {
-                push(&mut level.masks, mask)?;
-            }
-            level.begins.clear();
-            fill(&mut level.begins, sizes.len(), 0, &|| ())?;
-            begins(sizes, &mut level.begins);
-        }
-        // No bucket comes before the first.
-        level.mask = level.masks.len();
+        (level.bucket, level.position) = (0, level.start);
         if is_first && level.block == 0 && block.keeps_order() {
             return Ok(());
         }

@@ -58,11 +58,56 @@ impl Block {
         (self.value(bits) as u32).count_ones()
     }
 
-    /// The values that differ from this block of `fingerprint` in exactly `radius` bits, each one of `among`.
-    pub fn ring(self, fingerprint: u64, radius: u32, among: u64) -> impl Iterator<Item = i32> {
-        let [value, among] = [fingerprint, among].map(|bits| self.value(bits) as u32);
-        words_of_weight(radius, among.count_ones()).map(move |word| (value ^ deposited(word, among)) as i32)
+    /// The values that differ from this block of `fingerprint` in exactly `radius` bits.
+    pub fn ring(self, fingerprint: u64, radius: u32) -> impl Iterator<Item = i32> {
+        let value = self.value(fingerprint) as u32;
+        words_of_weight(radius, self.width).map(move |word| (value ^ word) as i32)
     }
+}
+
+/// A block that a search looks up, and the most bits in which its values differ from the query's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probed {
+    pub block: Block,
+    pub radius: u32,
+}
+
+impl Probed {
+    /// The values that differ from the block of `query` in exactly so many bits; there are [`Probed::ring_count`].
+    pub fn ring(self, query: u64, flipped: u32) -> impl Iterator<Item = i32> {
+        self.block.ring(query, flipped)
+    }
+
+    pub fn ring_count(self, flipped: u32) -> u64 {
+        count_of_weight(flipped, self.block.width())
+    }
+
+    /// All values that a search looks up, ordered by the number of flipped bits.
+    ///
+    /// There are [`Probed::probe_count`] values; the caller must check that they are not too many.
+    pub fn probes(self, query: u64) -> impl Iterator<Item = i32> {
+        (0..=self.radius.min(self.block.width())).flat_map(move |flipped| self.ring(query, flipped))
+    }
+
+    pub fn probe_count(self) -> u64 {
+        (0..=self.radius.min(self.block.width())).map(|flipped| self.ring_count(flipped)).sum()
+    }
+
+    /// Whether a search finds what differs from the query in these bits.
+    #[inline]
+    pub fn finds(self, difference: u64) -> bool {
+        self.block.ones(difference) <= self.radius
+    }
+}
+
+/// The blocks of a layout that a search within a distance looks up, with the smallest radii that miss nothing. None if
+/// there is no layout of so many blocks.
+pub fn probed_blocks(blocks: i32, max_distance: i32) -> Option<impl Iterator<Item = Probed>> {
+    BLOCK_COUNTS.contains(&blocks).then(|| {
+        (0..blocks).filter_map(move |number| {
+            Some(Probed { block: Block::new(number, blocks)?, radius: radius(number, blocks, max_distance)? })
+        })
+    })
 }
 
 /// The radius of block `number` in a search at a distance of at most `max_distance`; None if the block need not be
@@ -74,18 +119,6 @@ pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
     let radii = (max_distance.clamp(-1, 64) + 1) as u32;
     let (number, blocks) = (number as u32, blocks as u32);
     (radii / blocks + u32::from(number < radii % blocks)).checked_sub(1)
-}
-
-/// The lowest bits of `word`, in the places of the bits that are 1 in `among`, from the lowest on.
-fn deposited(mut word: u32, mut among: u32) -> u32 {
-    let mut deposited = 0;
-    while word != 0 {
-        let place = among & among.wrapping_neg();
-        deposited |= place * (word & 1);
-        among ^= place;
-        word >>= 1;
-    }
-    deposited
 }
 
 /// Number of words that [`words_of_weight`] returns.

@@ -11,21 +11,13 @@
 //! up with radius 1 as well, 16 values each. What is left then differs in at least 2 + 2 + 1 + 1 = 6 bits. Looking up
 //! radius 1 in all blocks would find more than was asked for.
 //!
-//! If [`Nearness`] has radii, everything near has also been found when the steps of each block of its layout are
-//! complete up to its radius, whatever the distance.
-//!
-//! With [flips](super::flips), a step of that layout looks up only some of the values that differ in r bits. Its steps
-//! then say nothing of distances, but everything near has been found when they are complete.
-//!
 //! The next step is the cheapest one of the cheapest sequence of steps to the distance of the search. Costs rise with
 //! the radius, so always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform
 //! fingerprints. If a value turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and
 //! the search goes on with other blocks.
 
-use super::blocks::Block;
+use super::blocks::{Block, Probed};
 use super::cost::{ENTRY_MICROSECONDS, PROBE_MICROSECONDS};
-use super::flips::{Flippable, Probed};
-use super::nearness::Nearness;
 
 pub const LARGEST_DISTANCE: i32 = 64;
 /// A step is given up only after it has cost this many times its expected cost.
@@ -36,9 +28,6 @@ const MIN_COST_FACTOR: f64 = 8.0;
 pub struct Growth {
     rows: f64,
     layouts: Vec<Vec<BlockProgress>>,
-    /// The index of the layout whose blocks the radii of the search ask for; None without radii, or if one of these
-    /// blocks is not indexed.
-    by_radii: Option<usize>,
     /// The expected cost of the steps so far, in microseconds.
     spent: f64,
 }
@@ -48,17 +37,13 @@ struct BlockProgress {
     block: Block,
     /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
-    /// Number of radii to look up so that everything near by the radii of the search is found.
-    needed: u32,
-    /// The bits that its steps flip.
-    flippable: Flippable,
     /// A lower bound of the cost of the next step, in microseconds; 0 if none is known.
     at_least: f64,
 }
 
 impl BlockProgress {
     fn probed(&self) -> Probed {
-        Probed { block: self.block, radius: self.radii, flippable: self.flippable }
+        Probed { block: self.block, radius: self.radii }
     }
 }
 
@@ -98,35 +83,20 @@ struct StepSequence {
 
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
-    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<Block>>, near: Nearness) -> Self {
-        let progress = |block| BlockProgress { block, radii: 0, needed: 0, flippable: Flippable::ALL, at_least: 0.0 };
+    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<Block>>) -> Self {
+        let progress = |block| BlockProgress { block, radii: 0, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
-        let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
-        if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
-            let probed: Vec<_> = probed.collect();
-            growth.by_radii = growth.layouts.iter_mut().position(|blocks| set_needed_radii(blocks, &probed));
-        }
-        growth
+        Self { rows: rows.max(1.0), layouts, spent: 0.0 }
     }
 
-    /// The largest distance within which everything near has been found; -1 at the beginning.
+    /// The largest distance within which everything has been found; -1 at the beginning.
     pub fn complete_within(&self) -> i32 {
-        let is_complete = |layout: usize| self.layouts[layout].iter().all(|progress| progress.radii >= progress.needed);
-        if self.by_radii.is_some_and(is_complete) {
-            return LARGEST_DISTANCE;
-        }
-        let whole = self.layouts.iter().filter(|blocks| !is_partial(blocks));
-        whole.map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
+        self.layouts.iter().map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
     }
 
     /// The values that a step looks up, in a search for `query`.
     pub fn values(&self, step: Step, query: u64) -> impl Iterator<Item = i32> + use<> {
         self.layouts[step.layout][step.block].probed().ring(query, step.radius)
-    }
-
-    /// Whether all blocks that the radii of the search need are indexed; false without radii.
-    pub fn serves_radii(&self) -> bool {
-        self.by_radii.is_some()
     }
 
     /// The next step of a search for everything within `distance`; None if everything has been found, or if the
@@ -164,9 +134,7 @@ impl Growth {
     /// Whether no complete step has found a fingerprint that differs from the query in these bits.
     #[inline]
     pub fn is_new(&self, difference: u64) -> bool {
-        let found = |progress: &BlockProgress| {
-            progress.block.ones(difference) < progress.radii && progress.probed().finds(difference)
-        };
+        let found = |progress: &BlockProgress| progress.block.ones(difference) < progress.radii;
         !self.layouts.iter().flatten().any(found)
     }
 
@@ -210,14 +178,11 @@ impl Growth {
     /// The cheapest sequence of steps that finds everything near within a distance, and the index of its layout;
     /// without one block, given as the indexes of its layout and of itself. None if no step is left.
     fn cheapest_sequence(&self, distance: i32, except: Option<(usize, usize)>) -> Option<(usize, StepSequence)> {
-        let whole = self.layouts.iter().enumerate().filter(|(_, blocks)| !is_partial(blocks));
-        let sequences = whole.filter_map(|(layout, blocks)| {
+        let sequences = self.layouts.iter().enumerate().filter_map(|(layout, blocks)| {
             let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
             Some((layout, self.cheapest_steps(blocks, distance, except)?))
         });
-        let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
-        let by_radii = by_radii.and_then(|layout| Some((layout, self.steps_by_radii(&self.layouts[layout])?)));
-        sequences.chain(by_radii).min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
+        sequences.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
     }
 
     /// The cheapest steps to find everything within a distance by the blocks of one layout, without the block at
@@ -244,21 +209,6 @@ impl Growth {
         (first_cost < f64::INFINITY).then_some(sequence)
     }
 
-    /// The steps that are left until everything near by the radii of the search is found; None if none is left.
-    fn steps_by_radii(&self, blocks: &[BlockProgress]) -> Option<StepSequence> {
-        let cost = |progress: &BlockProgress| -> f64 {
-            (progress.radii..progress.needed).map(|radius| self.step_cost(progress, radius)).sum()
-        };
-        let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.needed);
-        let first_cost = |progress: &BlockProgress| self.step_cost(progress, progress.radii);
-        let (first, _) = left.clone().min_by(|(_, a), (_, b)| first_cost(a).total_cmp(&first_cost(b)))?;
-        Some(StepSequence {
-            cost: left.map(|(_, progress)| cost(progress)).sum(),
-            first,
-            radii: blocks.iter().map(|progress| progress.radii.max(progress.needed)).collect(),
-        })
-    }
-
     fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
         let (probes, found) = self.expected(progress.probed(), radius);
         let expected = probes * PROBE_MICROSECONDS + found * ENTRY_MICROSECONDS;
@@ -270,25 +220,6 @@ impl Growth {
         let probes = probed.ring_count(radius) as f64;
         (probes, probes * self.rows / (1u64 << probed.block.width()) as f64)
     }
-}
-
-/// Stores the radii of a search with the blocks of a layout; false if the layout lacks one of the blocks.
-fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[Probed]) -> bool {
-    let is_indexed = |probed: &Probed| blocks.iter().any(|progress| progress.block == probed.block);
-    if !probed.iter().all(is_indexed) {
-        return false;
-    }
-    for &Probed { block, radius, flippable } in probed {
-        for progress in blocks.iter_mut().filter(|progress| progress.block == block) {
-            (progress.needed, progress.flippable) = (radius.min(block.width()) + 1, flippable);
-        }
-    }
-    true
-}
-
-/// Whether steps of a layout leave values out, so that they say nothing of distances.
-fn is_partial(blocks: &[BlockProgress]) -> bool {
-    blocks.iter().any(|progress| progress.flippable != Flippable::ALL)
 }
 
 /// The largest distance within which the blocks of one layout have found everything.

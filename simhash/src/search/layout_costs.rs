@@ -8,10 +8,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::blocks::Block;
+use super::blocks::{Block, Probed, probed_blocks};
 use super::cost::{cost, probes, uniform_share};
-use super::flips::Probed;
-use super::nearness::Nearness;
 use crate::error::Result;
 use crate::random::Random;
 
@@ -65,7 +63,7 @@ impl FingerprintSample {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutCost {
     pub blocks: i32,
-    pub near: Nearness,
+    pub max_distance: i32,
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
     pub commonest: Vec<f64>,
@@ -79,7 +77,7 @@ pub struct LayoutCost {
     pub best: bool,
 }
 
-/// The cost of each of `searches`, a number of blocks and a nearness, on a table of `rows` rows. Searches that the
+/// The cost of each of `searches`, a number of blocks and a distance, on a table of `rows` rows. Searches that the
 /// layout cannot serve are left out. Fails if out of memory.
 ///
 /// Seven layouts take a quarter of a second if blocks are nearly uniform, and two seconds if all rows share a block.
@@ -87,14 +85,14 @@ pub struct LayoutCost {
 pub fn layout_costs(
     sample: FingerprintSample,
     rows: f64,
-    searches: impl IntoIterator<Item = (i32, Nearness)>,
+    searches: impl IntoIterator<Item = (i32, i32)>,
     tick: &dyn Fn(),
 ) -> Result<Vec<LayoutCost>> {
     let mut counted = CountedSample::new(sample, rows)?;
     let mut layouts = Vec::new();
-    for (blocks, near) in searches {
-        if let Some(probes) = probes(blocks, near) {
-            layouts.push(counted.layout(blocks, near, probes, tick)?);
+    for (blocks, max_distance) in searches {
+        if let Some(probes) = probes(blocks, max_distance) {
+            layouts.push(counted.layout(blocks, max_distance, probes, tick)?);
         }
     }
     for index in 0..layouts.len() {
@@ -135,9 +133,9 @@ impl CountedSample {
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
-    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost> {
-        let uniform_share = uniform_share(blocks, near);
-        let probed: Vec<Probed> = near.probed_blocks(blocks).into_iter().flatten().collect();
+    fn layout(&mut self, blocks: i32, max_distance: i32, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost> {
+        let uniform_share = uniform_share(blocks, max_distance);
+        let probed: Vec<Probed> = probed_blocks(blocks, max_distance).into_iter().flatten().collect();
         let mut commonest = Vec::new();
         // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
         // each query finds, the fewer are needed.
@@ -172,7 +170,7 @@ impl CountedSample {
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
         let cost = cost(probes, candidates);
-        Ok(LayoutCost { blocks, near, probes, commonest, candidates, worst, cost, best: false })
+        Ok(LayoutCost { blocks, max_distance, probes, commonest, candidates, worst, cost, best: false })
     }
 
     fn sort_by(&mut self, block: Block) {

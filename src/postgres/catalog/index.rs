@@ -9,6 +9,7 @@ use super::column::RowValue;
 use super::relation::Relation;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
+use crate::spi::query_strings;
 use crate::text::from_bytes;
 
 pub struct Index {
@@ -57,6 +58,14 @@ impl Index {
     /// All indexes of a table, except those that are being dropped.
     pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
         table.open_indexes().filter_map(|index| Self::read(&index, KeyExpressions::Planned))
+    }
+
+    /// The indexes of a table that are being dropped, or that a failed DROP INDEX CONCURRENTLY has left.
+    pub fn dying(table: &Relation) -> Result<Vec<Self>> {
+        let of_table = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
+        let found = query_strings(&format!("{of_table} {}", table.oid().to_u32()))?;
+        let indexes = found.iter().filter_map(|oid| Relation::open_for_planning(Oid::from_u32(oid.parse().ok()?)));
+        Ok(indexes.filter_map(|index| Self::read(&index, KeyExpressions::Planned)).collect())
     }
 
     /// Reads an open index; None if the relation is not an index.

@@ -147,7 +147,7 @@ impl BandIndexes<'_> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
-        let found = Index::all(&relation).filter_map(|index| {
+        let found = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
             let BandIndex { call, scope: own_scope, has_own_equality, is_partial, .. } =
                 BandIndex::read(&relation, &index)?;
             let is_wanted = call.schema == self.schema

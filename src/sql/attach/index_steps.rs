@@ -2,7 +2,7 @@
 //! one: those of simhash_index, and with CONCURRENTLY those of simhash_index_commands.
 //!
 //! Only what is missing is built, so that the commands can be listed again after any of them has failed. An index that
-//! is not valid was left by a failed CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY, and is dropped.
+//! is not valid was left by a failed CREATE INDEX, REINDEX or DROP INDEX CONCURRENTLY, and is dropped.
 
 use std::collections::HashMap;
 

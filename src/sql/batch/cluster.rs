@@ -8,7 +8,6 @@ use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, tick};
 use simhash::pairs::{Confirmed, Kept, clusters};
-use simhash::search::nearness::Nearness;
 
 use super::partition::{NULL, OWN_KEY, key_of_current_row, read_fingerprints};
 use super::texts::compare;
@@ -28,7 +27,7 @@ fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
             return Ok(None);
         };
         let rows = read_fingerprints(window)?;
-        clusters(rows, Nearness::within(max_distance), &tick).map_err(algorithm_error).map(Some)
+        clusters(rows, max_distance, &tick).map_err(algorithm_error).map(Some)
     })
 }
 

@@ -7,7 +7,6 @@ use pgrx::{AnyArray, AnyElement};
 use postgres::arrays::bigints;
 use postgres::error::{Result, algorithm_error, raise, tick, user_error};
 use simhash::pairs::{Pairs, Rows};
-use simhash::search::nearness::Nearness;
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
@@ -20,7 +19,7 @@ fn simhash_pairs(
     max_distance: i32,
 ) -> Result<TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>>
 {
-    let near = Nearness::within(check_distance(max_distance)?);
+    let max_distance = check_distance(max_distance)?;
     // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
     // elements.
     tick();
@@ -38,7 +37,7 @@ fn simhash_pairs(
     for fingerprint in ticking(fingerprints.iter(), tick) {
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
-    let mut pairs = Pairs::new(rows, near, &tick).map_err(algorithm_error)?;
+    let mut pairs = Pairs::new(rows, max_distance, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(iter::from_fn(move || {
         let pair = pairs.next(&tick).unwrap_or_else(|error| raise(algorithm_error(error)))?;
         Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))

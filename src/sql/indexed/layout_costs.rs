@@ -10,7 +10,6 @@ use postgres::error::{Result, algorithm_error, tick};
 use postgres::text::from_bytes;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
-use simhash::search::nearness::Nearness;
 
 use super::fingerprint_sample::SampledTable;
 use super::scope::Scope;
@@ -42,8 +41,8 @@ fn simhash_layouts(
     else {
         return Ok(TableIterator::empty());
     };
-    let near = Nearness::within(check_distance(max_distance)?);
-    let searches = BLOCK_COUNTS.map(|blocks| (blocks, near));
+    let max_distance = check_distance(max_distance)?;
+    let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
     let table = SampledTable::lock(target, &from_bytes(fingerprint.to_bytes())?, &Scope::read(scope)?)?;
     let (sample, rows) = table.sample()?;
     let served = table.indexed();
@@ -51,7 +50,7 @@ fn simhash_layouts(
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,
-            served.as_ref().is_some_and(|served| served.serves(layout.blocks, layout.near)),
+            served.as_ref().is_some_and(|served| served.serves(layout.blocks, layout.max_distance)),
             i64::try_from(layout.probes).unwrap_or(i64::MAX),
             layout.commonest.into_iter().map(round_share).collect(),
             round_estimate(layout.candidates),

@@ -2,9 +2,7 @@
 //!
 //! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
-//! Columns before the block, such as a tenant's number, are the index's scope. If the key after the block is the size
-//! of the text, a search that compares texts reads only the entries of similar sizes. The index must have the
-//! fingerprint too, as a column or as an expression: a search compares it in the entries.
+//! Columns before the block, such as a tenant's number, are the index's scope. The index must have the fingerprint too, as a column or as an expression: a search compares it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, RowValue, btree_family, generation_of};
@@ -13,9 +11,7 @@ use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use serde::{Deserialize, Serialize};
-use simhash::search::blocks::{BLOCK_COUNTS, Block};
-use simhash::search::flips::Probed;
-use simhash::search::nearness::Nearness;
+use simhash::search::blocks::{BLOCK_COUNTS, Block, Probed, probed_blocks};
 
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
@@ -29,8 +25,6 @@ pub struct IndexedBlock {
     pub index: Oid,
     /// The attnum of the fingerprint in the index.
     pub fingerprint: i16,
-    /// Whether the key after the block is the size of the text that the fingerprint is made from.
-    pub has_size: bool,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
 }
@@ -97,33 +91,23 @@ impl IndexedBlocks {
     }
 
     /// Whether each block that a search with this layout looks up has an index without a predicate.
-    pub fn serves(&self, blocks: i32, near: Nearness) -> bool {
+    pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
         let has = |probed: Probed| {
             let is_this =
                 |found: &IndexedBlock| !found.is_partial && Block::new(found.block, found.blocks) == Some(probed.block);
             self.0.iter().any(is_this)
         };
-        near.probed_blocks(blocks).is_some_and(|mut probed| probed.all(has))
+        probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(has))
     }
 }
 
-/// The layouts that have these blocks. Of several indexes on a block, one with the size is preferred.
+/// The layouts that have these blocks.
 pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
-        let best = |block| {
-            let of_block = found.clone().filter(move |found| (found.block, found.blocks) == (block, blocks));
-            of_block.max_by_key(|found| found.has_size).copied()
-        };
-        (0..blocks).filter_map(best).collect()
+        let of_block = |block| found.clone().find(|found| (found.block, found.blocks) == (block, blocks)).copied();
+        (0..blocks).filter_map(of_block).collect()
     });
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
-}
-
-/// The share of the entries that a search for similar sizes reads, if this is their share: 1 unless all indexes have
-/// the sizes.
-pub fn share_read(layouts: &[Layout], of_sizes: Option<f64>) -> f64 {
-    let has_sizes = layouts.iter().flatten().all(|found| found.has_size);
-    of_sizes.filter(|_| has_sizes).unwrap_or(1.0)
 }
 
 /// The layouts as an argument of `Growth::new`.
@@ -181,19 +165,6 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
     })
 }
 
-/// The expression of the key after a block, if that is an integer. It may be a size.
-pub fn size_key(table: &Relation, index: &Index, key: &BlockKey) -> Option<Expression> {
-    index.keys.get(key.scope.len() + 1).filter(|next| next.is_integer)?.value.computation(table)
-}
-
-/// Whether the key after a block is the size of the text that a fingerprint is made from.
-fn has_size(table: &Relation, index: &Index, key: &BlockKey, fingerprint: RowValue) -> bool {
-    let schema = key.call.schema;
-    let size = size_key(table, index, key).and_then(|expression| FingerprintCall::read_size(expression, schema));
-    let source = || FingerprintCall::of_text(fingerprint.computation(table), schema);
-    size.is_some_and(|size| source().is_some_and(|source| source.has_sizes_of(size.source, &size.options)))
-}
-
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
 pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
     index.keys.iter().zip(columns).all(|(key, &attnum)| {
@@ -219,10 +190,9 @@ pub fn indexed_blocks(
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let in_entries = fingerprint_in(table, &index, fingerprint)?;
         let BlockCall { block, blocks, .. } = key.call;
-        let has_size = has_size(table, &index, &key, fingerprint);
         let is_partial = index.is_partial;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
-        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, has_size, is_partial };
+        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, is_partial };
         Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
     found.collect()

@@ -17,7 +17,6 @@ use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCall {
-    pub schema: ExtensionSchema,
     pub fingerprint: Expression,
     pub block: i32,
     pub blocks: i32,
@@ -28,13 +27,13 @@ impl BlockCall {
     /// layout.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        let schema = ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
+        ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.value()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
             _ => return None,
         };
-        Some(Self { schema, fingerprint, block: block.value()?, blocks })
+        Some(Self { fingerprint, block: block.value()?, blocks })
     }
 }
 

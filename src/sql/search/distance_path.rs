@@ -7,7 +7,6 @@ use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Outer};
 use simhash::distance::share_within;
 use simhash::search::growth::Growth;
-use simhash::search::nearness::Nearness;
 
 use super::condition::{SearchCondition, expected_distance, fingerprint_sides};
 use super::distance::fingerprints_of_distance;
@@ -160,8 +159,7 @@ impl IndexedTable {
     /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve the
     /// search.
     fn search_cost(&self, distance: i32) -> Option<f64> {
-        let near = Nearness::within(distance);
-        let total = Growth::new(self.scoped.rows, block_indexes(&self.layouts), near).total(distance)?;
+        let total = Growth::new(self.scoped.rows, block_indexes(&self.layouts)).total(distance)?;
         let pages = self.index_pages().sum();
         let entries = total.entries.min(self.scoped.rows);
         let cost = self.scoped.look_up_cost(total.probes, total.probes, pages, entries);

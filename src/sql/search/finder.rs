@@ -12,7 +12,6 @@ use postgres::error::{out_of_memory, push};
 use postgres::heap::entry_scan::{EntryRead, EntryScan, Fetched, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
-use simhash::search::nearness::Nearness;
 
 use super::plan::DistanceSettings;
 use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
@@ -132,7 +131,7 @@ impl Finder {
             table,
             snapshot,
             layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
-            growth: Growth::new(row_count, block_indexes(&settings.layouts), Nearness::within(max_distance)),
+            growth: Growth::new(row_count, block_indexes(&settings.layouts)),
             row_count,
             query: 0,
             max_distance,
@@ -148,7 +147,7 @@ impl Finder {
     /// before.
     pub fn begin(&mut self, settings: &DistanceSettings, query: u64, max_distance: i32, is_again: bool) {
         self.reuses_scans = is_again;
-        self.growth = Growth::new(self.row_count, block_indexes(&settings.layouts), Nearness::within(max_distance));
+        self.growth = Growth::new(self.row_count, block_indexes(&settings.layouts));
         self.query = query;
         self.max_distance = max_distance;
         self.task = None;

@@ -267,14 +267,13 @@ class Table:
                     yield from layout.indexes(member, self.rng)
 
     def attach(self):
-        """Sometimes simhash_attach indexes the fingerprint too, within a scope or not, with or without columns."""
+        """Sometimes simhash_attach indexes the fingerprint too, within a scope or not."""
         rng = self.rng
         if rng.randrange(3) == 0:
             scope = rng.choice(("{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{k,tag}"))
             yield (
                 f"SELECT simhash_attach('{self.name}', '{'raw' if self.source == 'text' else 'fp'}',"
-                f" blocks => {rng.choice((2, 3, 4, 4, 5))}, prefix => 'attached', scope => '{scope}',"
-                f" columns => {rng.choice(('true', 'false'))})"
+                f" blocks => {rng.choice((2, 3, 4, 4, 5))}, prefix => 'attached', scope => '{scope}')"
             )
 
 

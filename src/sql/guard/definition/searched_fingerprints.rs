@@ -9,7 +9,6 @@ use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
 use simhash::search::growth::{ExpectedWork, Growth};
-use simhash::search::nearness::Nearness;
 
 use super::row_key::RowKey;
 use super::scope::GuardScope;
@@ -52,7 +51,7 @@ impl SearchedFingerprints {
         let of_scope = |before: &Vec<i16>| {
             let layouts =
                 layouts_of(usable.iter().filter(|scoped| scoped.scope == *before).map(|scoped| &scoped.block));
-            let growth = |rows| Growth::new(rows, block_indexes(&layouts), Nearness::within(max_distance));
+            let growth = |rows| Growth::new(rows, block_indexes(&layouts));
             let nominal = growth(NOMINAL_ROWS).total(max_distance)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
                 return Some(Err(too_much_work(table, max_distance)));

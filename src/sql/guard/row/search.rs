@@ -20,7 +20,6 @@ use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
-use simhash::search::nearness::Nearness;
 
 use super::confirmation::{NewText, SourceReader};
 use crate::sql::guard::definition::row_key::RowKey;
@@ -253,7 +252,7 @@ impl Indexed<'_, '_> {
         show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let SearchedFingerprints { rows, layouts, .. } = fingerprints;
-        let mut growth = Growth::new(*rows, block_indexes(layouts), Nearness::within(max_distance.get()));
+        let mut growth = Growth::new(*rows, block_indexes(layouts));
         let is_near = |found: i64| (found.cast_unsigned() ^ value).count_ones().cast_signed() <= max_distance.get();
         let keys = key_count(self.before.len(), false);
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
