@@ -37,7 +37,6 @@ ARGUMENTS = {
     "text[]": "ARRAY['a', n::text, 'b']",
     "double precision[]": "ARRAY[n, 2, 3]::float8[]",
     "bigint[]": "ARRAY[n, 2, n]::bigint[]",
-    "integer[]": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{1,0,1,1}' END)::integer[]",
     "anyarray": "ARRAY['a', 'b', n::text]",
     "anyelement": "n::text",
     "tsvector": "('a:1A ' || n)::tsvector",
@@ -50,6 +49,7 @@ NAMED = {
     "max_distance integer": "3",
     "digits text": "lpad(to_hex(n), 16, '0')",
     "share double precision": ".8",
+    "criterion text": "'{\"bands\": 2}'",
     "features integer": "3",
     "sample integer": "2",
     "resemblance double precision": ".84",
@@ -94,6 +94,7 @@ ROUNDS = {
         "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
     ),
     "search": (10, "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)"),
+    "search of texts": (10, "SELECT count(*) FROM leaks.texts WHERE simhash_near(body, 'words of ' || random())"),
     "search by hand": (
         10,
         "SELECT count(*) FROM leaks.searched WHERE simhash_block(f, 0) = simhash_block((random() * 1e9)::bigint, 0)",
@@ -115,6 +116,10 @@ ROUNDS = {
         5 * ROWS,
         f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
     ),
+    "searches of texts, rows": (
+        5 * ROWS,
+        f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.texts WHERE simhash_near(body, 'words of ' || n)",
+    ),
     "aggregate in parallel": (
         10 * ROWS,
         "SET parallel_setup_cost = 0 ;; SET parallel_tuple_cost = 0 ;; SET min_parallel_table_scan_size = 0 ;;"
@@ -134,6 +139,8 @@ CREATE SCHEMA leaks;
 CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
 INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, {ROWS}) AS n;
 SELECT simhash_attach('leaks.searched', 'f');
+CREATE TABLE leaks.texts AS SELECT 'words of ' || n / 2 AS body FROM generate_series(1, {ROWS}) AS n;
+{''.join(f"CREATE INDEX ON leaks.texts (simhash_band(body, {band}), simhash_size(body));" for band in range(6))}
 CREATE TABLE leaks.online (id serial PRIMARY KEY, body text);
 CREATE TABLE leaks.guarded (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.guarded', 'f'), simhash_guard('leaks.guarded', 'skip', fingerprint => 'f');
@@ -147,7 +154,7 @@ INSERT INTO leaks.previewed (body) SELECT 'one two three four ' || n % 10 FROM g
 SELECT simhash_attach('leaks.previewed', 'body');
 CREATE TABLE leaks.confirmed (id serial PRIMARY KEY, body text);
 SELECT simhash_attach('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed', 'skip');
-VACUUM ANALYZE leaks.searched;
+VACUUM ANALYZE leaks.searched, leaks.texts;
 """
 
 # PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such

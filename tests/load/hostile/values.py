@@ -191,13 +191,6 @@ class Values:
     def jsonb(self, name=""):
         return quote(self.document()) + "::jsonb"
 
-    def radii(self, name):
-        """Mostly those of a layout."""
-        rng = self.rng
-        if rng.random() < 0.3:
-            return self.array("integer")
-        return "'{" + ",".join(str(rng.randint(-1, 2)) for _ in range(rng.randint(2, 8))) + "}'::integer[]"
-
     def array(self, type):
         """Of any bounds and dimensions, with and without NULLs."""
         rng = self.rng
@@ -287,7 +280,6 @@ MAKERS = {
     "text[]": Values.text_array,
     "double precision[]": lambda self, name: self.array("double precision"),
     "bigint[]": lambda self, name: self.array("bigint"),
-    "integer[]": Values.radii,
     "anyarray": Values.any_array,
     "anyelement": Values.any_element,
     "tsvector": Values.tsvector,

@@ -9,7 +9,7 @@ The arguments are the addresses of the servers coordinator, one and two, on whic
 import sys
 
 sys.path.append(f"{sys.path[0]}/..")
-from distributed import FORMS, PRINT_OF, WORDS, Comparison, connect, statements
+from distributed import BANDS, FORMS, PRINT_OF, WORDS, Comparison, connect, statements
 
 # In a smaller shard, or with more rows near a query, the planner rightly reads the whole shard.
 ROWS = 200_000
@@ -38,7 +38,7 @@ CREATE TABLE questions_copy AS SELECT * FROM questions;
 CREATE TABLE texts (tenant integer NOT NULL, id bigint NOT NULL, body text);
 SELECT create_distributed_table('texts', 'tenant', shard_count => 6);
 CREATE INDEX ON texts USING gin (simhash_passages(body));
-SELECT simhash_attach('texts', 'body', columns => false);
+{BANDS}
 CREATE TABLE texts_copy AS
 SELECT n % 20 AS tenant, n AS id, words(n * 2, 60) AS body FROM generate_series(1, 12000) AS n;
 INSERT INTO texts SELECT * FROM texts_copy;

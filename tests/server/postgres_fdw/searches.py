@@ -7,7 +7,7 @@ The arguments are the addresses of the servers hub, one and two.
 """
 
 from cluster import OTHERS, connect, create_database, kind, new_plans
-from distributed import FORMS, PRINT_OF, WORDS, Comparison
+from distributed import BANDS, FORMS, PRINT_OF, WORDS, Comparison
 
 DATABASE = "searches"
 ROWS = 16_000  # of each server
@@ -157,7 +157,7 @@ class Test(Comparison):
                 # With this contributed module, other columns are in the index of passages too.
                 connection.execute("CREATE EXTENSION btree_gin")
                 connection.execute("CREATE INDEX ON texts USING gin (tenant, simhash_passages(body))")
-                connection.execute("SELECT simhash_attach('texts', 'body', columns => false)")
+                connection.execute(BANDS)
                 connection.execute("VACUUM ANALYZE texts")
                 search = f"SELECT id FROM texts WHERE tenant = {tenant} AND simhash_contains(body, words(600, 20), .2)"
                 plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) {search}"))
