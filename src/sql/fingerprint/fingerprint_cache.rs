@@ -83,7 +83,7 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
         if cache.last.as_ref().is_some_and(|last| last.options != *options) {
             cache.bands = 0;
         }
-        cache.bands = cache.bands.max(bands).max(DEFAULT_BANDS).min(MAX_BANDS);
+        cache.bands = cache.bands.max(bands).clamp(DEFAULT_BANDS, MAX_BANDS);
         cache.bands
     });
     let has_bands = |summary: &Rc<Summary>| summary.bands.len() >= bands;
