@@ -88,4 +88,27 @@ mod tests {
             (VALUES (jsonb '{}'), ('{\"ngram\": 2}')) AS o (options) WHERE id <= 10";
         assert!((2..=20).contains(&prepared(statement)));
     }
+
+    /// Bands are computed for the texts that resemble each other only, and for the searched text once.
+    #[pg_extern(sql = false)]
+    fn near_texts_cost_bands_once() {
+        Spi::run(
+            "CREATE TABLE docs AS
+            SELECT n, CASE n % 10 WHEN 0 THEN 'Some words, ' || repeat('!', n) || ' the same' ELSE md5(n::text) END AS body
+            FROM generate_series(1, 100) AS n",
+        )
+        .expect("a table");
+        for condition in ["simhash_near(body, 'some words the same')", "simhash_near('some words the same', body)"] {
+            let statement = format!("SELECT count(*) FROM docs WHERE {condition}");
+            assert_eq!(computed(&statement), 11, "{statement}");
+        }
+        for band in 0..6 {
+            Spi::run(&format!("CREATE INDEX ON docs (simhash_band(body, {band}), simhash_size(body))"))
+                .expect("an index");
+        }
+        Spi::run("SET LOCAL enable_seqscan = off").expect("a setting");
+        // The scan and its filter ask for those of the searched text.
+        let statement = "SELECT count(*) FROM docs WHERE simhash_near(body, (SELECT 'some words the same'))";
+        assert_eq!(computed(statement), 12);
+    }
 }

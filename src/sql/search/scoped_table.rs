@@ -51,11 +51,7 @@ impl ScopedIndex for BandIndex {
 impl ScopedTable {
     /// The table once for each scope that the query has values for, with the indexes of this scope. The search refers
     /// to the relations `outer`.
-    pub fn all_of<'a, I: ScopedIndex>(
-        relation: BaseRelation,
-        indexes: &'a [I],
-        outer: Outer,
-    ) -> Vec<(Self, Vec<&'a I>)> {
+    pub fn all_of<I: ScopedIndex>(relation: BaseRelation, indexes: &[I], outer: Outer) -> Vec<(Self, Vec<&I>)> {
         let scopes: BTreeSet<_> = indexes.iter().map(I::scope).collect();
         let mut tables = Vec::new();
         for columns in scopes {

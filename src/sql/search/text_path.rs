@@ -1,5 +1,6 @@
 //! Paths that search for near texts by the indexes on their bands.
 
+use pgrx::pg_sys::Oid;
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::planner::base_relation::{BaseRelation, Condition};
@@ -24,16 +25,15 @@ struct TextSearch {
     condition: TextCondition,
     /// Indexes on bands of its text that its criterion compares.
     indexes: Vec<BandIndex>,
-    /// The share of the rows that have the same band as the query, as the planner estimates it, for each index with
-    /// statistics.
-    shares: Vec<f64>,
+    /// The share of the rows that are near the query, as the statistics on the bands tell; None without statistics.
+    share: Option<f64>,
 }
 
 impl TextPaths {
     pub fn of(relation: BaseRelation) -> Self {
         let conditions = TextCondition::all_of(relation);
         if conditions.is_empty() || !relation.is_table() {
-            let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: Vec::new() };
+            let search = |condition| TextSearch { condition, indexes: Vec::new(), share: None };
             return Self { relation, searches: conditions.into_iter().map(search).collect() };
         }
         let table = Relation::open_locked(relation.table());
@@ -60,7 +60,8 @@ impl TextPaths {
     /// and in a semi-join the share of the outer rows.
     pub fn shares(&self) -> Vec<(Condition, f64, f64)> {
         let rows = self.relation.rows();
-        let shares = self.searches.iter().filter(|search| !search.shares.is_empty()).map(|search| {
+        let known = self.searches.iter().filter(|search| search.share.is_some());
+        let shares = known.map(|search| {
             let near = search.near_rows(rows);
             (search.condition.condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0))
         });
@@ -82,8 +83,8 @@ impl TextSearch {
             _ => warn_of_too_few_bands(table, complete, *bands),
         }
         let indexes: Vec<_> = serving.into_iter().filter(|index| index.call.band < *bands).cloned().collect();
-        let shares = shares(relation, table, &condition, &indexes);
-        Self { condition, indexes, shares }
+        let share = share_near(relation, table, &condition, &indexes);
+        Self { condition, indexes, share }
     }
 
     /// Offers the path that looks the bands up in these indexes, which are of one scope; None if they lack a band.
@@ -97,30 +98,33 @@ impl TextSearch {
         Some(())
     }
 
-    fn cost(&self, table: &ScopedTable, indexes: &[pgrx::pg_sys::Oid]) -> f64 {
+    fn cost(&self, table: &ScopedTable, indexes: &[Oid]) -> f64 {
         let (relation, bands) = (table.relation, indexes.len() as f64);
+        // Each band has about as many entries as there are near rows.
         let near = self.near_rows(table.rows);
-        let per_band = (table.rows * mean(&self.shares).unwrap_or(0.0)).max(1.0);
         let pages = indexes.iter().filter_map(|index| relation.index_pages(*index));
-        let (pages, leaves) = pages.fold((0.0, 0.0), |(all, leaves), pages| {
-            (all + pages, leaves + (per_band * pages / relation.rows()).ceil())
-        });
-        let entries = bands * per_band;
-        // Near rows have most bands in common; other rows have one.
-        let fetched = near.max(entries - (bands - 1.0) * near);
+        let (pages, leaves) = pages
+            .fold((0.0, 0.0), |(all, leaves), pages| (all + pages, leaves + (near * pages / relation.rows()).ceil()));
         // A btree has entries with equal keys in the order of their tids, and so of the pages.
-        let cost = table.look_up_cost(bands, leaves, pages, entries);
-        cost + table.fetch_cost(fetched, fetched.min(relation.pages()))
+        let fetched = near.min(relation.pages());
+        table.look_up_cost(bands, leaves, pages, bands * near) + table.fetch_cost(near, fetched)
     }
 
     /// The expected number of near rows among `rows` rows, at least one.
     fn near_rows(&self, rows: f64) -> f64 {
-        (rows * mean(&self.shares).unwrap_or(0.0)).max(1.0)
+        (rows * self.share.unwrap_or(0.0)).max(1.0)
     }
 }
 
-/// The share of the rows that have the query's band, for each index with statistics.
-fn shares(relation: BaseRelation, table: &Relation, condition: &TextCondition, indexes: &[BandIndex]) -> Vec<f64> {
+/// The share of the rows that are near the query: the mean share of those that have one of its bands. Near rows lack
+/// some bands, and others have some. On news, laws and licences, for resemblances of .6 to .84, the result is within a
+/// factor of 10 of the truth for each text. None without statistics.
+fn share_near(
+    relation: BaseRelation,
+    table: &Relation,
+    condition: &TextCondition,
+    indexes: &[BandIndex],
+) -> Option<f64> {
     let NearTexts { criterion, options, .. } = &condition.near;
     let known = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
     let keys = known.and_then(|text| TextKeys::of(text, *criterion, options).ok().flatten());
@@ -134,9 +138,6 @@ fn shares(relation: BaseRelation, table: &Relation, condition: &TextCondition, i
         };
         relation.planner().share_equal(band, value)
     };
-    indexes.iter().filter_map(share).collect()
-}
-
-fn mean(shares: &[f64]) -> Option<f64> {
+    let shares: Vec<_> = indexes.iter().filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
