@@ -1,9 +1,8 @@
 //! Array arguments: features, weights, column names and fingerprints.
 
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::slice;
 
-use pgrx::array::RawArray;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
@@ -40,20 +39,6 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>> {
     // SAFETY: the SQL declaration makes the argument a `bigint[]`.
     unsafe { Array::from_datum(pg_sys::Datum::from(detoasted), false) }
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL")))
-}
-
-/// The elements of an `integer[]`, with an error for the first NULL.
-pub fn integers<'a>(array: &'a AnyArray, what: &str) -> Result<&'a [i32]> {
-    let array = detoast(array, what)?;
-    // SAFETY: the SQL declaration makes the argument an `integer[]`, and a detoasted array lives as long as the
-    // argument. A bit of its bitmap is 0 for a NULL.
-    unsafe {
-        let mut array = RawArray::from_ptr(NonNull::new_unchecked(array));
-        match array.nulls_bitslice().and_then(|bitmap| bitmap.as_ref().first_zero()) {
-            Some(position) => Err(null_element(what, position)),
-            None => Ok(array.data().as_ref()),
-        }
-    }
 }
 
 /// The elements of an array argument whose SQL declaration makes them `T`, with an error for each NULL. An array of

@@ -211,29 +211,6 @@ impl Expression {
         }
     }
 
-    /// A call of a function that takes no notice of collations.
-    pub fn of_call(function: Oid, result: Oid, arguments: &[Self]) -> Option<Self> {
-        // SAFETY: the list is made here, of valid expressions.
-        unsafe {
-            let arguments = arguments
-                .iter()
-                .fold(std::ptr::null_mut(), |list, argument| pg_sys::lappend(list, argument.copy().as_ptr().cast()));
-            let explicit = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
-            Self::new(pg_sys::makeFuncExpr(function, result, arguments, Oid::INVALID, Oid::INVALID, explicit))
-        }
-    }
-
-    /// A copy of a function call with another first argument of the same type.
-    pub fn with_first_argument(self, argument: Self) -> Option<Self> {
-        let copy = self.copy();
-        // SAFETY: the call has an argument, and nothing else refers to the copy.
-        unsafe {
-            let first = pg_sys::list_nth_cell(copy.node::<pg_sys::FuncExpr>()?.args, 0);
-            (*first).ptr_value = argument.as_ptr().cast();
-        }
-        Some(copy)
-    }
-
     pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
         let constant = self.node::<pg_sys::Const>()?;
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))

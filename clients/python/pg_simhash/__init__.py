@@ -24,6 +24,7 @@ from pg_simhash._native import (
     simhash,
     simhash_of_features,
     size,
+    text_clusters,
 )
 from pg_simhash._options import Criterion, Options
 
@@ -49,4 +50,5 @@ __all__ = [
     "simhash",
     "simhash_of_features",
     "size",
+    "text_clusters",
 ]

@@ -26,6 +26,7 @@ __all__ = [
     "simhash",
     "simhash_of_features",
     "size",
+    "text_clusters",
 ]
 
 __version__: str
@@ -64,11 +65,6 @@ def hamming(a: int, b: int, /) -> int: ...
 def pairs(
     fingerprints: _Fingerprints, max_distance: int = 3
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]: ...
-def clusters(
-    fingerprints: _Fingerprints,
-    max_distance: int | None = None,
-    *,
-    texts: _Texts | None = None,
-    **criterion: Unpack[Criterion],
-) -> NDArray[np.int64]: ...
+def clusters(fingerprints: _Fingerprints, max_distance: int = 3) -> NDArray[np.int64]: ...
+def text_clusters(texts: _Texts, **criterion: Unpack[Criterion]) -> NDArray[np.int64]: ...
 def format() -> int: ...

@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::bands::{band, bands, size};
     #[pymodule_export]
-    use crate::clusters::clusters;
+    use crate::clusters::{clusters, text_clusters};
     #[pymodule_export]
     use crate::distance::hamming;
     #[pymodule_export]

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from pg_simhash import clusters, hamming, pairs, simhash
+from pg_simhash import clusters, hamming, pairs, simhash, text_clusters
 
 
 def near_fingerprints(rng, count):
@@ -100,11 +100,11 @@ class Pairs(unittest.TestCase):
                 call()
 
 
-class Verified(unittest.TestCase):
+class TextClusters(unittest.TestCase):
     """test_server.py compares such clusters with those of the server."""
 
     def test_columns(self):
-        texts = ["one two three", None, "One, two, three!", "four"]
+        texts = ["one two three", None, "One, two, three!", "four", "..."]
         for column in [
             texts,
             iter(texts),
@@ -113,30 +113,21 @@ class Verified(unittest.TestCase):
             pa.chunked_array([texts[:1], texts[1:]]),
         ]:
             with self.subTest(type(column)):
-                self.assertEqual(clusters(simhash(texts), texts=column).tolist(), [0, -1, 0, 3])
+                self.assertEqual(text_clusters(column).tolist(), [0, -1, 0, 3, -1])
 
-    def test_default_distances(self):
-        apart = [0, 0b111, 0b11111111 << 10]
-        self.assertEqual(clusters(apart).tolist(), [0, 0, 2])
-        self.assertEqual(clusters(apart, texts=["a"] * 3).tolist(), [0, 0, 0])
-
-    def test_whole_criterion(self):
-        criterion = {"max_distance": 0, "radii": [1, 1, 1, 1], "flips": [5, 3], "resemblance": 0.5}
-        self.assertEqual(clusters([0, 0, 1], texts=["a b", "a b", "a b"], **criterion).tolist(), [0, 0, 2])
-        criterion = {"max_distance": 1, "resemblance": None}
-        self.assertEqual(clusters([0, 0, 1, 7], texts=["a", None, "b", "a"], **criterion).tolist(), [0, 0, 0, 3])
-
-    def test_missing_text(self):
-        self.assertEqual(clusters([1, 1, 1, None], texts=["a", None, "a", "a"]).tolist(), [0, 1, 0, -1])
+    def test_criterion(self):
+        texts = ["one two three four five six seven eight", "one two three four five six seven nine"]
+        self.assertEqual(text_clusters(texts).tolist(), [0, 1])
+        self.assertEqual(text_clusters(texts, resemblance=0.6, bands=64).tolist(), [0, 0])
 
     def test_errors(self):
-        for keywords, error, message in [
-            ({"resemblance": 0.5}, TypeError, "^The criterion is for texts. Pass the texts too.$"),
-            ({"texts": ["a", "b"], "radius": 1}, TypeError, '^unknown key "radius" of a criterion. The keys '),
-            ({"texts": ["a", "b"], "weights": "table"}, ValueError, "^There is no table here to learn weights from."),
-            ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
-            ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
-            ({"texts": ["a", 1]}, TypeError, r"^texts\[1\] must be str or None, not int$"),
+        for texts, keywords, error, message in [
+            (["a"], {"radius": 1}, TypeError, '^unknown key "radius" of a criterion. The keys '),
+            (["a"], {"weights": "table"}, ValueError, "^There is no table here to learn weights from."),
+            (["a"], {"resemblance": None}, ValueError, '^invalid value for key "resemblance" of a criterion: null'),
+            (["a"], {"max_distance": 3}, ValueError, '^invalid value for key "max_distance" of a criterion: 3'),
+            ("ab", {}, TypeError, "^texts must be a sequence of str or None, not str$"),
+            (["a", 1], {}, TypeError, r"^texts\[1\] must be str or None, not int$"),
         ]:
             with self.subTest(keywords), self.assertRaisesRegex(error, message):
-                clusters([1, 1], **keywords)
+                text_clusters(texts, **keywords)

@@ -175,7 +175,7 @@ class Server(unittest.TestCase):
         self.compare(ours, theirs)
         self.assertGreater(len(ours), 1000)
 
-    def test_verified_clusters(self):
+    def test_text_clusters(self):
         texts = list(self.texts[:1500])
         while len(texts) < 3000:
             words = self.rng.choice(texts).split(" ")
@@ -186,25 +186,12 @@ class Server(unittest.TestCase):
             SELECT simhash_cluster(i, t, %s) OVER (ORDER BY i)
             FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
         """
-        for distance, radii, least, options in [
-            (10, [1, 1, 1, 1], 0.84, {}),
-            (12, [], 0.6, {"ngram": 2}),
-            (10, [0, -1, 0], 0.9, {"weight": "tf"}),
-        ]:
-            rows = pg_simhash.simhash(texts, **options)
-            criterion = {"max_distance": distance, "resemblance": least, "radii": radii, **options}
+        for criterion in [{}, {"resemblance": 0.7, "ngram": 2}, {"resemblance": 0.9, "weight": "tf", "bands": 2}]:
             theirs = self.rows(query, json.dumps(criterion), texts)
             theirs = [-1 if number is None else number - 1 for (number,) in theirs]
-            ours = pg_simhash.clusters(rows, distance, texts=texts, resemblance=least, radii=radii, **options).tolist()
+            ours = pg_simhash.text_clusters(texts, **criterion).tolist()
             self.compare(ours, theirs)
             self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
-        query = """
-            SELECT simhash_cluster(i, t) OVER (ORDER BY i)
-            FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
-        """
-        rows = pg_simhash.simhash(texts)
-        theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, texts)]
-        self.compare(pg_simhash.clusters(rows, texts=texts).tolist(), theirs)
 
     def test_wrong_options(self):
         for options in [

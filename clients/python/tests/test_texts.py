@@ -9,7 +9,6 @@ from pg_simhash import (
     Feature,
     band,
     bands,
-    clusters,
     containment,
     coverage,
     difference,
@@ -19,6 +18,7 @@ from pg_simhash import (
     simhash,
     simhash_of_features,
     size,
+    text_clusters,
 )
 
 HELLO = -7685981735718036227
@@ -115,7 +115,7 @@ class Options(unittest.TestCase):
             lambda **options: features("text", **options),
             lambda **options: resemblance("a", "b", **options),
             lambda **options: near("a", "b", **options),
-            lambda **options: clusters([1], texts=["text"], **options),
+            lambda **options: text_clusters(["text"], **options),
         ]:
             with self.assertRaisesRegex(
                 ValueError, '^invalid value for (simhash option|key) "ngram"( of a criterion)?: 17.'

@@ -27,7 +27,8 @@ assert_type(pg_simhash.passages("a", case_fold=False), list[int])
 assert_type(pg_simhash.coverage("a", "b"), float | None)
 assert_type(pg_simhash.difference("a", "b"), list[Difference])
 assert_type(pg_simhash.hamming(1, 2), int)
-assert_type(pg_simhash.clusters(fingerprints, texts=["a", None]), NDArray[np.int64])
+assert_type(pg_simhash.clusters(fingerprints), NDArray[np.int64])
+assert_type(pg_simhash.text_clusters(["a", None], resemblance=0.9), NDArray[np.int64])
 assert_type(pg_simhash.pairs([1, None]), tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]])
 
 pg_simhash.simhash("text", ngrams=3)  # type: ignore[call-overload]

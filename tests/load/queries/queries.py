@@ -41,11 +41,12 @@ class Alias:
 
     name: str
     expression: str = None
+    # Its texts, if the fingerprints are made from one.
+    texts: tuple = ()
 
-    def text(self):
-        """The column with the text that the fingerprints are made from."""
-        found = re.fullmatch(r"simhash\((.*)\)", self.expression or "")
-        return found and found[1]
+    @classmethod
+    def of(cls, table, name):
+        return cls(name, table.expression(f"{name}."), table.texts(f"{name}."))
 
 
 class Queries:
@@ -127,21 +128,32 @@ class Queries:
         if self.one_in(4):
             sides.reverse()
         near = f"«{sides[0]}¦{sides[1]}¦{self.distance(others)}»"
-        return self.compared(near, alias.text(), others) if alias.text() and self.rng.randrange(3) > 0 else near
+        is_compared = alias.texts and self.rng.randrange(4) > 0
+        return self.compared(near, self.one_of(*alias.texts), others) if is_compared else near
 
     def compared(self, near, text, others):
-        """A condition that also compares texts."""
-        of_others = [other.text() for other in others if other.text()]
+        """A condition that compares texts, alone or beside another one."""
+        of_others = [text for other in others for text in other.texts]
         if of_others and self.one_in(2):
-            other = of_others[0]
+            other = self.one_of(*of_others)
+        elif self.one_in(9):
+            tables = [table.name for table in (self.t, self.u) if table.source == "text" and (table is self.u or self.t_is_known)]
+            of_row = [f"(SELECT raw FROM {table} WHERE id = {self.rng.randint(1, 30)} LIMIT 1)" for table in tables]
+            other = self.one_of("NULL", *3 * of_row)
         else:
             other = self.parameter("text", self.values.text())
         least = self.parameter("double precision", self.one_of("0.84", "0.5", "0.3", "1", "0", "2", "NULL::float8"))
         options = self.one_of("", "", """, '{"same": ["numbers"]}'""", """, '{"ngram": 2}'""")
+        criterion = self.one_of(
+            *3 * ("",), "'{}'", "'{\"bands\": 2}'", "'{\"resemblance\": 0.7}'::jsonb",
+            *3 * ("'{\"resemblance\": 0.3, \"bands\": 6}'",), "'{\"resemblance\": 0.9, \"same\": [\"numbers\"]}'",
+            "'{\"ngram\": 2, \"resemblance\": 0.2, \"bands\": 6}'", "'{\"ngram\": 2, \"bands\": 1, \"resemblance\": 0}'",
+        )
         a, b = (text, other) if self.one_in(2) else (other, text)
+        call = f"simhash_near({a}, {b}{criterion and f', {criterion}'})"
         return self.one_of(
-            *3 * (f"simhash_near({a}, {b})",),
-            *3 * (f"""simhash_near({a}, {b}, '{{"resemblance": 0.3, "max_distance": 20, "radii": []}}')""",),
+            *6 * (call,),
+            f"({near} AND {call})",
             f"({near} AND {least} < simhash_resemblance({a}, {b}{options}))",
             f"({near} AND simhash_resemblance({a}, {b}{options}) >= {least})",
         )
@@ -193,7 +205,7 @@ class Queries:
         way = self.rng.randrange(24)
         if way < 13:
             table = self.t if way < 10 else self.u
-            return f"{table.name} AS {name}", Alias(name, table.expression(f"{name}."))
+            return f"{table.name} AS {name}", Alias.of(table, name)
         near = self.near(Alias("s"))
         derived = (
             "ONLY t",
@@ -345,7 +357,7 @@ class Queries:
 
     def change(self):
         """A statement that changes `t`, and a query that shows what it did if it does not return that itself."""
-        t, one_row = Alias("x", self.t.expression("x.")), Alias("b")
+        t, one_row = Alias.of(self.t, "x"), Alias("b")
         source, other = self.alias("b")
         condition, shown = self.condition(t), self.near(t)
         fp = "fp" if self.t.expression() == "fp" else "raw"

@@ -1,4 +1,4 @@
-"""Random tables with fingerprints and indexes on their blocks: whole layouts, and damaged ones."""
+"""Random tables with fingerprints and texts, and indexes on their blocks and bands: whole layouts, and damaged ones."""
 
 import random
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ class Values:
         # Often 0, which stands for a missing value, so that rows that an outer join fills with NULLs may be near.
         if rng.random() < 0.5:
             self.centres[0] = 0
-        self.are_texts = rng.randrange(3) == 0
+        self.are_texts = rng.randrange(2) == 0
 
     def fingerprint(self):
         """A fingerprint near the centre of a cluster, or a special one, as an SQL expression."""
@@ -60,25 +60,13 @@ SOURCES = {
     "text": ("text", "simhash({}raw)", None),
 }
 OF_NUMBERS = ("column", "column", "domain", "not", "coalesce", "coalesce")
-OF_TEXTS = ("text", "text", "text", "column")
+OF_TEXTS = ("text", "text", "text", "text", "column")
 
 # What may be wrong with the blocks of a layout. A column that is `plain` has the right name, but is not generated.
 DAMAGES = (
     "no index", "partial", "second", "invalid", "other fingerprint", "other block", "other layout", "other function",
     "plain", "one member",
 )
-# The keys after the block: the size of the text, or what looks like it.
-SIZES = (
-    "",
-    ", simhash_size(raw)",
-    ", simhash_size(raw)",
-    ", simhash_size(raw, '{}')",
-    ", simhash_size(content => raw) DESC",
-    """, simhash_size(raw, '{"ngram": 2}')""",
-    ", tag, simhash_size(raw)",
-)
-
-
 @dataclass
 class Layout:
     """The blocks of one layout in a table. They are generated columns, or expressions in indexes, of the fingerprint
@@ -90,7 +78,6 @@ class Layout:
     are_columns: bool
     of_source: bool
     is_scoped: bool
-    size: str
     damage: str
     damaged: int
 
@@ -105,7 +92,6 @@ class Layout:
             # Generated columns cannot be of a column that is itself generated.
             source not in ("column", "domain") and (are_columns or rng.random() < 0.5),
             rng.randrange(4) == 0,
-            rng.choice(SIZES) if source == "text" else "",
             rng.choice(DAMAGES) if rng.randrange(4) == 0 else "",
             rng.randrange(blocks) if rng.randrange(3) > 0 else None,
         )
@@ -139,7 +125,7 @@ class Layout:
         for block in range(self.blocks):
             name, damage = f"{table}_{self.name(block)}", self.damage_of(block)
             of_block = self.name(block) if self.are_columns else f"({self.expression(block)})"
-            key = f"{'tag, ' if self.is_scoped else ''}{of_block}{self.size}"
+            key = f"{'tag, ' if self.is_scoped else ''}{of_block}"
             match damage:
                 case "no index":
                     continue
@@ -148,12 +134,71 @@ class Layout:
                 case "second":
                     form = f"(k, {key})"
                 case _:
-                    forms = [f"({key.removesuffix(' DESC')} DESC, fp)", f"({key} NULLS FIRST, fp)", f"({key})"]
+                    forms = [f"({key} DESC, fp)", f"({key} NULLS FIRST, fp)", f"({key})"]
                     forms += [f"({key}) INCLUDE ({columns})" for columns in ("id", "id, fp", "tag, fp, k", *7 * ["fp"])]
                     form = rng.choice(forms + 3 * [f"({key}, fp)"])
             yield f"CREATE INDEX {name} ON {table} {form}"
             if damage == "invalid":
                 yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"
+
+
+# The texts of a table: the column that is inserted, and two forms of another one.
+TEXTS = "{}raw", "lower({}raw)", "{}lowered"
+# What may be wrong with the indexes on bands.
+BAND_DAMAGES = (
+    "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size", "without size",
+    "one member",
+)
+
+
+@dataclass
+class Bands:
+    """Indexes on the first bands of a text. They may begin with the column `tag`. Without `damaged`, the damage is that
+    of all bands."""
+
+    count: int
+    text: str
+    options: str
+    is_scoped: bool
+    damage: str
+    damaged: int
+
+    @classmethod
+    def random(cls, rng):
+        count = rng.choice((2, 6, 6, 6, 7, 12))
+        return cls(
+            count,
+            rng.choice(TEXTS).format(""),
+            rng.choice(("", "", "", "", """, '{"ngram": 2}'""", """, '{"tokens": "words"}'""")),
+            rng.randrange(4) == 0,
+            rng.choice(BAND_DAMAGES) if rng.randrange(4) == 0 else "",
+            rng.randrange(count) if rng.randrange(3) > 0 else None,
+        )
+
+    def indexes(self, table, name, rng):
+        for band in range(self.count):
+            text, size, options, order = self.text, self.text, self.options, rng.choice(("", "", " DESC", " NULLS FIRST"))
+            number, of_size = band, options
+            damage = self.damage if self.damaged in (None, band) else ""
+            match damage:
+                case "no index":
+                    continue
+                case "other text":
+                    text = size = f"upper({text})"
+                case "other size":
+                    size = f"upper({text})"
+                case "other band":
+                    number = (band + 1) % 64
+                case "other options":
+                    options = of_size = """, '{"seed": 1}'"""
+            key = f"simhash_band({text}, {number}{options}){order}"
+            if damage != "without size":
+                key += f", simhash_size({size}{of_size}){rng.choice(('', ' DESC'))}"
+            key = f"{'k, ' if damage == 'second' else ''}{'tag, ' if self.is_scoped else ''}{key}"
+            where = f" WHERE {rng.choice(('tag > 1', 'raw IS NOT NULL', 'id > 5'))}" if damage == "partial" else ""
+            yield f"CREATE INDEX {name}_{band} ON {table} ({key}){where}"
+            if damage == "invalid":
+                yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}_{band}'::regclass"
 
 
 # The clause of a partitioned table, and the bounds of its members. Those of an inherited table have none.
@@ -178,11 +223,19 @@ class Table:
             layout = Layout.random(rng, self.source)
             layouts.setdefault(layout.blocks, layout)
         self.layouts = layouts.values()
+        self.bands = [Bands.random(rng) for _ in range(rng.choice((0, 1, 1, 2)))] if self.source == "text" else []
         self.setup = [*self.create(), *self.fill(rng.randrange(most_rows)), *self.index(), *self.attach()]
 
     def expression(self, prefix=""):
         """What computes the fingerprint."""
         return SOURCES[self.source][1].format(prefix)
+
+    def texts(self, prefix):
+        """Its texts, mostly such as have bands."""
+        if self.source != "text":
+            return ()
+        indexed = [bands.text.replace("raw", "{}raw").replace("lowered", "{}lowered") for bands in self.bands]
+        return tuple(text.format(prefix) for text in (*TEXTS, *3 * indexed))
 
     def columns(self, *more):
         """In random order. Often the fingerprint stays the second one, so that attnums of several tables are easily
@@ -192,6 +245,8 @@ class Table:
         if raw:
             fingerprint = [f"fp bigint GENERATED ALWAYS AS ({expression.format('')}) STORED"]
             columns.append(f"raw {raw}")
+            if raw == "text":
+                columns.append("lowered text GENERATED ALWAYS AS (lower(raw)) STORED")
         else:
             fingerprint = ["fp fingerprint" if self.source == "domain" else "fp bigint"]
         for layout in self.layouts:
@@ -253,6 +308,13 @@ class Table:
             yield f"ANALYZE {self.name}"
 
     def index(self):
+        for n, bands in enumerate(self.bands):
+            # An index on the parent covers partitions, but not inherited tables.
+            members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
+            of_one = bands.damage == "one member" and members
+            tables = members[:1] if of_one else [self.name, *(members if self.kind == "inherited" else [])]
+            for table in tables:
+                yield from bands.indexes(table, f"{table}_bands{n}", self.rng)
         members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
         for layout in self.layouts:
             of_one = layout.damage == "one member" and members

@@ -77,7 +77,8 @@ class Guards(Hub):
             with self.fails(
                 "23P01",
                 'near-duplicate violates guard "zzz_simhash_guard" of table "docs"',
-                "The resemblance to the text of key (id)=(1) is 0.9",
+                "The text has a resemblance of 0.9",
+                "to that of key (id)=(1).",
                 "Skip the row, or change the existing one.",
             ):
                 self.hub.execute(INSERT, (5, 1, 1, " more"))
