@@ -69,7 +69,7 @@ SELECT count(*) < 2000 AS small FROM docs \gset
 \echo
 \echo 'A search for documents like' :path
 \set ECHO queries
-PREPARE search(text) AS SELECT id, path FROM docs WHERE simhash_near(body, $1) ORDER BY id LIMIT 10;
+PREPARE search(text) AS SELECT id, path FROM docs WHERE simhash_near(body, $1) ORDER BY path LIMIT 10;
 \set ECHO none
 EXECUTE search(:'body');
 \if :small
