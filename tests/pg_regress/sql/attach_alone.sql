@@ -27,24 +27,22 @@ SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(b
 -- A second layout within a scope, other options, and a column of fingerprints.
 SELECT simhash_attach('alone', 'body', blocks => 2, scope => '{tenant}', columns => false);
 SELECT plan('SELECT id FROM alone WHERE tenant = 1 AND simhash_near(simhash(body), 42, 1)');
--- A prefix has one fingerprint of a column, and so has a column that is guarded.
+-- A prefix has one fingerprint of a column. A guard knows its own, and allows others.
 SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', columns => false)$$,
     $$SELECT simhash_index_commands('alone', 'body', '{"tokens": "chars"}')$$);
-SELECT simhash_guard('alone', 'reject');
-SELECT errors($$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false)$$,
-    $$SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars')$$);
-SELECT simhash_unguard('alone');
+SELECT simhash_guard('alone', 'reject', '{"resemblance": null}');
 SELECT simhash_attach('alone', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
--- A guard of a column of fingerprints allows others.
+INSERT INTO alone (id, tenant, body) VALUES (1000, 0, 'a row that the guard accepts');
+SELECT simhash_unguard('alone');
 CREATE TABLE stored AS TABLE texts;
-SELECT simhash_attach('stored', 'body'), simhash_guard('stored', 'reject');
+SELECT simhash_attach('stored', 'body'), simhash_guard('stored', 'reject', '{"resemblance": null}');
 SELECT count(*) = 9 FROM simhash_index_commands('stored', 'body', '{"tokens": "chars"}', prefix => 'chars');
 SELECT simhash_attach('stored', 'body', '{"tokens": "chars"}', prefix => 'chars', columns => false);
 INSERT INTO stored (id, tenant, body) VALUES (1000, 0, 'a row that the guard accepts');
 -- Generated columns repeat the expression of a generated source.
 CREATE TABLE made (id integer PRIMARY KEY, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED);
-SELECT simhash_attach('made', 'lowered', columns => false), simhash_guard('made', 'reject', fingerprint => 'lowered');
-SELECT errors($$SELECT simhash_attach('made', 'lowered', '{"tokens": "chars"}', prefix => 'chars')$$);
+SELECT simhash_attach('made', 'lowered', columns => false), simhash_guard('made', 'reject', '{"resemblance": null}', source => 'lowered');
+SELECT simhash_attach('made', 'lowered', '{"tokens": "chars"}', prefix => 'chars');
 -- Options count by their meaning, in whatever type they are written.
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{ "ngram":1, "tokens":"chars" }''::jsonb), 42)');
 CREATE TABLE prints AS SELECT id, simhash(body) AS fp FROM texts;
@@ -113,5 +111,5 @@ CREATE TRIGGER after AFTER UPDATE ON touched
 SELECT simhash_attach('touched', 'body');
 
 -- A guarded table is not detached.
-SELECT simhash_guard('beside');
+SELECT simhash_guard('beside', criterion => '{"resemblance": null}');
 SELECT errors($$SELECT simhash_detach('beside')$$);

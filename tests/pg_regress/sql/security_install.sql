@@ -115,7 +115,7 @@ SELECT shared.simhash_attach('of_domains', 'f', blocks => 5),
     shared.simhash_attach('of_domains', 'body', blocks => 2, options => '{"ngram": 2}', prefix => 'w'),
     shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v'),
     shared.simhash_attach('of_domains', 'body', columns => false, prefix => 'o'),
-    shared.simhash_guard('of_domains', fingerprint => 'f');
+    shared.simhash_guard('of_domains', source => 'f');
 SELECT shared.simhash_index_commands('of_domains', 'f', blocks => 2, prefix => 'f') \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 \d of_domains
@@ -138,4 +138,4 @@ CREATE FUNCTION shared.simhash_block(bigint, integer, integer) RETURNS integer L
 RESET ROLE;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT id FROM of_domains WHERE shared.simhash_near(f, 1, 0);
-SELECT shared.simhash_guard('of_domains', 'skip', fingerprint => 'f');
+SELECT shared.simhash_guard('of_domains', 'skip', source => 'f');

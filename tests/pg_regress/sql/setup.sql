@@ -86,6 +86,18 @@ BEGIN
 END
 $$;
 
+-- Indexes on the bands of a text.
+CREATE FUNCTION index_bands(
+    target regclass, source text, options jsonb DEFAULT NULL, bands integer DEFAULT 6, scope text[] DEFAULT '{}'
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    FOR band IN 0 .. bands - 1 LOOP
+        EXECUTE format('CREATE INDEX ON %s (%ssimhash_band(%s, %s%s), simhash_size(%3$s%5$s))', target,
+            array_to_string(scope || ARRAY[''], ', '), source, band, ', ' || quote_literal(options));
+    END LOOP;
+END
+$$;
+
 -- The lines of a plan that match a pattern.
 CREATE FUNCTION plan_lines(query text, pattern text, options text DEFAULT 'COSTS OFF') RETURNS SETOF text
 LANGUAGE plpgsql AS $$
