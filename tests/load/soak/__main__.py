@@ -42,18 +42,18 @@ def soak(options):
     os.environ["PGOPTIONS"] = LIMIT
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
-    fingerprints = table.create(action, texts, options.partitions, options.tenants)
-    nearness = pool.Nearness(texts, fingerprints, options.tenants)
+    fingerprints, bands = table.create(action, texts, options.partitions, options.tenants)
+    nearness = pool.Nearness(texts, bands, options.tenants)
     if options.unguarded:
         table.unguard()
     print(
         f"{action}: {options.partitions or 'no'} partitions, {options.tenants} tenants, {options.clients} clients,"
         f" {options.transactions} transactions, seed {seed}, {len(texts)} texts, {nearness.share():.1f} of which are"
-        f" near one of them, {nearness.refuted} pairs only by their fingerprints; {table.durability()}",
+        f" near one of them, {nearness.refuted} pairs only by a band; {table.durability()}",
         flush=True,
     )
     if not nearness.refuted:
-        raise NotReached("no pair of texts is near only by its fingerprints")
+        raise NotReached("no pair of texts shares a band, and is not near")
     searches = Searches(fingerprints, seed)
     journals = write(options, texts, searches)
     print(f"  {searches.done} searches, which found {searches.found} rows")
@@ -64,7 +64,7 @@ def soak(options):
         *table.damage(),
     ]
     if options.unguarded:
-        others = [failure for failure in failures if "are at distance" not in failure]
+        others = [failure for failure in failures if " are near: " not in failure]
         if len(others) == len(failures):
             sys.exit("FAILED: without a guard, no near-duplicate was found")
         failures = others

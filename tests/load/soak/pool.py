@@ -7,11 +7,10 @@ GROUPS, VARIANTS, WORDS = 150, 8, 150
 # Every tenth group has texts of so many times as many words, which are stored out of line.
 LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
-# 0.79: so some of the texts that are near by their fingerprints are no near-duplicates.
+# 0.79: so some of the texts that share a band are no near-duplicates.
 EDITS = (0, 2, 6, 12)
-# What makes two texts near-duplicates: the defaults of simhash_guard, with four blocks and without flips, which depend on
-# which of the two texts is new.
-DISTANCE, RADII, RESEMBLANCE = 10, (1, 1, 1, 1), 0.84
+# What makes two texts near-duplicates: the defaults of simhash_guard.
+BANDS, RESEMBLANCE = 6, 0.84
 
 
 def texts(seed):
@@ -29,18 +28,6 @@ def texts(seed):
     return found
 
 
-def distance(a, b):
-    """Of two signed 64-bit fingerprints."""
-    return ((a ^ b) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
-
-
-def is_near(a, b):
-    """Whether two fingerprints are near by radii, as the definition says: no block is looked up for it."""
-    blocks = range(0, 64, 64 // len(RADII))
-    differing = [((a ^ b) >> shift & (1 << 64 // len(RADII)) - 1).bit_count() for shift in reversed(blocks)]
-    return distance(a, b) <= DISTANCE and any(bits <= radius for bits, radius in zip(differing, RADII))
-
-
 def tenant(text, tenants):
     """The tenant that a text belongs to. Each group has texts of several tenants."""
     return text // len(EDITS) % tenants
@@ -53,14 +40,15 @@ def resemblance(a, b):
 
 
 class Nearness:
-    """Which texts are near-duplicates, computed from their fingerprints, words and tenants."""
+    """Which texts are near-duplicates, computed from their bands, words and tenants."""
 
-    def __init__(self, texts, fingerprints, tenants):
+    def __init__(self, texts, bands, tenants):
         self.near = [[number] for number in range(len(texts))]
         self.refuted = 0
-        for a, of_a in enumerate(fingerprints):
-            for b, of_b in enumerate(fingerprints[:a]):
-                if tenant(a, tenants) == tenant(b, tenants) and is_near(of_a, of_b):
+        for a, of_a in enumerate(bands):
+            for b, of_b in enumerate(bands[:a]):
+                shares_band = any(band == other for band, other in zip(of_a, of_b))
+                if tenant(a, tenants) == tenant(b, tenants) and shares_band:
                     if resemblance(texts[a], texts[b]) >= RESEMBLANCE:
                         self.near[a].append(b)
                         self.near[b].append(a)

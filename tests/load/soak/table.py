@@ -4,6 +4,8 @@ import subprocess
 
 import psycopg
 
+from pool import BANDS
+
 
 def connect():
     return psycopg.connect(autocommit=True, application_name="soak checks")
@@ -11,7 +13,7 @@ def connect():
 
 def create(action, texts, partitions, tenants):
     """Makes the table anew, of so many partitions if not of one piece, with the tenant as scope if there are several;
-    the fingerprints of the texts."""
+    the fingerprints of the texts, and their bands."""
     scope, mark = ["tenant"] if tenants > 1 else [], "mark" if action == "mark" else None
     with connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
@@ -28,16 +30,21 @@ def create(action, texts, partitions, tenants):
             # For searches without the scope.
             for block in range(3):
                 connection.execute(f"CREATE INDEX ON soak (simhash_block(simhash, {block}, 3)) INCLUDE (simhash)")
+        for band in range(BANDS):
+            keys = ", ".join([*scope, f"simhash_band(body, {band})", "simhash_size(body)"])
+            connection.execute(f"CREATE INDEX ON soak ({keys})")
         # Rows that are updated without touching the text move, too: no update is a HOT one.
         connection.execute("CREATE INDEX ON soak (note)")
         connection.execute(
-            "SELECT simhash_guard('soak', %s, '{\"flips\": []}', scope => %s::text[], mark_column => %s)",
+            "SELECT simhash_guard('soak', %s, scope => %s::text[], mark_column => %s)",
             (action, scope, mark),
         )
         found = connection.execute(
-            "SELECT simhash(body) FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n", (texts,)
+            "SELECT simhash(body), ARRAY(SELECT simhash_band(body, band) FROM generate_series(0, %s) AS band)"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n",
+            (BANDS - 1, texts),
         )
-        return [fingerprint for (fingerprint,) in found]
+        return zip(*found)
 
 
 def unguard():
