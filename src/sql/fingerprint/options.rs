@@ -72,7 +72,7 @@ pub fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
     }
     Err(invalid_parameter("invalid value for key \"weights\" of a criterion: \"table\"")
         .set_detail("There is no table here to learn the weights from.")
-        .set_hint("Use it in simhash_guard, simhash_preview, simhash_cluster and simhash_duplicate_of."))
+        .set_hint("Use it in simhash_cluster and simhash_duplicate_of."))
 }
 
 /// Options with weights that were learnt from a table, as JSON.

@@ -180,12 +180,22 @@ pub fn indexed_blocks(
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: RowValue,
 ) -> Vec<ScopedBlock> {
-    let is_wanted = recogniser(table, fingerprint);
     // The planner has folded the constants of an expression; those of a column's generation expression are stored.
     let how = match fingerprint {
         RowValue::Column(_) => KeyExpressions::Stored,
         RowValue::Expression(_) => KeyExpressions::Planned,
     };
+    blocks_in(table, indexes, fingerprint, how)
+}
+
+/// The same for a fingerprint that is an expression as PostgreSQL stores it.
+pub fn blocks_in(
+    table: &Relation,
+    indexes: impl IntoIterator<Item = Relation>,
+    fingerprint: RowValue,
+    how: KeyExpressions,
+) -> Vec<ScopedBlock> {
+    let is_wanted = recogniser(table, fingerprint);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let in_entries = fingerprint_in(table, &index, fingerprint)?;

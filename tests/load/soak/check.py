@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from journal import COMMITTED, FOREVER, UNDONE
-from pool import distance, resemblance
+from pool import resemblance
 
 
 def prove(journals, rows, texts, fingerprints, near):
@@ -34,13 +34,10 @@ def duplicates(rows, near):
     """Rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
     rows = [row for row in rows if row[-1] is None]
-    for i, (a, text_of_a, body_of_a, of_a, _) in enumerate(rows):
-        for b, text_of_b, body_of_b, of_b, _ in rows[:i]:
+    for i, (a, text_of_a, body_of_a, *_) in enumerate(rows):
+        for b, text_of_b, body_of_b, *_ in rows[:i]:
             if text_of_b in near[text_of_a]:
-                yield (
-                    f"rows {a} and {b} are at distance {distance(of_a, of_b)}, and their resemblance is"
-                    f" {resemblance(body_of_a, body_of_b):.3f}"
-                )
+                yield f"rows {a} and {b} are near: their resemblance is {resemblance(body_of_a, body_of_b):.3f}"
 
 
 def presence(history, rows):

@@ -8,7 +8,7 @@ from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 
 TEXTS = ["a b c d", "a b c d e", "f", "a", "a b c d"]
 FINGERPRINTS = [0, 0b111, -1, 1, 0]
-# The first two and the last, which equals the first, are near. Number 3 is near them only by its fingerprint.
+# The first two and the last, which equals the first, are near.
 NEAR = [[0, 1, 4], [1, 0, 4], [2], [3], [4, 0, 1]]
 
 
@@ -38,7 +38,7 @@ MARKED = write(3, 1, mark=1)
 # the proof says.
 BESIDE = [
     ([], [], []),
-    ([write(3, 1)], [(3, 1)], ["are at distance 3, and their resemblance is 0.778"]),
+    ([write(3, 1)], [(3, 1)], ["are near: their resemblance is 0.778"]),
     ([write(3, 3)], [(3, 3)], []),
     ([write(3, 3), refuse(4, 3), delete(3)], [], []),
     ([write(3, 2)], [], ["is missing"]),
@@ -50,7 +50,7 @@ BESIDE = [
     ([refuse(3, 2)], [], ["without a reason"]),
     ([write(3, 2, UNDONE), refuse(4, 2)], [], ["without a reason"]),
     ([MARKED], [(3, 1, 1)], []),
-    ([MARKED], [(3, 1)], ["are at distance 3", "mark None, which was not committed"]),
+    ([MARKED], [(3, 1)], ["are near: ", "mark None, which was not committed"]),
     ([write(3, 1, mark=3)], [(3, 1, 3)], ["was marked with row 3, which was not near"]),
     ([MARKED, write(4, 1, mark=3)], [(3, 1, 1), (4, 1, 3)], ["was marked with row 3"]),
 ]

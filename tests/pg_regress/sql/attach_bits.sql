@@ -58,7 +58,7 @@ SELECT index_by_hand('bare', '(bits::bigint)');
 SELECT is_searched('SELECT id FROM bare WHERE bit_count(bits # 1::bigint::bit(64)) <= 3') AS source;
 
 -- Guards compare the distances.
-SELECT simhash_guard('pictures', criterion => '{"max_distance": 2}', fingerprint => 'bits');
+SELECT simhash_guard('pictures', criterion => '{"max_distance": 2}', source => 'bits');
 INSERT INTO pictures (id, bits) SELECT 4001, bits # 3::bigint::bit(64) FROM pictures WHERE id = 7;
 SELECT simhash_unguard('pictures');
 

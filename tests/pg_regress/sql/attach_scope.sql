@@ -57,8 +57,8 @@ EXECUTE costs ('{tenant}');
 
 -- Guards. Indexes within the scope of the guard, or a part of it, serve it.
 DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
-SELECT errors($$SELECT simhash_guard('scoped', criterion => '{"max_distance": 3}')$$,
-    $$SELECT simhash_guard('scoped', criterion => '{"max_distance": 3}', scope => '{lang}')$$);
+SELECT errors($$SELECT simhash_guard('scoped', criterion => '{"resemblance": null}')$$,
+    $$SELECT simhash_guard('scoped', criterion => '{"resemblance": null}', scope => '{lang}')$$);
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{tenant_id}');
 SELECT body FROM scoped WHERE id = 283 \gset
 INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'), (20003, NULL, 'fr', 'a text of its own'),

@@ -30,28 +30,28 @@ SELECT 'appended', 'a', partkey, 4, 's' FROM pg_dist_partition WHERE logicalreli
 
 -- A guard must see all rows that it compares, and Citus must allow the trigger.
 SELECT errors(
-    $$SELECT simhash_guard('docs', 'skip', fingerprint => 'f')$$,
-    $$SELECT simhash_guard('parts', fingerprint => 'f', scope => '{f}')$$,
-    $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{tenant}')$$,
-    $$SELECT simhash_guard('everywhere', fingerprint => 'f')$$,
-    $$SELECT simhash_guard('in_one_shard', fingerprint => 'f')$$,
-    $$SELECT simhash_guard('here', fingerprint => 'f')$$);
+    $$SELECT simhash_guard('docs', 'skip', source => 'f')$$,
+    $$SELECT simhash_guard('parts', source => 'f', scope => '{f}')$$,
+    $$SELECT simhash_guard('docs', source => 'f', scope => '{tenant}')$$,
+    $$SELECT simhash_guard('everywhere', source => 'f')$$,
+    $$SELECT simhash_guard('in_one_shard', source => 'f')$$,
+    $$SELECT simhash_guard('here', source => 'f')$$);
 SET citus.enable_unsafe_triggers = on;
 SELECT errors(
-    $$SELECT simhash_guard('docs', fingerprint => 'f')$$,
-    $$SELECT simhash_guard('appended', fingerprint => 'f', scope => '{id,tenant}')$$,
-    $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{id,tenant}')$$,
-    $$SELECT simhash_guard('everywhere', fingerprint => 'f')$$,
-    $$SELECT simhash_guard('in_one_shard', fingerprint => 'f')$$);
+    $$SELECT simhash_guard('docs', source => 'f')$$,
+    $$SELECT simhash_guard('appended', source => 'f', scope => '{id,tenant}')$$,
+    $$SELECT simhash_guard('docs', source => 'f', scope => '{id,tenant}')$$,
+    $$SELECT simhash_guard('everywhere', source => 'f')$$,
+    $$SELECT simhash_guard('in_one_shard', source => 'f')$$);
 
 SET citus.enable_unsafe_triggers = off;
 SELECT errors($$SELECT simhash_unguard('docs')$$, $$SELECT simhash_unguard('here')$$);
 
 -- Where the rows of such a table are not, nothing can be checked.
 SELECT errors(
-    $$SELECT simhash_preview('docs', fingerprint => 'f')$$,
+    $$SELECT simhash_preview('docs', source => 'f')$$,
     $$INSERT INTO docs VALUES (1, 1, 0)$$,
-    $$SELECT simhash_preview('here', fingerprint => 'f')$$);
+    $$SELECT simhash_preview('here', source => 'f')$$);
 
 -- On a shard, messages name the table and the guard without the number of the shard.
 CREATE TABLE docs_102008 (LIKE docs INCLUDING ALL);
@@ -92,5 +92,5 @@ SELECT errors(
     $$SELECT simhash_attach('docs', 'f')$$,
     $$SELECT simhash_detach('docs')$$,
     $$SELECT simhash_unguard('here')$$,
-    $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{tenant}')$$);
+    $$SELECT simhash_guard('docs', source => 'f', scope => '{tenant}')$$);
 SELECT simhash_attach('docs_102009', 'f');

@@ -36,7 +36,7 @@ CREATE FUNCTION forbid_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN 
 CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('ALTER TABLE', 'CREATE TRIGGER') EXECUTE FUNCTION forbid_ddl();
 SELECT fields($$ ALTER TABLE plain ADD x integer $$, $$ SELECT simhash_attach('plain', 'body') $$);
 DROP EVENT TRIGGER forbid_ddl;
-SELECT simhash_attach('plain', 'body');
+SELECT simhash_index('plain', 'body');
 CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('CREATE TRIGGER') EXECUTE FUNCTION forbid_ddl();
 SELECT fields($$ SELECT simhash_guard('plain') $$);
 DROP EVENT TRIGGER forbid_ddl;

@@ -72,7 +72,8 @@ WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
 DROP TABLE docs CASCADE;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'a text'), (2, 'another');
-SELECT simhash_attach('docs', 'body', blocks => 2), simhash_guard('docs', criterion => '{"max_distance": 1}'),
+SELECT simhash_attach('docs', 'body', blocks => 2),
+    simhash_guard('docs', criterion => '{"resemblance": null, "max_distance": 1}'),
     simhash_index('docs', 'body', bands => 2);
 CREATE VIEW near AS SELECT id FROM docs WHERE simhash_near(simhash(body), 1);
 SET client_min_messages = notice;

@@ -29,12 +29,12 @@ SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0
 SET client_min_messages = warning;
 
 -- What works on the server of the foreign table only.
-SELECT errors($$SELECT simhash_guard('hub', fingerprint => 'f')$$,
-    $$SELECT * FROM simhash_preview('hub', fingerprint => 'f')$$, $$SELECT * FROM simhash_layouts('hub', 'f')$$);
+SELECT errors($$SELECT simhash_guard('hub', source => 'f')$$,
+    $$SELECT * FROM simhash_preview('hub', source => 'f')$$, $$SELECT * FROM simhash_layouts('hub', 'f')$$);
 
 -- A guard whose table gets a foreign partition later.
 DROP FOREIGN TABLE hub_2;
-SELECT simhash_guard('hub', fingerprint => 'f');
+SELECT simhash_guard('hub', source => 'f');
 CREATE FOREIGN TABLE hub_2 PARTITION OF hub FOR VALUES IN (2) SERVER nowhere;
 SELECT errors($$INSERT INTO hub VALUES (1001, 1, 42, '')$$);
 

@@ -1,7 +1,7 @@
 -- simhash_guard: what becomes of near-duplicates, whatever statement writes them.
 -- Texts. Case and punctuation make no difference.
 CREATE TABLE docs (id integer PRIMARY KEY, body text, views integer DEFAULT 0);
-SELECT simhash_attach('docs', 'body'), simhash_guard('docs');
+SELECT simhash_index('docs', 'body'), simhash_guard('docs');
 SELECT tgname, pg_get_triggerdef(oid) AS definition FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 INSERT INTO docs VALUES (1, 'The quick brown fox jumps over the lazy dog');
 INSERT INTO docs VALUES (2, 'the QUICK brown fox jumps over the lazy dog!');
@@ -14,7 +14,7 @@ SELECT fields($$INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the 
 
 -- Fingerprints stored directly make the distances plain. Each of these differs from the others in 16 bits or more.
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint, same_as integer, tenant text, part integer);
-SELECT simhash_attach('prints', 'f'), simhash_guard('prints', fingerprint => 'f');
+SELECT simhash_attach('prints', 'f'), simhash_guard('prints', source => 'f');
 INSERT INTO prints VALUES (1, 0), (2, -1), (3, x'00ff00ff00ff00ff'::bigint), (4, x'0f0f0f0f0f0f0f0f'::bigint);
 INSERT INTO prints VALUES (5, 1);
 INSERT INTO prints VALUES (5, x'0001000100010000'::bigint);
@@ -24,17 +24,17 @@ INSERT INTO prints VALUES (6, x'0001000000000000'::bigint);
 -- Rows without a fingerprint are always stored, and near no other row.
 INSERT INTO prints VALUES (7, NULL), (8, NULL);
 INSERT INTO docs VALUES (7, ''), (8, NULL), (9, ''), (10, '...');
-SELECT count(*) FROM docs WHERE simhash IS NULL;
+SELECT count(*) FROM docs WHERE simhash(body) IS NULL;
 -- Rows stored before the guard are not checked, but new rows are compared with them.
 SELECT simhash_unguard('prints');
 INSERT INTO prints VALUES (9, 0);
-SELECT simhash_guard('prints', fingerprint => 'f');
+SELECT simhash_guard('prints', source => 'f');
 INSERT INTO prints VALUES (10, 0);
 DELETE FROM prints WHERE id = 1;
 INSERT INTO prints VALUES (10, 0);
 
 -- Skip: within a transaction and within a statement; RETURNING gives only what was stored.
-SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
+SELECT simhash_guard('prints', 'skip', source => 'f');
 TRUNCATE prints;
 INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f;
 INSERT INTO prints VALUES (7, 0);
@@ -54,7 +54,7 @@ SELECT (SELECT count(*) FROM one) + (SELECT count(*) FROM two) AS stored;
 SELECT id, to_hex(f) AS f FROM prints ORDER BY id;
 
 -- Mark. Row 5 is near marked rows only, so it gets no mark.
-SELECT simhash_guard('prints', 'mark', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_guard('prints', 'mark', mark_column => 'same_as', source => 'f');
 TRUNCATE prints;
 INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f, same_as;
 INSERT INTO prints VALUES (7, 3), (8, 1) RETURNING id, f, same_as;
@@ -98,7 +98,7 @@ INSERT INTO docs VALUES (24, 'TWENTY');
 ROLLBACK;
 
 -- Memory and locks do not grow with the rows. The locks of a row are released before the next row is fetched.
-SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
+SELECT simhash_guard('prints', 'skip', source => 'f');
 TRUNCATE prints;
 CREATE FUNCTION bytes() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts';
@@ -128,16 +128,16 @@ SELECT guard_locks();
 COMMIT;
 
 -- Other distances.
-SELECT simhash_guard('prints', criterion => '{"max_distance": 0}', fingerprint => 'f');
+SELECT simhash_guard('prints', criterion => '{"max_distance": 0}', source => 'f');
 INSERT INTO prints SELECT 400000 + n, f # (1 - n) FROM prints, generate_series(0, 1) AS n WHERE id = 1;
-SELECT simhash_guard('prints', criterion => '{"max_distance": 8}', fingerprint => 'f');
+SELECT simhash_guard('prints', criterion => '{"max_distance": 8}', source => 'f');
 INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400002, f # 255 FROM prints WHERE id = 2;
 INSERT INTO prints SELECT 400002, f # 511 FROM prints WHERE id = 2;
 
 -- Scope: a duplicate counts only among rows with the same values; NULL equals NULL.
 TRUNCATE prints;
-SELECT simhash_guard('prints', 'reject', scope => '{tenant}', fingerprint => 'f');
+SELECT simhash_guard('prints', 'reject', scope => '{tenant}', source => 'f');
 INSERT INTO prints (id, f, tenant) VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, NULL), (4, 0, '');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'a');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, NULL);
@@ -145,13 +145,13 @@ INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'A');
 UPDATE prints SET tenant = 'b' WHERE id = 1;
 UPDATE prints SET tenant = NULL WHERE id = 1;
 UPDATE prints SET tenant = 'c' WHERE id = 1;
-SELECT simhash_guard('prints', 'skip', scope => '{tenant, part}', fingerprint => 'f');
+SELECT simhash_guard('prints', 'skip', scope => '{tenant, part}', source => 'f');
 TRUNCATE prints;
 INSERT INTO prints (id, f, tenant, part) VALUES (1, 0, 'a', 1), (2, 0, 'a', 2), (3, 0, 'b', 1), (4, 1, 'a', 2),
     (5, 0, NULL, 1), (6, 1, NULL, 1), (7, 0, NULL, NULL), (8, 1, NULL, NULL), (9, 1, 'a', NULL) RETURNING id;
 -- Scope values are compared by the column's collation.
 CREATE TABLE collated (id integer PRIMARY KEY, f bigint, tenant text COLLATE no_case);
-SELECT simhash_attach('collated', 'f'), simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
+SELECT simhash_attach('collated', 'f'), simhash_guard('collated', scope => '{tenant}', source => 'f');
 INSERT INTO collated VALUES (1, 0, 'Ada'), (2, 0, 'Bob');
 INSERT INTO collated VALUES (3, 0, other_case('Ada'));
 -- An UPDATE to an equal value finds only the row itself.
@@ -161,8 +161,8 @@ UPDATE collated SET tenant = other_case('Ada') WHERE id = 1;
 SET client_min_messages = notice;
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', 'skip');
-SELECT simhash_guard('docs', 'skip', '{"max_distance": 10}', '{}');
-SELECT simhash_guard('docs', 'skip', '{"max_distance": 2}');
+SELECT simhash_guard('docs', 'skip', '{"resemblance": 0.84, "bands": 6}', '{}');
+SELECT simhash_guard('docs', 'skip', '{"resemblance": 0.9}');
 SELECT simhash_unguard('docs');
 SELECT simhash_unguard('docs');
 \echo :LAST_ERROR_SQLSTATE

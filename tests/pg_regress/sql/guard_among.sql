@@ -7,7 +7,7 @@ SELECT simhash_attach('docs', 'f');
 
 -- A window of time.
 SET DateStyle = 'SQL, DMY';
-SELECT simhash_guard('docs', fingerprint => 'f',
+SELECT simhash_guard('docs', source => 'f',
     among => 'fetched_at > ''31/12/2001''::timestamp AND fetched_at > now() - interval ''7 days''');
 RESET DateStyle;
 SELECT definition('docs');
@@ -19,7 +19,7 @@ INSERT INTO docs VALUES (3, 2, 'active', now() - interval '1 year');
 DELETE FROM docs;
 
 -- Names are those of the caller's search path, and stay.
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'status = ''active''::status -- or other');
+SELECT simhash_guard('docs', source => 'f', among => 'status = ''active''::status -- or other');
 SELECT definition('docs');
 SET search_path = pg_catalog;
 INSERT INTO public.docs VALUES (1, 0, 'draft'), (2, 0, 'closed'), (3, 0, NULL), (4, 0, 'active');
@@ -44,13 +44,13 @@ INSERT INTO docs VALUES (13, -1, 'closed') ON CONFLICT (id) DO UPDATE SET status
 
 -- The same guard is skipped; without the condition, it is another one.
 SET client_min_messages = notice;
-SELECT simhash_guard('docs', fingerprint => 'f', among => '(status=''active'')');
-SELECT simhash_guard('docs', fingerprint => 'f');
+SELECT simhash_guard('docs', source => 'f', among => '(status=''active'')');
+SELECT simhash_guard('docs', source => 'f');
 SET client_min_messages = warning;
 SELECT definition('docs');
 
 -- A row that a trigger writes while another is being stored.
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'status = ''active''');
+SELECT simhash_guard('docs', source => 'f', among => 'status = ''active''');
 CREATE FUNCTION write_another() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id >= 100 AND new.id < 200 THEN
@@ -71,7 +71,7 @@ CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);
 CREATE TABLE pages_2 (gone integer, near jsonb, body text, id integer NOT NULL, active boolean, part integer NOT NULL);
 ALTER TABLE pages_2 DROP gone;
 ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
-SELECT simhash_attach('pages', 'body'), simhash_guard('pages', 'mark', mark_column => 'near', among => 'active');
+SELECT simhash_index('pages', 'body'), simhash_guard('pages', 'mark', mark_column => 'near', among => 'active');
 SELECT definition('pages');
 INSERT INTO pages VALUES (1, 1, true, 'a text of some words'), (2, 2, false, 'some other words of a text'),
     (2, 3, true, 'a text of some words'), (1, 4, true, 'some other words of a text'),
@@ -80,7 +80,7 @@ SELECT id, near FROM pages ORDER BY id;
 
 -- A preview.
 SELECT distance, duplicate, rows, example, earlier
-FROM simhash_preview('docs', fingerprint => 'f', among => 'status = ''active''');
+FROM simhash_preview('docs', source => 'f', among => 'status = ''active''');
 
 -- The table has changed: the error says so, and a new guard is made.
 ALTER TABLE docs RENAME status TO state;
@@ -90,7 +90,7 @@ SELECT simhash_unguard('docs');
 INSERT INTO docs VALUES (300, 0, 'active');
 
 -- What is no condition on a row.
-SELECT errors(format('SELECT simhash_guard(''docs'', fingerprint => ''f'', among => %L)', condition))
+SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
 FROM unnest(ARRAY[
     'id', '1', '''text''', '', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
     'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'random() > .5',
@@ -99,17 +99,17 @@ FROM unnest(ARRAY[
     'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed'''
 ]) AS condition;
 ALTER TABLE docs ADD near integer;
-SELECT simhash_guard('docs', 'mark', fingerprint => 'f', mark_column => 'near', among => 'near IS NULL');
+SELECT simhash_guard('docs', 'mark', source => 'f', mark_column => 'near', among => 'near IS NULL');
 ALTER TABLE docs DROP near;
 -- psql shows where the error is in the condition.
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'id > 1 AND unknown');
+SELECT simhash_guard('docs', source => 'f', among => 'id > 1 AND unknown');
 -- What the parser notices is sent once.
 SELECT format('ALTER TABLE docs ADD %I integer', repeat('n', 63)) \gexec
 SET client_min_messages = notice;
-SELECT simhash_guard('docs', fingerprint => 'f', among => repeat('n', 64) || ' IS NULL');
+SELECT simhash_guard('docs', source => 'f', among => repeat('n', 64) || ' IS NULL');
 SET client_min_messages = warning;
 -- The condition is evaluated when a near row is found.
-SELECT simhash_guard('docs', fingerprint => 'f', among => '1 / (id - 300) > 0');
+SELECT simhash_guard('docs', source => 'f', among => '1 / (id - 300) > 0');
 INSERT INTO docs VALUES (301, 0);
 SELECT simhash_unguard('docs');
 
@@ -130,7 +130,7 @@ BEGIN
             format('BEGIN %s; RETURN true; END', next));
         EXECUTE format('CREATE FUNCTION holds%s(integer) RETURNS boolean LANGUAGE plpgsql STABLE AS %L', i,
             format('BEGIN RETURN public.writes%s(); END', i));
-        PERFORM simhash_attach(format('nested%s', i)::regclass, 'body');
+        PERFORM simhash_index(format('nested%s', i)::regclass, 'body');
         PERFORM simhash_guard(format('nested%s', i)::regclass, 'skip', among => format('public.holds%s(id)', i));
     END LOOP;
 END $$;

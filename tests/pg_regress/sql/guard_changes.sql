@@ -1,7 +1,7 @@
 -- Columns that have changed since simhash_guard checked them: the trigger checks again.
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer, tenant text);
 SELECT simhash_attach('docs', 'f');
-SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as', source => 'f');
 INSERT INTO docs VALUES (1, 0), (2, 1) RETURNING id, same_as;
 -- What becomes of an INSERT after a change. Both are rolled back.
 CREATE FUNCTION after(change text, statement text DEFAULT 'INSERT INTO docs VALUES (3, 2)') RETURNS SETOF text
@@ -30,9 +30,9 @@ SELECT after('DROP f CASCADE, ADD f bigint', 'INSERT INTO docs (id, f) VALUES (3
 -- A guard that is replaced within a statement: that statement continues with the old guard, and the next one, even in
 -- the same transaction, uses the new guard.
 CREATE TABLE replaced (id integer PRIMARY KEY, f bigint, note text);
-SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', '{"max_distance": 0}', fingerprint => 'f');
+SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', '{"max_distance": 0}', source => 'f');
 CREATE FUNCTION replace_guard() RETURNS text LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM simhash_guard('replaced', 'reject', '{"max_distance": 3}', fingerprint => 'f'); RETURN 'replaced'; END $$;
+    $$ BEGIN PERFORM simhash_guard('replaced', 'reject', '{"max_distance": 3}', source => 'f'); RETURN 'replaced'; END $$;
 BEGIN;
 INSERT INTO replaced SELECT n, 1 << n, CASE WHEN n = 2 THEN replace_guard() END FROM generate_series(1, 4) AS n;
 SELECT errors('INSERT INTO replaced VALUES (100, 3)');

@@ -13,12 +13,9 @@ CREATE TABLE docs (id integer PRIMARY KEY, body text, near integer);
 CREATE FUNCTION words() RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(md5(n::text), ' ') FROM generate_series(1, 50) AS n
 $$;
--- The same with a word more, at a distance of 1 to 3.
-CREATE FUNCTION more_words(which integer) RETURNS text LANGUAGE sql AS $$
-    SELECT words() || ' ' || n FROM generate_series(1, 1000) AS n
-    WHERE simhash(words() || ' ' || n) <~> simhash(words()) BETWEEN 1 AND 3 ORDER BY n LIMIT 1 OFFSET which
-$$;
-SELECT simhash_attach('docs', 'body');
+-- The same with a word more.
+CREATE FUNCTION more_words(which integer) RETURNS text LANGUAGE sql AS $$ SELECT words() || ' ' || which $$;
+SELECT simhash_index('docs', 'body');
 INSERT INTO docs SELECT n, words() FROM generate_series(1, 2000) AS n;
 ANALYZE docs;
 
@@ -31,12 +28,17 @@ SELECT pages('INSERT INTO docs VALUES (2003, words())') < 250 AS equal,
     pages('INSERT INTO docs VALUES (2004, more_words(2))') < 250 AS near;
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
+-- Once the session has found the row without a mark, it does not read the marked ones, wherever that row is.
+UPDATE docs SET near = 2000 WHERE id < 2000;
+UPDATE docs SET body = more_words(4) WHERE id = 2000;
+SELECT pages('INSERT INTO docs VALUES (2006, more_words(5))') < 250 AS first, pages('INSERT INTO docs VALUES (2007, more_words(6))') < 250 AS then;
+SELECT near FROM docs WHERE id > 2005;
 
 -- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares,
 -- once the session has found that row.
 CREATE TABLE copies (id integer PRIMARY KEY, f bigint, near integer, pad text DEFAULT repeat('x', 1500));
 SELECT simhash_attach('copies', 'f');
-SELECT simhash_guard('copies', 'mark', fingerprint => 'f', mark_column => 'near');
+SELECT simhash_guard('copies', 'mark', source => 'f', mark_column => 'near');
 -- The row without a mark differs from the copies in one bit of each block but one.
 CREATE FUNCTION mark_copy(shared integer, OUT few_pages boolean, OUT mark integer) LANGUAGE plpgsql AS $$
 BEGIN
@@ -67,7 +69,7 @@ CREATE SEQUENCE evaluations;
 CREATE FUNCTION excludes(integer) RETURNS boolean STABLE LANGUAGE plpgsql AS
     $$ BEGIN PERFORM nextval('public.evaluations'); RETURN false; END $$;
 CREATE TABLE excluded (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('excluded', 'body');
+SELECT simhash_index('excluded', 'body');
 INSERT INTO excluded SELECT n, words() FROM generate_series(1, 2000) AS n;
 ANALYZE excluded;
 SELECT simhash_guard('excluded', 'skip', among => 'public.excludes(id)');

@@ -3,7 +3,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, body text, shape point, stamp json, s
     tenant text, upper_tenant text GENERATED ALWAYS AS (upper(tenant)) STORED,
     twice integer GENERATED ALWAYS AS (2) STORED);
 SELECT simhash_guard('docs');
-SELECT simhash_attach('docs', 'body');
+SELECT simhash_index('docs', 'body');
 
 SELECT errors(
     'SELECT simhash_guard(NULL)',
@@ -12,7 +12,6 @@ SELECT errors(
     'SELECT simhash_guard(''docs'', ''refuse'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"resemblance": 1.01}'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": 65}'')',
-    'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": 24, "radii": []}'')',
     'SELECT simhash_guard(''docs'', criterion => NULL)',
     'SELECT simhash_guard(''docs'', scope => NULL)',
     'SELECT simhash_guard(''docs'', scope => ''{NULL}'')',
@@ -23,9 +22,9 @@ SELECT errors(
     'SELECT simhash_guard(''docs'', scope => ''{ctid}'')',
     'SELECT simhash_guard(''docs'', scope => ARRAY[repeat(''é'', 32)])',
     'SELECT simhash_guard(''docs'', scope => array_fill(''tenant''::text, ARRAY[1601]))',
-    'SELECT simhash_guard(''docs'', fingerprint => NULL)',
-    'SELECT simhash_guard(''docs'', fingerprint => ''print'')',
-    'SELECT simhash_guard(''docs'', fingerprint => ''wide'')',
+    'SELECT simhash_guard(''docs'', source => ''print'')',
+    'SELECT simhash_guard(''docs'', source => ''wide'')',
+    'SELECT simhash_guard(''docs'', source => ''shape'')',
     'SELECT simhash_guard(''docs'', ''mark'')',
     'SELECT simhash_guard(''docs'', ''mark'', mark_column => ''dup_of'')',
     'SELECT simhash_guard(''docs'', ''mark'', mark_column => ''wide'')',
@@ -48,15 +47,15 @@ CREATE TABLE child () INHERITS (parent);
 SELECT errors(
     'SELECT simhash_guard(''view'')',
     'SELECT simhash_guard(''materialized'')',
-    'SELECT simhash_attach(''parent'', ''body'')',
+    'SELECT simhash_index(''parent'', ''body'')',
     'SELECT simhash_guard(''parent'')',
     'SELECT simhash_guard(''child'')');
 
 -- No usable index, at first or later.
 CREATE TABLE indexed (id integer PRIMARY KEY, f bigint);
 INSERT INTO indexed VALUES (1, 0);
-SELECT errors('SELECT simhash_guard(''indexed'', fingerprint => ''f'')');
-SELECT simhash_attach('indexed', 'f'), simhash_guard('indexed', fingerprint => 'f');
+SELECT errors('SELECT simhash_guard(''indexed'', source => ''f'')');
+SELECT simhash_attach('indexed', 'f'), simhash_guard('indexed', source => 'f');
 -- One remaining block suffices, with more probes.
 BEGIN;
 DROP INDEX indexed_simhash_block0_idx, indexed_simhash_block1_idx, indexed_simhash_block3_idx;
@@ -66,7 +65,7 @@ DROP INDEX indexed_simhash_block2_idx;
 SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES (4, 0)',
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
-    'SELECT simhash_guard(''indexed'', ''skip'', fingerprint => ''f'')');
+    'SELECT simhash_guard(''indexed'', ''skip'', source => ''f'')');
 -- None of these indexes finds all rows by the block, and has the fingerprint.
 CREATE INDEX partial ON indexed (simhash_block(f, 2), f) WHERE id > 0;
 CREATE INDEX plain ON indexed (simhash_block(f, 2));
@@ -123,5 +122,5 @@ SELECT pg_temp.trigger(definition, arguments) FROM (VALUES
 -- Names with all kinds of special characters.
 CREATE TABLE "a ""b"" 100%s" ("the %d id" integer PRIMARY KEY, "f ""'\" bigint, "in 'all'" text);
 SELECT simhash_attach('"a ""b"" 100%s"', 'f "''\');
-SELECT simhash_guard('"a ""b"" 100%s"', scope => ARRAY['in ''all''', 'in ''all'''], fingerprint => 'f "''\');
+SELECT simhash_guard('"a ""b"" 100%s"', scope => ARRAY['in ''all''', 'in ''all'''], source => 'f "''\');
 SELECT errors('INSERT INTO "a ""b"" 100%s" VALUES (1, 0, ''%s''), (2, 1, ''%s'')');

@@ -6,7 +6,7 @@ CREATE TABLE loose (id integer, a integer, b integer UNIQUE DEFERRABLE INITIALLY
     f bigint);
 CREATE UNIQUE INDEX ON loose (a) WHERE a > 0;
 CREATE UNIQUE INDEX ON loose (lower(c)) WHERE a > 1;
-SELECT simhash_attach('loose', 'f'), simhash_guard('loose', 'skip', fingerprint => 'f');
+SELECT simhash_attach('loose', 'f'), simhash_guard('loose', 'skip', source => 'f');
 INSERT INTO loose VALUES (1, 0, 1, 'x', NULL, 0);
 INSERT INTO loose VALUES (2, 0, 2, 'y', NULL, 0), (3, 1, 1, 'z', NULL, 0), (4, 2, 3, 'X', NULL, 0), (5, 3, 4, 'w', 5, 0)
 RETURNING id;
@@ -15,7 +15,7 @@ RETURNING id;
 CREATE TABLE tenants (id integer PRIMARY KEY);
 CREATE TABLE owned (id integer PRIMARY KEY, f bigint,
     tenant integer REFERENCES tenants ON UPDATE CASCADE ON DELETE SET NULL);
-SELECT simhash_attach('owned', 'f'), simhash_guard('owned', 'skip', scope => '{tenant}', fingerprint => 'f');
+SELECT simhash_attach('owned', 'f'), simhash_guard('owned', 'skip', scope => '{tenant}', source => 'f');
 INSERT INTO tenants VALUES (1), (2), (3);
 INSERT INTO owned VALUES (1, 0, 1), (2, 0, 2), (3, -1, 3);
 DELETE FROM tenants WHERE id = 1;
@@ -31,7 +31,7 @@ UPDATE owned SET f = 1 WHERE id = 3 RETURNING id;
 -- Marks: of exactly the key's type, with its length, and not in a column that the guard itself needs.
 CREATE TABLE marked (id varchar(20) PRIMARY KEY, body text, part varchar(20), narrow varchar(3), any_width varchar,
     fit varchar(20));
-SELECT simhash_attach('marked', 'body');
+SELECT simhash_index('marked', 'body');
 CREATE TABLE keyed (id bigint PRIMARY KEY, f bigint, same_as bigint);
 -- If a mark could not be NULL, no row could be stored; the same goes for a domain over a NOT NULL domain.
 CREATE DOMAIN never_null AS integer NOT NULL;
@@ -43,13 +43,13 @@ SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narro
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''any_width'')',
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''id'')',
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''part'', scope => ''{part}'')',
-    'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''f'', fingerprint => ''f'')',
-    'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''same_as'', fingerprint => ''f'')',
-    'SELECT simhash_guard(''nulls'', ''mark'', mark_column => ''same_as'', fingerprint => ''f'')',
-    'SELECT simhash_guard(''numbers'', ''mark'', mark_column => ''same_as'', fingerprint => ''f'')');
+    'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''f'', source => ''f'')',
+    'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''same_as'', source => ''f'')',
+    'SELECT simhash_guard(''nulls'', ''mark'', mark_column => ''same_as'', source => ''f'')',
+    'SELECT simhash_guard(''numbers'', ''mark'', mark_column => ''same_as'', source => ''f'')');
 -- Nor can a row be stored once the column has become NOT NULL.
 ALTER TABLE nulls ALTER COLUMN same_as DROP NOT NULL;
-SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', source => 'f');
 INSERT INTO nulls VALUES (1, 0), (2, 1) RETURNING id, same_as;
 UPDATE nulls SET same_as = 1;
 ALTER TABLE nulls ALTER COLUMN same_as SET NOT NULL;
@@ -59,10 +59,10 @@ SELECT simhash_guard('marked', 'mark', mark_column => 'fit', scope => '{part}');
 INSERT INTO marked VALUES ('a long identifier', 'a text'), ('another', 'A text') RETURNING id, fit;
 
 -- The sessions in which the trigger fires stay as set; a trigger that does not fire is not taken for a guard.
-SELECT simhash_guard('keyed', fingerprint => 'f');
+SELECT simhash_guard('keyed', source => 'f');
 ALTER TABLE keyed ENABLE ALWAYS TRIGGER zzz_simhash_guard;
-SELECT simhash_guard('keyed', 'skip', fingerprint => 'f');
+SELECT simhash_guard('keyed', 'skip', source => 'f');
 SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'keyed'::regclass;
 ALTER TABLE keyed DISABLE TRIGGER zzz_simhash_guard;
-SELECT simhash_guard('keyed', 'skip', fingerprint => 'f');
+SELECT simhash_guard('keyed', 'skip', source => 'f');
 SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'keyed'::regclass;

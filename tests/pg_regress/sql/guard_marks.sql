@@ -5,7 +5,7 @@
 CREATE TABLE docs (tenant bigint, id integer, f bigint, near integer, note text, PRIMARY KEY (tenant, id),
     FOREIGN KEY (tenant, near) REFERENCES docs (tenant, id) ON UPDATE CASCADE DEFERRABLE);
 SELECT simhash_attach('docs', 'f'),
-    simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f');
+    simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'near', source => 'f');
 INSERT INTO docs VALUES (7, 41, 0), (7, 42, 255), (7, 43, 1), (8, 41, 254), (8, 42, 0), (8, 43, 255), (8, 44, 65535)
 RETURNING tenant, id, near;
 -- The mark is the guard's, whatever the statement says.
@@ -29,14 +29,14 @@ ON CONFLICT (tenant, id) DO UPDATE SET f = excluded.f, note = 'again', near = d.
 RETURNING tenant, id, f, near, note;
 INSERT INTO docs VALUES (7, 43, 0), (7, 3, 1) ON CONFLICT DO NOTHING RETURNING tenant, id, f, near;
 -- The error of a guard that rejects names the row by the whole key.
-SELECT simhash_guard('docs', 'reject', scope => '{tenant}', fingerprint => 'f');
+SELECT simhash_guard('docs', 'reject', scope => '{tenant}', source => 'f');
 INSERT INTO docs VALUES (7, 50, 1);
 
 
 -- The whole key as jsonb, with and without a scope. Values that JSON has no type for are strings.
 CREATE TABLE events (at timestamptz, part date, id bigint, amount numeric(8, 2), f bigint, near jsonb,
     PRIMARY KEY (at, part, id, amount));
-SELECT simhash_attach('events', 'f'), simhash_guard('events', 'mark', mark_column => 'near', fingerprint => 'f');
+SELECT simhash_attach('events', 'f'), simhash_guard('events', 'mark', mark_column => 'near', source => 'f');
 SET timezone = 'UTC';
 INSERT INTO events VALUES ('2026-02-03 04:05:06.789+00', '2026-02-03', 9007199254740993, 1.5, 0),
     ('2026-02-04 04:05:06+00', '2026-02-04', 2, 2, 1) RETURNING part, near;
@@ -49,7 +49,7 @@ SHOW datestyle;
 RESET datestyle;
 SELECT count(*) FROM events AS e JOIN events AS n ON (n.at, n.part, n.id, n.amount) = ((e.near ->> 'at')::timestamptz,
     (e.near ->> 'part')::date, (e.near ->> 'id')::bigint, (e.near ->> 'amount')::numeric);
-SELECT simhash_guard('events', 'mark', scope => '{part,amount}', mark_column => 'near', fingerprint => 'f');
+SELECT simhash_guard('events', 'mark', scope => '{part,amount}', mark_column => 'near', source => 'f');
 INSERT INTO events VALUES ('2026-02-05 00:00:00+00', '2026-02-04', 5, 2, 0),
     ('2026-02-05 00:00:00+00', '2026-02-05', 5, 2, 0), ('2026-02-06 00:00:00+00', '2026-02-04', 6, 2, 1)
 RETURNING id, part, near - 'at' AS near;
@@ -60,9 +60,9 @@ RETURNING id, part, near - 'at' AS near;
 CREATE TABLE forms (tenant numeric, id numeric, f bigint, near numeric, whole jsonb, PRIMARY KEY (tenant, id),
     FOREIGN KEY (tenant, near) REFERENCES forms (tenant, id));
 SELECT simhash_attach('forms', 'f'),
-    simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'near', fingerprint => 'f');
+    simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'near', source => 'f');
 INSERT INTO forms VALUES (1.0, 1.50, 0), (1.00, 2.0, 1) RETURNING tenant, id, near;
-SELECT simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'whole', fingerprint => 'f');
+SELECT simhash_guard('forms', 'mark', scope => '{tenant}', mark_column => 'whole', source => 'f');
 INSERT INTO forms VALUES (1, 3.000, 1) RETURNING tenant, id, near, whole;
 -- Partitions, by a column of the key.
 CREATE TABLE parted (day date, tenant integer, id integer, f bigint, whole jsonb,
@@ -74,7 +74,7 @@ CREATE TABLE parted_2 (f bigint, gone text, whole jsonb, id integer NOT NULL, te
 ALTER TABLE parted_2 DROP COLUMN gone;
 ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM ('2026-02-01') TO ('2026-03-01');
 SELECT simhash_attach('parted', 'f'),
-    simhash_guard('parted', 'mark', mark_column => 'whole', scope => '{tenant}', fingerprint => 'f');
+    simhash_guard('parted', 'mark', mark_column => 'whole', scope => '{tenant}', source => 'f');
 INSERT INTO parted VALUES ('2026-01-02', 1, 10, 0), ('2026-02-02', 1, 11, 1), ('2026-02-02', 1, 12, 255),
     ('2026-01-03', 1, 13, 254) RETURNING tableoid::regclass, id, whole;
 UPDATE parted SET day = '2026-02-03', f = 257 WHERE id = 13 RETURNING tableoid::regclass, id, whole;
@@ -86,13 +86,13 @@ CREATE TABLE own_2 PARTITION OF own (PRIMARY KEY (id, tenant)) FOR VALUES IN (2)
 CREATE TABLE own_3 PARTITION OF own (PRIMARY KEY (id)) FOR VALUES IN (3);
 SELECT simhash_attach('own', 'f');
 SELECT errors(
-    'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', fingerprint => ''f'')',
-    'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', scope => ''{tenant}'', fingerprint => ''f'')',
-    'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', scope => ''{part}'', fingerprint => ''f'')');
-SELECT simhash_guard('own', 'mark', mark_column => 'near', scope => '{tenant,part}', fingerprint => 'f');
+    'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', source => ''f'')',
+    'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', scope => ''{tenant}'', source => ''f'')',
+    'SELECT simhash_guard(''own'', ''mark'', mark_column => ''near'', scope => ''{part}'', source => ''f'')');
+SELECT simhash_guard('own', 'mark', mark_column => 'near', scope => '{tenant,part}', source => 'f');
 INSERT INTO own VALUES (1, 1, 31, 0), (2, 2, 32, 0), (3, 3, 33, 0), (1, 1, 34, 0), (2, 2, 35, 0), (3, 3, 36, 0)
 RETURNING part, id, near;
-SELECT simhash_guard('own', 'mark', mark_column => 'whole', fingerprint => 'f');
+SELECT simhash_guard('own', 'mark', mark_column => 'whole', source => 'f');
 INSERT INTO own VALUES (1, 1, 40, 0) RETURNING id, whole;
 DELETE FROM own WHERE part = 1;
 INSERT INTO own VALUES (1, 1, 41, 0) RETURNING id, whole;
@@ -105,7 +105,7 @@ CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_ma
 CREATE TABLE keyless (a integer, f bigint, near jsonb);
 CREATE TABLE jsonb_key (a integer, b jsonb, f bigint, near integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('wrong', 'body', prefix => 'f'), simhash_attach('keyless', 'f'), simhash_attach('jsonb_key', 'f');
-SELECT errors(format('SELECT simhash_guard(%L, ''mark'', mark_column => %L, scope => %L, fingerprint => %L)',
+SELECT errors(format('SELECT simhash_guard(%L, ''mark'', mark_column => %L, scope => %L, source => %L)',
     target, mark, scope, CASE target WHEN 'wrong' THEN 'body' ELSE 'f' END))
 FROM (VALUES ('wrong', 'a_mark', '{}'), ('wrong', 'a_mark', '{a}'), ('wrong', 'b_mark', '{a}'),
     ('wrong', 'a_mark', '{a,B}'), ('wrong', 'whole', '{}'),
@@ -114,14 +114,14 @@ FROM (VALUES ('wrong', 'a_mark', '{}'), ('wrong', 'a_mark', '{a}'), ('wrong', 'b
     ('keyless', 'near', '{}')) AS marks (target, mark, scope);
 -- A key that changes later.
 ALTER TABLE wrong ALTER strict DROP NOT NULL;
-SELECT simhash_guard('wrong', 'mark', mark_column => 'fit', scope => '{a}', fingerprint => 'body');
+SELECT simhash_guard('wrong', 'mark', mark_column => 'fit', scope => '{a}', source => 'body');
 INSERT INTO wrong VALUES (1, 'b', 0), (1, 'c', 0) RETURNING a, "B", fit;
 ALTER TABLE wrong DROP CONSTRAINT wrong_pkey, ADD PRIMARY KEY ("B");
 INSERT INTO wrong VALUES (1, 'd', 0) RETURNING a, "B", fit;
 ALTER TABLE wrong DROP CONSTRAINT wrong_pkey, ADD PRIMARY KEY (a, body, "B");
 INSERT INTO wrong VALUES (1, 'e', 0);
 \echo :LAST_ERROR_SQLSTATE
-SELECT simhash_guard('wrong', 'mark', mark_column => 'whole_key', scope => '{a}', fingerprint => 'body');
+SELECT simhash_guard('wrong', 'mark', mark_column => 'whole_key', scope => '{a}', source => 'body');
 INSERT INTO wrong VALUES (1, 'e', 0) RETURNING whole_key;
 -- PRIMARY KEY columns that were renamed have their new names in marks.
 ALTER TABLE wrong RENAME COLUMN "B" TO "b ""c""";

@@ -72,15 +72,15 @@ FROM generate_series(1, 4) AS source, generate_series(1, 4) AS target,
         ('MERGE INTO docs USING (VALUES (2)) AS v (key) ON id = key WHEN MATCHED THEN UPDATE SET %s'),
         ('WITH done AS (UPDATE docs SET %s WHERE id = 2 RETURNING 1) SELECT FROM done')) AS statements (statement)
 WHERE source <> target GROUP BY way ORDER BY way;
-SELECT FROM simhash_guard('docs', 'reject', fingerprint => 'f');
+SELECT FROM simhash_guard('docs', 'reject', source => 'f');
 EXECUTE moves ('23P01 zzz_simhash_guard 1:%s,2:%s');
-SELECT FROM simhash_guard('docs', 'skip', fingerprint => 'f');
+SELECT FROM simhash_guard('docs', 'skip', source => 'f');
 EXECUTE moves ('23P01 zzz_simhash_guard 1:%s,2:%s');
-SELECT FROM simhash_guard('docs', 'mark', fingerprint => 'f', mark_column => 'near');
+SELECT FROM simhash_guard('docs', 'mark', source => 'f', mark_column => 'near');
 EXECUTE moves ('1 1:%1$s,2:%1$s:1');
 
 -- A statement that moves rows skips none, nor any that it inserts after it has moved one.
-SELECT FROM simhash_guard('docs', 'skip', fingerprint => 'f');
+SELECT FROM simhash_guard('docs', 'skip', source => 'f');
 TRUNCATE docs;
 INSERT INTO docs VALUES (1, 1, 0), (2, 2, 255), (3, 3, -1), (4, 4, 65535);
 SELECT outcome('MERGE INTO docs USING (VALUES (2, 3, 255), (5, 1, 0), (3, 4, -1), (6, 1, 0), (7, 1, 1), (8, 2, 16777215))
@@ -108,7 +108,7 @@ CREATE TABLE outer_docs (id integer, part integer, f bigint) PARTITION BY LIST (
 CREATE TABLE plain_docs PARTITION OF outer_docs FOR VALUES IN (1);
 CREATE TABLE inner_docs (id integer, part integer, f bigint);
 SELECT format('CREATE INDEX ON inner_docs (simhash_block(f, %s)) INCLUDE (f)', n) FROM generate_series(0, 3) AS n \gexec
-SELECT FROM simhash_guard('inner_docs', 'skip', fingerprint => 'f');
+SELECT FROM simhash_guard('inner_docs', 'skip', source => 'f');
 ALTER TABLE outer_docs ATTACH PARTITION inner_docs FOR VALUES IN (2);
 INSERT INTO outer_docs VALUES (1, 2, 0), (2, 1, 1);
 \c -

@@ -6,20 +6,20 @@ CREATE TABLE articles (page integer, site integer, body text, near jsonb, PRIMAR
     FOREIGN KEY (site, page) REFERENCES pages);
 CREATE TABLE lines (site integer, article integer, line integer, body text, PRIMARY KEY (site, article, line),
     FOREIGN KEY (site, article) REFERENCES articles);
-SELECT simhash_attach('articles', 'body'), simhash_attach('lines', 'body');
+SELECT simhash_index('articles', 'body'), simhash_index('lines', 'body');
 SELECT simhash_guard('articles', 'skip');
 SELECT simhash_guard('articles', 'reject'), simhash_guard('articles', 'mark', mark_column => 'near');
 SELECT simhash_guard('lines', 'skip');
 CREATE TABLE parted (site integer, id integer, body text, PRIMARY KEY (site, id), FOREIGN KEY (site, id) REFERENCES pages)
     PARTITION BY LIST (site);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
-SELECT simhash_attach('parted', 'body'), simhash_guard('parted', 'skip');
+SELECT simhash_index('parted', 'body'), simhash_guard('parted', 'skip');
 
 -- A row is moved out of the default partition by DELETE and INSERT. Rows that were near before the guard came are
 -- skipped, unless the guard is disabled in the transaction that moves them.
 CREATE TABLE events (id integer, day date, body text, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
 CREATE TABLE events_default PARTITION OF events DEFAULT;
-SELECT simhash_attach('events', 'body');
+SELECT simhash_index('events', 'body');
 INSERT INTO events VALUES (1, '2026-01-01', 'one two three'), (2, '2026-01-02', 'One two three'), (3, '2026-02-01', 'four');
 SELECT simhash_guard('events', 'skip');
 CREATE FUNCTION move() RETURNS TABLE (id integer, part regclass) LANGUAGE plpgsql AS $$

@@ -8,7 +8,7 @@ CREATE TABLE deep_a_0 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 
 CREATE TABLE deep_a_1 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 CREATE TABLE deep_other PARTITION OF deep DEFAULT;
 INSERT INTO deep SELECT n, 'a', n FROM generate_series(0, 3) AS n;
-SELECT simhash_attach('deep', 'f'), simhash_guard('deep', 'skip', fingerprint => 'f');
+SELECT simhash_attach('deep', 'f'), simhash_guard('deep', 'skip', source => 'f');
 UPDATE deep SET kind = 'A' RETURNING id;
 UPDATE deep SET kind = 'b' RETURNING id;
 -- No other session gets in between: the locks are kept from one partition to the other.
@@ -16,7 +16,7 @@ CREATE TABLE moving (id integer, part integer, f bigint, note text, PRIMARY KEY 
 CREATE TABLE moving_1 PARTITION OF moving FOR VALUES IN (1);
 CREATE TABLE moving_2 PARTITION OF moving FOR VALUES IN (2);
 INSERT INTO moving VALUES (4, 2, 255);
-SELECT simhash_attach('moving', 'f'), simhash_guard('moving', fingerprint => 'f');
+SELECT simhash_attach('moving', 'f'), simhash_guard('moving', source => 'f');
 CREATE FUNCTION tell_locks() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN NEW.note = guard_locks(); RETURN NEW; END $$;
 CREATE TRIGGER aa BEFORE INSERT ON moving_1 FOR EACH ROW EXECUTE FUNCTION tell_locks();
@@ -28,7 +28,7 @@ CREATE TABLE tree (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
 CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2, 3, 4) PARTITION BY LIST (part);
 CREATE TABLE tree_2_2 PARTITION OF tree_2 FOR VALUES IN (2);
-SELECT simhash_attach('tree', 'f'), simhash_guard('tree', 'skip', fingerprint => 'f');
+SELECT simhash_attach('tree', 'f'), simhash_guard('tree', 'skip', source => 'f');
 INSERT INTO tree VALUES (1, 1, 0), (2, 2, 255);
 CREATE TABLE tree_2_3 PARTITION OF tree_2 FOR VALUES IN (3);
 INSERT INTO tree VALUES (3, 3, -1) RETURNING id;
@@ -55,5 +55,5 @@ ALTER TABLE keyed_1 ADD PRIMARY KEY (id);
 ALTER TABLE keyed_2 ADD PRIMARY KEY (name);
 SELECT simhash_attach('keyed', 'f');
 INSERT INTO keyed VALUES (1, 7, 'seven', 0), (2, 8, 'eight', 0), (2, 9, 'a ninth', 0);
-SELECT simhash_guard('keyed', fingerprint => 'f');
+SELECT simhash_guard('keyed', source => 'f');
 SELECT errors('INSERT INTO keyed VALUES (1, 10, ''ten'', 1)', 'INSERT INTO keyed VALUES (2, 10, ''ten'', 1)');

@@ -6,7 +6,7 @@ GRANT USAGE, CREATE ON SCHEMA guarded TO regress_owner;
 GRANT USAGE ON SCHEMA guarded TO regress_writer;
 SET ROLE regress_owner;
 CREATE TABLE guarded.docs (id integer PRIMARY KEY, body text, same_as integer, reader name DEFAULT current_user);
-SELECT simhash_attach('guarded.docs', 'body');
+SELECT simhash_index('guarded.docs', 'body');
 
 -- A superuser guards another user's table as its owner, who may drop what was created.
 RESET ROLE;
@@ -53,7 +53,7 @@ SELECT id, same_as FROM guarded.docs WHERE id = 2;
 CREATE TABLE guarded.parted (id integer PRIMARY KEY, f bigint, reader name DEFAULT current_user) PARTITION BY LIST (id);
 CREATE TABLE guarded.parted_1 PARTITION OF guarded.parted FOR VALUES IN (1);
 CREATE TABLE guarded.parted_2 PARTITION OF guarded.parted FOR VALUES IN (2);
-SELECT simhash_attach('guarded.parted', 'f'), simhash_guard('guarded.parted', fingerprint => 'f');
+SELECT simhash_attach('guarded.parted', 'f'), simhash_guard('guarded.parted', source => 'f');
 INSERT INTO guarded.parted VALUES (1, 0);
 ALTER TABLE guarded.parted ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.parted USING (reader = current_user);

@@ -6,20 +6,20 @@ CREATE TABLE by_text (id text PRIMARY KEY, f bigint, same_as text);
 CREATE TABLE by_two (a integer, b text, f bigint, PRIMARY KEY (b, a));
 CREATE TABLE by_none (id integer UNIQUE, f bigint);
 CREATE TABLE by_deferred (id integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, f bigint);
-SELECT simhash_attach(t, 'f'), simhash_guard(t, fingerprint => 'f')
+SELECT simhash_attach(t, 'f'), simhash_guard(t, source => 'f')
 FROM unnest('{by_text, by_two, by_none, by_deferred}'::regclass[]) t;
 INSERT INTO by_text VALUES (E'one, (two)\nthree', 0), ('', 1);
 INSERT INTO by_two VALUES (1, 'a', 0), (2, 'b', 2);
 INSERT INTO by_none VALUES (1, 0), (2, 1);
 INSERT INTO by_deferred VALUES (1, 0), (2, 1);
-SELECT simhash_guard('by_text', 'mark', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_guard('by_text', 'mark', mark_column => 'same_as', source => 'f');
 INSERT INTO by_text VALUES ('b', 0), ('a', 1), ('A', 2), (repeat('long ', 1000), 3) RETURNING left(id, 10), same_as;
 INSERT INTO by_text VALUES ('c', 8) RETURNING id, same_as;
 -- A long key that is stored out of line.
 CREATE TABLE by_long (id text PRIMARY KEY, f bigint, same_as text);
 ALTER TABLE by_long ALTER id SET STORAGE EXTERNAL;
 SELECT simhash_attach('by_long', 'f'),
-    simhash_guard('by_long', 'mark', mark_column => 'same_as', fingerprint => 'f');
+    simhash_guard('by_long', 'mark', mark_column => 'same_as', source => 'f');
 INSERT INTO by_long VALUES ((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 80) n), 0), ('b', 1);
 DELETE FROM by_long WHERE f = 0;
 SELECT length(same_as), md5(same_as) = md5((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 80) n)) AS same
@@ -34,7 +34,7 @@ ALTER TABLE parted_2 DROP COLUMN gone, DROP COLUMN extra;
 ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES IN (2);
 CREATE TABLE parted_3 PARTITION OF parted FOR VALUES IN (3, 4) PARTITION BY LIST (part);
 CREATE TABLE parted_3_3 PARTITION OF parted_3 FOR VALUES IN (3);
-SELECT simhash_attach('parted', 'body'), simhash_guard('parted');
+SELECT simhash_index('parted', 'body'), simhash_guard('parted');
 INSERT INTO parted VALUES (1, 1, 'Number one');
 INSERT INTO parted VALUES (2, 2, 'number one');
 INSERT INTO parted_2 (id, part, body) VALUES (2, 2, 'number one');
@@ -70,7 +70,7 @@ FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::r
 CREATE TABLE by_expression (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "chars", "ngram": 3}')) STORED);
 SELECT index_by_hand('by_expression', 'simhash', 2);
-SELECT simhash_guard('by_expression', 'skip', '{"max_distance": 5}');
+SELECT simhash_guard('by_expression', 'skip', '{"resemblance": null, "max_distance": 5}');
 INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter differs.'),
     (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
 RETURNING id;
@@ -81,7 +81,7 @@ CREATE INDEX ON covered (simhash_block(f, 0, 4), f);
 CREATE INDEX ON covered (simhash_block(f, 1, 4)) INCLUDE (id, f);
 CREATE INDEX ON covered (simhash_block(f, 2, 4), id DESC, f DESC);
 CREATE INDEX ON covered (simhash_block(f, 3, 4), f);
-SELECT simhash_guard('covered', fingerprint => 'f');
+SELECT simhash_guard('covered', source => 'f');
 INSERT INTO covered VALUES (1, 0), (2, -1), (3, NULL), (4, 15);
 INSERT INTO covered VALUES (5, 1 + (1 << 16) + (1::bigint << 32));
 INSERT INTO covered VALUES (5, 1 + (1 << 16) + (1::bigint << 48));
@@ -92,8 +92,8 @@ INSERT INTO covered VALUES (5, 14);
 -- Other triggers. The guard sees the work of earlier ones.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE words (id integer PRIMARY KEY, word text);
-SELECT simhash_attach('docs', 'body'), simhash_guard('docs');
-SELECT simhash_attach('words', 'word'), simhash_guard('words', 'skip');
+SELECT simhash_index('docs', 'body'), simhash_guard('docs');
+SELECT simhash_index('words', 'word'), simhash_guard('words', 'skip');
 CREATE FUNCTION shorten() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN new.body = split_part(new.body, '':'', 1); RETURN new; END';
 CREATE TRIGGER shorten BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION shorten();
@@ -164,7 +164,7 @@ SELECT id, body FROM docs WHERE id IN (7, 8, 9, 10, 107, 108, 109) ORDER BY id;
 ROLLBACK;
 -- A temporary table.
 CREATE TEMP TABLE temporary (id integer PRIMARY KEY, f bigint);
-SELECT simhash_attach('temporary', 'f'), simhash_guard('temporary', fingerprint => 'f');
+SELECT simhash_attach('temporary', 'f'), simhash_guard('temporary', source => 'f');
 INSERT INTO temporary VALUES (1, 0), (2, 1);
 -- The same row twice in one statement, and through a cursor.
 UPDATE temporary SET f = 255 FROM generate_series(1, 2);
@@ -179,20 +179,20 @@ ROLLBACK;
 -- A heap under another name is still a heap.
 CREATE ACCESS METHOD heap_too TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE too (id integer PRIMARY KEY, f bigint) USING heap_too;
-SELECT simhash_attach('too', 'f'), simhash_guard('too', fingerprint => 'f');
+SELECT simhash_attach('too', 'f'), simhash_guard('too', source => 'f');
 INSERT INTO too VALUES (1, 0), (2, 1);
 -- Domains.
 CREATE DOMAIN print AS bigint;
 CREATE DOMAIN tenant AS text;
 CREATE TABLE domains (id integer PRIMARY KEY, f print, owner tenant);
-SELECT simhash_attach('domains', 'f'), simhash_guard('domains', scope => '{owner}', fingerprint => 'f');
+SELECT simhash_attach('domains', 'f'), simhash_guard('domains', scope => '{owner}', source => 'f');
 INSERT INTO domains VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, 'a');
 -- Rows that all share a block, as texts made from a template do, with statistics that show it.
 CREATE TABLE template (id integer PRIMARY KEY, f bigint);
 INSERT INTO template SELECT n, random_fingerprint(n) & x'ffffffffffff'::bigint
 FROM generate_series(1, 20000) AS n;
 ANALYZE template;
-SELECT simhash_attach('template', 'f'), simhash_guard('template', fingerprint => 'f');
+SELECT simhash_attach('template', 'f'), simhash_guard('template', source => 'f');
 INSERT INTO template SELECT 20001, f # 7 FROM template WHERE id = 17;
 INSERT INTO template SELECT 20001, f # 15 FROM template WHERE id = 17;
 -- Halves, most of whose probes are looked up as one range: correct even if the range holds too many rows to read.
@@ -202,7 +202,7 @@ CREATE TABLE crowded (id integer PRIMARY KEY, f bigint);
 INSERT INTO crowded SELECT n, (n::bigint << 33) + (random_fingerprint(n) & x'ffffffff'::bigint)
 FROM generate_series(1, 20000) AS n;
 SELECT simhash_attach(t, 'f', blocks => 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
-SELECT simhash_guard(t, 'skip', fingerprint => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
+SELECT simhash_guard(t, 'skip', source => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
 -- Any one bit differs in one half, and two in the other: all are near. With a third bit in the other half, none is.
 CREATE FUNCTION flip(place integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint << place';
 CREATE VIEW flips AS

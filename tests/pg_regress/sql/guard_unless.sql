@@ -2,7 +2,7 @@
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, confirmed boolean, near integer, shadow boolean,
     twice integer GENERATED ALWAYS AS (id * 2) STORED);
 SELECT simhash_attach('docs', 'f');
-SELECT simhash_guard('docs', fingerprint => 'f', unless => 'confirmed');
+SELECT simhash_guard('docs', source => 'f', unless => 'confirmed');
 SELECT definition('docs');
 SELECT unless, among FROM simhash_guards() WHERE target = 'docs'::regclass;
 \echo a row that is not confirmed is checked, NULL and false alike; one that is counts for later rows
@@ -23,7 +23,7 @@ INSERT INTO docs VALUES (1, -1, true) ON CONFLICT (id) DO NOTHING;
 SELECT count(*) FROM docs;
 
 \echo with an action that marks, and with among
-SELECT simhash_guard('docs', 'mark', mark_column => 'near', fingerprint => 'f', among => 'NOT shadow',
+SELECT simhash_guard('docs', 'mark', mark_column => 'near', source => 'f', among => 'NOT shadow',
     unless => 'confirmed OR id < 0');
 SELECT definition('docs');
 SELECT unless, among FROM simhash_guards() WHERE target = 'docs'::regclass;
@@ -32,17 +32,17 @@ INSERT INTO docs (id, f, confirmed, shadow)
 VALUES (1, 0, NULL, true), (2, 0, true, false), (3, 1, true, false), (4, 1, false, false);
 SELECT id, near FROM docs ORDER BY id;
 \echo a preview leaves them out
-SELECT distance, duplicate, rows FROM simhash_preview('docs', fingerprint => 'f');
-SELECT distance, duplicate, rows FROM simhash_preview('docs', fingerprint => 'f', unless => 'confirmed');
+SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f');
+SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f', unless => 'confirmed');
 
 \echo what is refused, as for among
 SELECT errors(
-    $$SELECT simhash_guard('docs', fingerprint => 'f', unless => 'id')$$,
-    $$SELECT simhash_guard('docs', fingerprint => 'f', unless => 'twice > 2')$$,
-    $$SELECT simhash_guard('docs', fingerprint => 'f', unless => 'random() > .5')$$,
-    $$SELECT simhash_preview('docs', fingerprint => 'f', unless => '')$$);
+    $$SELECT simhash_guard('docs', source => 'f', unless => 'id')$$,
+    $$SELECT simhash_guard('docs', source => 'f', unless => 'twice > 2')$$,
+    $$SELECT simhash_guard('docs', source => 'f', unless => 'random() > .5')$$,
+    $$SELECT simhash_preview('docs', source => 'f', unless => '')$$);
 \echo an error of the condition is one of the writer
-SELECT simhash_guard('docs', fingerprint => 'f', unless => '1 / id > 0');
+SELECT simhash_guard('docs', source => 'f', unless => '1 / id > 0');
 INSERT INTO docs VALUES (0, 77);
 \echo a trigger by hand
 SELECT simhash_unguard('docs');

@@ -8,7 +8,7 @@ $$;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, body text, near integer REFERENCES docs ON DELETE SET NULL);
 CREATE VIEW source AS
 SELECT * FROM (VALUES (1, words(1, 40)), (2, words(1001, 40, 20)), (3, words(2001, 400)), (4, words(3001, 100, 60))) AS v (id, body);
-SELECT simhash_attach('docs', 'body'), simhash_guard('docs', 'mark', mark_column => 'near');
+SELECT simhash_index('docs', 'body'), simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs SELECT id, 'old', body FROM source;
 INSERT INTO docs SELECT id + 10, 'old', body || 'copy' FROM source;
 SELECT id, length(body) AS length, pg_column_size(body) < length(body) AS compressed, near FROM docs ORDER BY id;
@@ -33,7 +33,7 @@ CREATE TABLE parted (part integer, id integer, body text, near integer, PRIMARY 
 CREATE TABLE parted_1 (near integer, gone text, body text, id integer NOT NULL, part integer NOT NULL);
 ALTER TABLE parted_1 DROP COLUMN gone;
 ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES IN (1);
-SELECT simhash_attach('parted', 'body'), simhash_guard('parted', 'mark', mark_column => 'near', scope => '{part}');
+SELECT simhash_index('parted', 'body'), simhash_guard('parted', 'mark', mark_column => 'near', scope => '{part}');
 INSERT INTO parted VALUES (1, 1, 'one two three'), (1, 2, 'One, two, three!') RETURNING id, near;
 UPDATE parted SET body = 'One, two, three!', near = NULL WHERE id = 2 RETURNING id, near;
 UPDATE parted SET near = NULL WHERE id = 2 RETURNING id, near;

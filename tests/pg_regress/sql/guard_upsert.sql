@@ -15,7 +15,7 @@ BEGIN
                 n integer DEFAULT 0, mark integer, url %s)', url);
             EXECUTE index;
             PERFORM simhash_attach('t', 'f');
-            PERFORM simhash_guard('t', action, fingerprint => 'f',
+            PERFORM simhash_guard('t', action, source => 'f',
                 mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
             EXECUTE format('INSERT INTO t (f, url) VALUES (0, %s)', a);
             BEGIN
@@ -64,12 +64,12 @@ CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAUL
 CREATE UNIQUE INDEX ON pages (lower(url));
 SELECT simhash_attach('pages', 'f');
 INSERT INTO pages VALUES (1, 'a', 0), (2, 'b', 255);
-SELECT simhash_guard('pages', fingerprint => 'f');
+SELECT simhash_guard('pages', source => 'f');
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = 1;
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO NOTHING;
-SELECT simhash_guard('pages', 'skip', fingerprint => 'f');
+SELECT simhash_guard('pages', 'skip', source => 'f');
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = 3;
-SELECT simhash_guard('pages', 'mark', fingerprint => 'f', mark_column => 'mark');
+SELECT simhash_guard('pages', 'mark', source => 'f', mark_column => 'mark');
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = pages.n + 4;
 SELECT * FROM pages ORDER BY id;
 -- A row that has the keys of two others is not stored either.
@@ -92,7 +92,7 @@ CREATE TABLE parts_2 (url text, gone integer, n integer DEFAULT 0, f bigint, par
 ALTER TABLE parts_2 DROP COLUMN gone;
 ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES IN (2);
 CREATE UNIQUE INDEX ON parts (part, lower(url));
-SELECT simhash_attach('parts', 'f'), simhash_guard('parts', fingerprint => 'f');
+SELECT simhash_attach('parts', 'f'), simhash_guard('parts', source => 'f');
 INSERT INTO parts (id, part, f, url) VALUES (1, 1, 0, 'a'), (2, 2, -1, 'a');
 INSERT INTO parts (id, part, f, url) VALUES (3, 2, -2, 'A')
 ON CONFLICT (part, lower(url)) DO UPDATE SET f = excluded.f, n = 1;
@@ -120,7 +120,7 @@ DECLARE
     action text;
 BEGIN
     FOREACH action IN ARRAY '{reject,skip,mark}'::text[] LOOP
-        PERFORM simhash_guard('inner_rows', action, scope => '{part}', fingerprint => 'f',
+        PERFORM simhash_guard('inner_rows', action, scope => '{part}', source => 'f',
             mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
         BEGIN
             EXECUTE statement;
@@ -179,7 +179,7 @@ $$;
 SELECT id, mark FROM inner_rows;
 -- Also the row of a statement in an SQL function, whose memory outlives the error.
 CREATE TABLE checked (id integer PRIMARY KEY CHECK (id <> 1), f bigint);
-SELECT simhash_attach('checked', 'f'), simhash_guard('checked', fingerprint => 'f');
+SELECT simhash_attach('checked', 'f'), simhash_guard('checked', source => 'f');
 CREATE FUNCTION store(id integer, f bigint) RETURNS integer LANGUAGE sql AS
     'INSERT INTO checked VALUES (id, f) RETURNING id';
 DO $$

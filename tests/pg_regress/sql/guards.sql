@@ -1,23 +1,21 @@
 -- simhash_guards: the guards of the database, as their triggers' arguments define them.
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, mark integer);
-SELECT simhash_attach('docs', 'body');
+SELECT simhash_index('docs', 'body', '{"weights": {"\\u0000": 0.5}}', bands => 12);
 CREATE FUNCTION of_docs() RETURNS jsonb LANGUAGE sql AS $$
     SELECT to_jsonb(g) - 'target' - 'guard' FROM simhash_guards() AS g WHERE target = 'docs'::regclass
 $$;
 
 \echo what simhash_guard was called with
-SELECT simhash_guard('docs', 'mark', '{"max_distance": 8, "radii": [1, 1, 1, 0], "resemblance": 0.7, "same": ["numbers"],
-    "weights": {"\\u0000": 0.5}}', scope => '{tenant}', mark_column => 'mark', among => 'id > 0');
+SELECT simhash_guard('docs', 'mark', '{"resemblance": 0.7, "same": ["numbers"]}', scope => '{tenant}', mark_column => 'mark', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
-SELECT of_docs() = '{"action": "mark", "criterion": {"max_distance": 8, "radii": [1, 1, 1, 0], "flips": [5, 3], "resemblance": 0.7,
-    "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "fingerprint": "simhash", "scope": ["tenant"],
+SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands": 12,
+    "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "source": "body", "scope": ["tenant"],
     "mark_column": "mark", "among": "(id > 0)", "unless": null, "enabled": "O", "error": null}' AS is_all;
-\echo no texts are compared
-SELECT simhash_guard('docs', 'skip', '{"resemblance": null}');
+\echo fingerprints
+SELECT simhash_unguard('docs'), simhash_attach('docs', 'body'), simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
-SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "radii": [], "resemblance": null},
-    "fingerprint": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": null}' AS is_all;
+SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null}, "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": null}' AS is_all;
 SELECT simhash_unguard('docs');
 SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
 
@@ -25,7 +23,7 @@ SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
 CREATE TABLE parts (id integer, body text, PRIMARY KEY (id)) PARTITION BY HASH (id);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-SELECT simhash_attach('parts', 'body'), simhash_guard('parts');
+SELECT simhash_index('parts', 'body'), simhash_guard('parts');
 SELECT array_agg(target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
 ALTER TABLE parts DETACH PARTITION parts_1;
 SELECT array_agg(target::text ORDER BY target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
@@ -45,7 +43,7 @@ SELECT arguments, error_of(arguments) FROM (VALUES
     ('{}'::text[]),
     (ARRAY['drop', '{}', 'simhash']),
     (ARRAY['skip', '{"max_distance": 99}', 'simhash']),
-    (ARRAY['skip', '{"radii": [1, 1, 1, 1, 1, 1, 1, 1, 1]}', 'simhash']),
+    (ARRAY['skip', '{"bands": 65}', 'simhash']),
     (ARRAY['skip', '{"weights": {"\u0000": 1}}', 'simhash']),
     (ARRAY['skip', '{"weights": {"a": 1e-99999999999999999999, "b": 1e-17000}}', 'simhash']),
     (ARRAY['skip', '{"weights": {"a": 1e999}}', 'simhash']),

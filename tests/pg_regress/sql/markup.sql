@@ -18,11 +18,11 @@ FROM (VALUES ('Invoice overdue: please pay'), ('Your parcel has arrived')) AS ma
 SELECT options, simhash(a.html, options) <~> simhash(b.html, options) AS distance,
        round(simhash_resemblance(a.html, b.html, options)::numeric, 3) AS resemblance
 FROM mails AS a JOIN mails AS b ON a.id = 1 AND b.id = 2, (VALUES (jsonb '{}'), ('{"markup": "html"}')) AS o (options);
--- A guard refuses the second mail unless it knows the markup. It compares with the options of the fingerprint.
+-- A guard refuses the second mail unless it knows the markup. It compares with the options of the indexes.
 CREATE TABLE as_text (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, html text);
 CREATE TABLE as_html (LIKE as_text INCLUDING ALL);
-SELECT simhash_attach('as_text', 'html'), simhash_guard('as_text', 'skip'),
-       simhash_attach('as_html', 'html', options => '{"markup": "html"}'), simhash_guard('as_html', 'skip');
+SELECT simhash_index('as_text', 'html'), simhash_guard('as_text', 'skip'),
+       simhash_index('as_html', 'html', '{"markup": "html"}'), simhash_guard('as_html', 'skip');
 INSERT INTO as_text (html) SELECT html FROM mails ORDER BY id;
 INSERT INTO as_html (html) SELECT html FROM mails ORDER BY id;
 -- The text of the first mail in other markup, which is its copy.

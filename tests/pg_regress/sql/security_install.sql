@@ -118,7 +118,7 @@ SELECT shared.simhash_attach('of_domains', 'f', blocks => 5),
     shared.simhash_attach('of_domains', 'short', blocks => 2, prefix => 'v'),
     shared.simhash_attach('of_domains', 'f', blocks => 2, prefix => 'f'),
     shared.simhash_index('of_domains', 'body', bands => 1), shared.simhash_index('of_domains', 'short', bands => 1),
-    shared.simhash_guard('of_domains', fingerprint => 'f');
+    shared.simhash_guard('of_domains', source => 'f');
 SELECT shared.simhash_index_commands('of_domains', 'body || short', bands => 1) \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 \d of_domains
@@ -141,4 +141,4 @@ CREATE FUNCTION shared.simhash_block(bigint, integer, integer) RETURNS integer L
 RESET ROLE;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT id FROM of_domains WHERE shared.simhash_near(f, 1, 0);
-SELECT shared.simhash_guard('of_domains', 'skip', fingerprint => 'f');
+SELECT shared.simhash_guard('of_domains', 'skip', source => 'f');

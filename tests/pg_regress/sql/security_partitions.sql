@@ -22,7 +22,7 @@ RESET ROLE;
 CREATE TABLE docs (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1, 3, 5);
 CREATE TABLE docs_2 PARTITION OF docs FOR VALUES IN (2, 4, 6);
-SELECT simhash_attach('docs', 'body', blocks => 5), simhash_guard('docs');
+SELECT simhash_attach('docs', 'body', blocks => 5), simhash_index('docs', 'body'), simhash_guard('docs');
 INSERT INTO docs VALUES (1, 'the text of the first document'), (2, 'another text, which is not near');
 SELECT simhash_index('docs', 'body', bands => 2);
 ALTER TABLE docs_2 OWNER TO regress_mallory;
@@ -95,7 +95,7 @@ CREATE TABLE own (id integer, body text, n text GENERATED ALWAYS AS (parts.trap(
     PARTITION BY LIST (id);
 CREATE TABLE own_1 PARTITION OF own FOR VALUES IN (1);
 CREATE INDEX ON own ((body || parts.trap('an index expression', ''::text)));
-SELECT simhash_attach('own', 'n'), simhash_guard('own', 'skip');
+SELECT simhash_attach('own', 'n'), simhash_guard('own', 'skip', '{"resemblance": null}');
 RESET ROLE;
 CREATE TABLE own_2 PARTITION OF own FOR VALUES IN (2); -- PostgreSQL itself
 \c -
@@ -112,15 +112,15 @@ CREATE TABLE keyed_1 PARTITION OF keyed FOR VALUES IN (1);
 CREATE TABLE keyed_2 (id integer, f bigint) PARTITION BY LIST ((id + parts.trap('a partition key', 1)));
 ALTER TABLE keyed ATTACH PARTITION keyed_2 FOR VALUES IN (2);
 CREATE TABLE keyed_2_3 PARTITION OF keyed_2 FOR VALUES IN (3);
-SELECT simhash_attach('keyed', 'f', blocks => 4), simhash_guard('keyed', fingerprint => 'f');
+SELECT simhash_attach('keyed', 'f', blocks => 4), simhash_guard('keyed', source => 'f');
 ALTER TABLE keyed_2 OWNER TO regress_mallory;
 GRANT ALL ON keyed TO regress_writer;
 \c -
 SELECT count(*) FROM parts.keyed; -- PostgreSQL itself
 \c -
-SELECT simhash_guard('parts.keyed', fingerprint => 'f');
+SELECT simhash_guard('parts.keyed', source => 'f');
 \c -
-SELECT simhash_guard('parts.keyed_2_3', fingerprint => 'f');
+SELECT simhash_guard('parts.keyed_2_3', source => 'f');
 \c -
 SET ROLE regress_writer;
 INSERT INTO parts.keyed VALUES (1, 1);
@@ -132,7 +132,7 @@ CREATE TABLE tenants (id integer, tenant integer, f bigint, PRIMARY KEY (tenant,
 CREATE TABLE tenant_1 PARTITION OF tenants FOR VALUES IN (1);
 CREATE TABLE tenant_2 PARTITION OF tenants FOR VALUES IN (2) PARTITION BY LIST (tenant);
 CREATE TABLE tenant_2_2 PARTITION OF tenant_2 FOR VALUES IN (2);
-SELECT simhash_attach('tenants', 'f', blocks => 8), simhash_guard('tenants', fingerprint => 'f', scope => '{tenant}');
+SELECT simhash_attach('tenants', 'f', blocks => 8), simhash_guard('tenants', source => 'f', scope => '{tenant}');
 INSERT INTO tenants VALUES (1, 1, 0);
 ALTER TABLE tenant_2 OWNER TO regress_mallory;
 ALTER TABLE tenant_2_2 OWNER TO regress_mallory;
@@ -143,7 +143,7 @@ CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW
 INSERT INTO tenant_2 VALUES (1, 2, 7);
 -- A partition's owner can neither replace nor drop its guard.
 \set VERBOSITY sqlstate
-SELECT simhash_guard('tenant_2', fingerprint => 'f');
+SELECT simhash_guard('tenant_2', source => 'f');
 \set VERBOSITY default
 SELECT simhash_unguard('tenant_2_2');
 RESET ROLE;

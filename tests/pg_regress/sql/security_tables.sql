@@ -81,9 +81,9 @@ SELECT simhash_index_commands('docs', 'body || trap(''an index expression'', bod
 \c -
 ALTER TABLE child NO INHERIT docs;
 SELECT simhash_guard('docs', 'mark', '{"max_distance": 3}', '{tag, body_words}', mark_column => 'same_as',
-    fingerprint => 'f');
+    source => 'f');
 \c -
-SELECT simhash_guard('docs', fingerprint => 'f', scope => '{body_pair}');
+SELECT simhash_guard('docs', source => 'f', scope => '{body_pair}');
 \c -
 SELECT simhash_unguard('docs');
 \c -
@@ -158,8 +158,8 @@ BEGIN
         EXECUTE replace(command, ' CONCURRENTLY', '');
         commands = commands + 1;
     END LOOP;
-    PERFORM simhash_guard(target, 'mark', '{"max_distance": 0}', ARRAY[source]::text[], mark_column => 'same_as',
-        fingerprint => prefix);
+    PERFORM simhash_guard(target, 'mark', '{"resemblance": null, "max_distance": 0}', ARRAY[source]::text[],
+        mark_column => 'same_as', source => prefix);
     EXECUTE format('INSERT INTO %s (id, %I) VALUES (10, ''2 text'')', target, source);
     EXECUTE format('SELECT same_as FROM %s WHERE id = 10', target) INTO mark;
     PERFORM simhash_layouts(target, prefix);
@@ -202,12 +202,12 @@ CREATE FUNCTION calls(target regclass) RETURNS text LANGUAGE sql AS $$
         (1, 'attach', 'simhash_attach(%L, ''body'', blocks => 2, prefix => ''new'')'),
         (2, 'index', 'simhash_index(%L, ''body'')'),
         (3, 'commands', 'simhash_index_commands(%L, ''body'')'), (4, 'detach', 'simhash_detach(%L)'),
-        (5, 'guard', 'simhash_guard(%L, ''skip'')'), (6, 'unguard', 'simhash_unguard(%L)'),
-        (7, 'layouts', 'simhash_layouts(%L)'), (8, 'preview', 'simhash_preview(%L)')) AS v (n, name, statement)
+        (5, 'guard', 'simhash_guard(%L, ''skip'', ''{"resemblance": null}'')'), (6, 'unguard', 'simhash_unguard(%L)'),
+        (7, 'layouts', 'simhash_layouts(%L)'), (8, 'preview', 'simhash_preview(%L, ''{"resemblance": null}'')')) AS v (n, name, statement)
 $$;
 CREATE SCHEMA kinds;
 CREATE TABLE kinds.docs (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('kinds.docs', 'body'), simhash_guard('kinds.docs');
+SELECT simhash_attach('kinds.docs', 'body'), simhash_guard('kinds.docs', criterion => '{"resemblance": null}');
 CREATE VIEW kinds.view AS SELECT body, simhash FROM kinds.docs;
 -- The last one does not exist.
 SELECT object, calls(object) FROM unnest('{kinds.docs,kinds.view,pg_class,1}'::regclass[]) AS object;

@@ -48,10 +48,9 @@ END $$;
 CREATE FUNCTION app.is_public(section integer) RETURNS boolean STABLE LANGUAGE sql SET search_path = app AS
     'SELECT is_public FROM sections WHERE id = section';
 CREATE TABLE app.cleaned (id integer PRIMARY KEY, body text, clean text GENERATED ALWAYS AS (app.clean(body)) STORED);
-CREATE TABLE app.computed (id integer PRIMARY KEY, body text,
-    simhash bigint GENERATED ALWAYS AS (simhash(app.clean(body))) STORED);
+CREATE TABLE app.computed (id integer PRIMARY KEY, body text);
 CREATE TABLE app.among (id integer PRIMARY KEY, section integer DEFAULT 1, body text);
-SELECT simhash_attach('app.cleaned', 'clean'), simhash_attach('app.computed', 'simhash'), simhash_attach('app.among', 'body');
+SELECT simhash_index('app.cleaned', 'clean'), simhash_index('app.computed', 'app.clean(body)'), simhash_index('app.among', 'body');
 SELECT simhash_guard('app.cleaned'), simhash_guard('app.computed'),
     simhash_guard('app.among', among => 'app.is_public(section)');
 SELECT format('INSERT INTO app.%s (id, body) VALUES (1, ''one text of several words'')', name)
@@ -104,29 +103,31 @@ SET ROLE regress_owner;
 CREATE FUNCTION app.inlined(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT content';
 CREATE TABLE app.inlined_column (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(app.inlined(body))) STORED);
+CREATE TABLE app.inlined_block (id integer PRIMARY KEY, body text);
 CREATE TABLE app.inlined_index (id integer PRIMARY KEY, body text);
 CREATE TABLE app.inlined_key (id integer PRIMARY KEY, body text);
 CREATE TABLE app.inlined_condition (id integer PRIMARY KEY, body text);
-SELECT simhash_attach('app.inlined_column', 'simhash'), simhash_attach('app.inlined_key', 'body'),
-    simhash_attach('app.inlined_condition', 'body');
-SELECT format('CREATE INDEX ON app.inlined_index (simhash_block(simhash(app.inlined(body)), %s),
+SELECT simhash_attach('app.inlined_column', 'simhash'), simhash_index('app.inlined_index', 'app.inlined(body)'),
+    simhash_index('app.inlined_key', 'body'), simhash_index('app.inlined_condition', 'body');
+SELECT format('CREATE INDEX ON app.inlined_block (simhash_block(simhash(app.inlined(body)), %s),
     simhash(app.inlined(body)))', block) FROM generate_series(0, 3) AS block \gexec
 CREATE UNIQUE INDEX ON app.inlined_key (app.inlined(body)) WHERE app.inlined(body) IS NOT NULL;
-SELECT simhash_guard('app.inlined_column'), simhash_guard('app.inlined_index'), simhash_guard('app.inlined_key'),
-    simhash_guard('app.inlined_condition', among => 'app.inlined(body) IS NOT NULL');
+SELECT simhash_guard('app.inlined_column', criterion => '{"resemblance": null}'),
+    simhash_guard('app.inlined_block', criterion => '{"resemblance": null}'), simhash_guard('app.inlined_index'),
+    simhash_guard('app.inlined_key'), simhash_guard('app.inlined_condition', among => 'app.inlined(body) IS NOT NULL');
 CREATE FUNCTION app.insert_near(name text, body text) RETURNS text LANGUAGE sql AS $$
     SELECT app.error(format('INSERT INTO app.%I (id, body) VALUES (%s, %L)', name, length(body), body))
 $$;
 SELECT name, app.insert_near(name, 'one text of several words')
-FROM unnest('{inlined_column,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
-GRANT INSERT ON app.inlined_column, app.inlined_index, app.inlined_key, app.inlined_condition TO regress_writer;
+FROM unnest('{inlined_column,inlined_block,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
+GRANT INSERT ON app.inlined_column, app.inlined_block, app.inlined_index, app.inlined_key, app.inlined_condition TO regress_writer;
 SET check_function_bodies = off;
 CREATE OR REPLACE FUNCTION app.inlined(content text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT helper(content)';
 \c -
 SET ROLE regress_writer;
 SET search_path = mine, public;
 SELECT name, left(app.insert_near(name, 'One text: of several words'), 5) AS error
-FROM unnest('{inlined_column,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
+FROM unnest('{inlined_column,inlined_block,inlined_index,inlined_key,inlined_condition}'::text[]) AS name;
 RESET search_path;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS is_given_hidden_text;
@@ -143,7 +144,7 @@ CREATE TABLE app.parts (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE app.parts_1 PARTITION OF app.parts FOR VALUES IN (1, 3);
 CREATE TABLE app.parts_2 PARTITION OF app.parts FOR VALUES IN (2);
 CREATE INDEX ON app.parts_2 ((id + app.one()));
-SELECT simhash_attach('app.parts', 'body'), simhash_guard('app.parts');
+SELECT simhash_index('app.parts', 'body'), simhash_guard('app.parts');
 INSERT INTO app.parts VALUES (2, 'one text of several words');
 GRANT INSERT ON app.parts TO regress_writer;
 RESET ROLE;
@@ -170,7 +171,7 @@ CREATE FUNCTION app.raises(secret text, code text) RETURNS boolean STABLE LANGUA
 CREATE FUNCTION app.times_out(secret text) RETURNS boolean STABLE LANGUAGE plpgsql AS
     $$ BEGIN EXECUTE format('SELECT pg_sleep(100), %L', secret); RETURN true; END $$;
 CREATE TABLE app.secret (id integer PRIMARY KEY, secret text DEFAULT '', body text, reader name DEFAULT current_user);
-SELECT simhash_attach('app.secret', 'body');
+SELECT simhash_index('app.secret', 'body');
 INSERT INTO app.secret VALUES (1, 'salary is 4711', 'one text of several words');
 GRANT INSERT (id, body), UPDATE (body), SELECT (id) ON app.secret TO regress_writer;
 CREATE FUNCTION app.errors() RETURNS TABLE (condition text, error text) LANGUAGE plpgsql AS $$
@@ -239,12 +240,12 @@ CREATE TYPE app.rows AS (r app.row[]);
 CREATE DOMAIN app.domain AS app.rows;
 CREATE TYPE app.range AS RANGE (SUBTYPE = other.spying);
 CREATE TABLE app.typed (id integer PRIMARY KEY, status other.status, body text);
-SELECT simhash_attach('app.typed', 'body');
+SELECT simhash_index('app.typed', 'body');
 INSERT INTO app.typed VALUES (1, 'new', 'one text of several words');
 GRANT INSERT, TRIGGER ON app.typed TO regress_other;
 CREATE FUNCTION app.error_among(condition text) RETURNS text LANGUAGE sql RETURN
     split_part(app.error(format($$CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
-        EXECUTE FUNCTION simhash_dedup('skip', '{"resemblance": null}', 'simhash', '', '', %L);
+        EXECUTE FUNCTION simhash_dedup('skip', '{}', 'body', '', '', %L);
         INSERT INTO app.typed VALUES (2, 'new', 'one text of several words')$$, condition)), ' in among', 1);
 SET ROLE regress_other;
 SELECT condition, app.error_among(condition) AS error
@@ -263,6 +264,11 @@ BEGIN
             = '42501 type other.spying';
     END IF;
 END $$;
+-- Nor by the source: it must be what the owner has indexed.
+SELECT source, split_part(app.error(format($$CREATE OR REPLACE TRIGGER t BEFORE INSERT ON app.typed FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('skip', '{}', %L); INSERT INTO app.typed VALUES (2, 'new', 'other words')$$, source)),
+    'The guard', 1) AS error
+FROM unnest(ARRAY['CASE WHEN other.spy(body) THEN body END', 'body::other.spying', 'body || other.spy(body)', 'body::varchar']) AS source;
 RESET ROLE;
 SELECT app.reached('app.as_other') AS has_spied;
 -- Its code reads literals of its types, which are refused too.
@@ -275,7 +281,7 @@ RESET ROLE;
 SET ROLE regress_owner;
 CREATE TABLE app.literals (id integer PRIMARY KEY, path text, at timestamptz, span interval, raw bytea, ratio real,
     price money, list text[], body text);
-SELECT simhash_attach('app.literals', 'body');
+SELECT simhash_index('app.literals', 'body');
 INSERT INTO app.literals VALUES (1, 'C:\temp', '2024-01-02 03:04+00', '@ 1 day -2 hours ago', '\x5c27', 0.1, 1.5::money,
     '{NULL}', 'one text of several words');
 RESET ROLE;

@@ -6,7 +6,7 @@ SELECT current_setting('server_version_num')::integer < 180000 AS without_tempor
 \endif
 CREATE TABLE temporal (id int4range, valid daterange, f bigint, PRIMARY KEY (id, valid WITHOUT OVERLAPS));
 SELECT simhash_attach('temporal', 'f', blocks => 2);
-SELECT simhash_guard('temporal', fingerprint => 'f');
+SELECT simhash_guard('temporal', source => 'f');
 INSERT INTO temporal VALUES ('[1,2)', '[2026-01-01,2026-02-01)', 0);
 INSERT INTO temporal VALUES ('[1,2)', '[2026-02-01,2026-03-01)', 1);
 INSERT INTO temporal VALUES ('[1,2)', '[2026-01-01,2026-02-01)', 1);

@@ -20,7 +20,7 @@ SELECT errors($$ALTER TABLE virtual ADD simhash bigint GENERATED ALWAYS AS (simh
 -- A column of fingerprints must be stored.
 SELECT errors(
     $$SELECT simhash_attach('virtual', 'f')$$,
-    $$SELECT simhash_guard('virtual', fingerprint => 'f')$$);
+    $$SELECT simhash_guard('virtual', source => 'f')$$);
 -- A virtual column with the name of a fingerprint; the detail says what is missing.
 SELECT errors($$SELECT simhash_attach('virtual', 'body', prefix => 'number')$$);
 -- Its expression does not include the limit of its type.
@@ -53,7 +53,7 @@ SELECT count(*) AS pairs FROM virtual a JOIN virtual b ON simhash_near(a.f, b.f,
 SELECT count(*) - count(DISTINCT cluster) AS clustered
 FROM (SELECT simhash_cluster(f, f, 1) OVER () AS cluster FROM virtual) AS clusters;
 -- A guard would read NULL for near rows.
-SELECT errors($$SELECT simhash_guard('virtual', criterion => '{"max_distance": 1}', fingerprint => 'f')$$);
+SELECT errors($$SELECT simhash_guard('virtual', criterion => '{"max_distance": 1}', source => 'f')$$);
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON virtual FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 1, "resemblance": null}', 'f');
 SELECT errors($$INSERT INTO virtual (id, a, b) SELECT 2000, a, b FROM virtual WHERE id = 10$$,
@@ -62,5 +62,5 @@ DROP TRIGGER guard ON virtual;
 
 -- The same for partitions of a guarded table.
 CREATE TABLE virtual_parts (id integer, a bigint, f bigint GENERATED ALWAYS AS (a + 1)) PARTITION BY LIST (id);
-SELECT errors($$SELECT simhash_guard('virtual_parts', fingerprint => 'f')$$,
+SELECT errors($$SELECT simhash_guard('virtual_parts', source => 'f')$$,
     $$SELECT simhash_attach('virtual_parts', 'f')$$);

@@ -4,10 +4,10 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, TEXTOID};
+use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue};
-use postgres::catalog::index::Index;
+use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::expression::Expression;
@@ -19,13 +19,14 @@ use simhash::fingerprint::options::Options;
 use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
 use super::members::Members;
 use super::searched_fingerprints::no_index;
-use super::searched_texts::{indexed_bands, no_bands, other_options};
-use super::source::{computed, parse_asked, source_sql};
+use super::searched_texts::{index_call, indexed_bands, no_bands, other_options};
+use super::source::{as_text, computed, parse_asked, source_sql};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
-use crate::sql::indexed::fingerprint_column::{column_of, fingerprint_of};
+use crate::sql::indexed::fingerprint_column::{column_of, is_made_from};
 use crate::sql::indexed::layouts::block_keys;
 use crate::sql::indexed::recognise::FingerprintCall;
+use crate::sql::lookup::band_indexes::BandIndex;
 
 pub struct AskedSource {
     /// The name of a column, or an expression; None for the only source that is indexed.
@@ -65,7 +66,8 @@ impl AskedSource {
         let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
         let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
         let mut fingerprints = match named {
-            Some(source) => Vec::from_iter(named_fingerprint(table, source)?.filter(|_| texts.is_empty())),
+            Some(source) if texts.is_empty() => named_fingerprints(table, source),
+            Some(_) => Vec::new(),
             None => indexed_fingerprints(table),
         };
         let made_from = fingerprints.iter().find_map(of_text).map(|call| call.source);
@@ -83,12 +85,18 @@ impl AskedSource {
         match &choices[..] {
             [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
             [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
-            [] if asked.is_for_fingerprints() || named.is_some_and(|named| !is_text(named)) => {
+            [] if let Some(made_from) = made_from => {
+                let source = sql(made_from)?;
+                let call = index_call(&table.name()?, &source, None, DEFAULT_BANDS);
+                Err(no_bands(table, &source, DEFAULT_BANDS)?.set_hint(format!(
+                    "Run {call}, or let the distance of the fingerprints decide by {{\"resemblance\": null}}."
+                )))
+            }
+            [] if asked.is_for_fingerprints() || named.is_some_and(|named| as_text(named).is_none()) => {
                 Err(no_index(table, asked.of_fingerprints()?))
             }
             [] => {
-                let source = made_from.or(named).or(text_column(table));
-                let source = source.map_or(Ok("...".to_owned()), sql)?;
+                let source = named.or(text_column(table)).map_or(Ok("...".to_owned()), sql)?;
                 Err(no_bands(table, &source, DEFAULT_BANDS)?)
             }
             several => Err(ambiguous(table, several)?),
@@ -109,17 +117,17 @@ impl AskedSource {
 /// The texts whose bands are indexed, or `named` alone, with each of the options that their bands are made with.
 fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<IndexedText>> {
     let mut texts: Vec<IndexedText> = Vec::new();
-    let wanted = named.map(|source| as_text(source));
-    for index in indexed_bands(table, wanted) {
-        let column = named.filter(|named| named.as_own_column().is_some());
-        let source = column.unwrap_or_else(|| generated_column(table, index.call.text).unwrap_or(index.call.text));
-        let (options, document) = (index.call.options.clone(), index.call.options_json()?);
-        let is_same = |other: &IndexedText| {
-            let equals = as_text(other.source).equals(as_text(source));
-            equals && other.options.makes_same_fingerprints(&options)
-        };
+    let wanted = named.map(as_text);
+    if let Some(None) = wanted {
+        return Ok(texts);
+    }
+    let column = named.filter(|named| named.as_own_column().is_some());
+    for BandIndex { call, .. } in indexed_bands(table, wanted.flatten()) {
+        let source = column.or_else(|| generated_column(table, call.text)).unwrap_or(call.text);
+        let is_same =
+            |other: &IndexedText| other.source.equals(source) && other.options.makes_same_fingerprints(&call.options);
         if !texts.iter().any(is_same) {
-            texts.push(IndexedText { source, options, document });
+            texts.push(IndexedText { source, document: call.options_json()?, options: call.options });
         }
     }
     Ok(texts)
@@ -155,7 +163,8 @@ fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &Ask
 /// The fingerprints whose blocks are indexed.
 fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     let mut found: Vec<(Bits, RowValue)> = Vec::new();
-    for index in Index::all(table) {
+    let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored);
+    for index in table.open_indexes().filter_map(read) {
         for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
             let bits = Bits::of_bigint(fingerprint);
             let column = fingerprint.as_own_column().or_else(|| column_of(table, bits).map(|column| column.attnum));
@@ -167,36 +176,33 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     found.into_iter().map(|(_, fingerprint)| fingerprint).collect()
 }
 
-/// The fingerprint that a source is or, if it is another column, that is made from it and indexed.
-fn named_fingerprint(table: &Relation, source: Expression) -> Result<Option<RowValue>> {
+/// The fingerprint that a source is or, if it is another column, those that are made from it and indexed.
+fn named_fingerprints(table: &Relation, source: Expression) -> Vec<RowValue> {
+    // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
+    let is_fingerprint = unsafe { pg_sys::getBaseType(source.value_type()) } == pg_sys::INT8OID;
     match source.as_own_column().and_then(|column| Column::at(table, column)) {
-        Some(column) => fingerprint_of(table, &column),
-        None => Ok((source.value_type() == pg_sys::INT8OID).then_some(RowValue::Expression(source))),
+        Some(column) if is_fingerprint => vec![RowValue::Column(column.attnum)],
+        Some(column) => {
+            let is_made_from = |computation| is_made_from(table, &column, computation);
+            let mut indexed = indexed_fingerprints(table);
+            indexed.retain(|fingerprint| fingerprint.computation(table).is_some_and(is_made_from));
+            indexed
+        }
+        None => Vec::from_iter(is_fingerprint.then_some(RowValue::Expression(source))),
     }
-}
-
-/// Whether a value is a text, or becomes one by itself.
-fn is_text(source: Expression) -> bool {
-    let implicit = pg_sys::CoercionContext::COERCION_IMPLICIT;
-    // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
-    unsafe { pg_sys::can_coerce_type(1, &source.value_type(), &TEXTOID, implicit) }
-}
-
-fn as_text(source: Expression) -> Expression {
-    source.coerced_to(TEXTOID).unwrap_or(source)
 }
 
 /// The generated column that has a text.
 fn generated_column(table: &Relation, text: Expression) -> Option<Expression> {
     let text = computed(table, text);
     let has_text =
-        |column: &Column| column.generation(table).is_some_and(|generation| as_text(generation).equals(text));
+        |column: &Column| column.generation(table).and_then(as_text).is_some_and(|generation| generation.equals(text));
     Column::all(table).find(has_text)?.as_variable()
 }
 
 /// The first column of texts, to be named in a hint.
 fn text_column(table: &Relation) -> Option<Expression> {
-    Column::all(table).filter_map(|column| column.as_variable()).find(|column| is_text(*column))
+    Column::all(table).filter_map(|column| column.as_variable()).find(|column| as_text(*column).is_some())
 }
 
 fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {

@@ -10,7 +10,7 @@ use postgres::error::{Result, not_supported, user_error};
 use super::criterion::GuardCriterion;
 use super::searched_table::SearchedTable;
 use super::source::check_has_source_of;
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -59,7 +59,9 @@ impl Members {
         criterion: &GuardCriterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>> {
-        if schema.and_then(|schema| schema.function(c"simhash_band", SIMHASH_BAND)).is_none() {
+        let needed = [(c"simhash_band", SIMHASH_BAND), (c"simhash_block", SIMHASH_BLOCK)];
+        let exists = |schema: ExtensionSchema| needed.iter().all(|(name, of)| schema.function(name, of).is_some());
+        if !schema.is_some_and(exists) {
             let message = "pg_simhash lacks functions here that its library needs";
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue, distinct_values};
+use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
@@ -13,7 +14,7 @@ use simhash::search::growth::{ExpectedWork, Growth};
 use super::row_key::RowKey;
 use super::scope::GuardScope;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, blocks_in, layouts_of};
 
 pub struct SearchedFingerprints {
     /// Within which fingerprints are near.
@@ -41,7 +42,7 @@ impl SearchedFingerprints {
     /// look up each value of this column.
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
         let fingerprint = fingerprint(table, source)?;
-        let found = indexed_blocks(table, table.open_indexes(), fingerprint);
+        let found = blocks_in(table, table.open_indexes(), fingerprint, KeyExpressions::Stored);
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);

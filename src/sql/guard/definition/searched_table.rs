@@ -1,6 +1,6 @@
 //! A table that a guard searches: the columns that a search reads, and the indexes.
 
-use pgrx::pg_sys::{Oid, TEXTOID};
+use pgrx::pg_sys::Oid;
 use postgres::catalog::partition::partition_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::Result;
@@ -13,7 +13,8 @@ use super::row_key::RecentRows;
 use super::scope::GuardScope;
 use super::searched_fingerprints::SearchedFingerprints;
 use super::searched_texts::SearchedTexts;
-use super::source::{TableSource, parse_source};
+use super::searched_texts::not_a_text;
+use super::source::{TableSource, as_text, parse_source};
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
@@ -43,7 +44,7 @@ impl SearchedTable {
         let scope = GuardScope::new(table, scope)?;
         let lookup = match criterion {
             GuardCriterion::Texts(texts) => {
-                expression = expression.coerced_to(TEXTOID).unwrap_or(expression);
+                expression = as_text(expression).ok_or_else(|| not_a_text(table))?;
                 Lookup::Texts(SearchedTexts::read(table, expression, &scope, texts)?)
             }
             GuardCriterion::Distance(most) => {

@@ -65,11 +65,13 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
     found.into_iter().filter(is_wanted).collect()
 }
 
+const DETAIL: &str = "The guard looks up every new row in valid btrees on the bands of its text, one for each band.";
+
 /// The error for a text whose bands are not indexed.
 pub fn no_bands(table: &Relation, source: &str, bands: usize) -> Result<ErrorReport> {
     let name = table.name()?;
     Ok(unserved(format!("table \"{name}\" has no index on the bands of {source}"))
-        .set_detail("The guard looks up every new row in valid btrees on bands of its text, one for each band.")
+        .set_detail(DETAIL)
         .set_hint(format!("Run {}.", index_call(&name, source, None, bands))))
 }
 
@@ -95,8 +97,20 @@ fn too_few(table: &Relation, source: &str, [most, bands]: [usize; 2], options: &
     let name = table.name()?;
     let some = if most == 1 { "the first band" } else { &format!("the first {most} bands") };
     Ok(unserved(format!("table \"{name}\" has indexes on {some} of {source}, and the guard needs {bands}"))
-        .set_detail("A smaller resemblance needs more bands, unless the criterion has \"bands\".")
-        .set_hint(format!("Run {}.", index_call(&name, source, Some(options), bands))))
+        .set_detail(DETAIL)
+        .set_hint(format!(
+            "Run {}, or give the criterion fewer \"bands\".",
+            index_call(&name, source, Some(options), bands)
+        )))
+}
+
+/// The error for a source that is not a text, under a criterion for texts.
+pub fn not_a_text(table: &Relation) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("the source of a guard of table \"{name}\" is not a text");
+    user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .set_detail("By its criterion, the guard compares texts.")
+        .set_hint("For fingerprints, give {\"resemblance\": null}.")
 }
 
 fn unserved(message: String) -> ErrorReport {
@@ -104,7 +118,7 @@ fn unserved(message: String) -> ErrorReport {
 }
 
 /// The call that makes the missing indexes, for users.
-fn index_call(table: &str, source: &str, options: Option<&str>, bands: usize) -> String {
+pub fn index_call(table: &str, source: &str, options: Option<&str>, bands: usize) -> String {
     let options = options.filter(|options| *options != "{}").map(shown_literal);
     let named = match (options, bands) {
         (None, DEFAULT_BANDS) => String::new(),

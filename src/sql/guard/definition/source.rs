@@ -3,8 +3,6 @@
 //! It is an argument of the trigger, as SQL. So what a guard needs to compute it is in the guard, and not in an index,
 //! which may be dropped.
 
-use std::ffi::CStr;
-
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::with_generation;
@@ -14,14 +12,13 @@ use postgres::error::{Result, user_error};
 use postgres::expression::{Expression, StoredExpression};
 use postgres::row_expression::Argument;
 use postgres::settings::with_fixed_settings;
-
-/// The argument, and the CONTEXT of errors. A writer who causes one has passed no argument.
-const NAME: &CStr = c"source";
-const CONTEXT: &CStr = c"argument \"source\" of the guard";
+use postgres::text::to_server;
 
 /// Parses an expression of a table's columns under the current search path, in the current memory context.
 pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
-    parse_value(table, sql, Argument { name: NAME, context: CONTEXT })
+    // A writer who causes an error has passed no argument.
+    let context = to_server(&format!("argument \"source\" of the guard of table \"{}\"", table.name()?))?;
+    parse_value(table, sql, Argument { name: c"source", context: &context })
 }
 
 /// Parses the source in a guard's arguments, as [`source_sql`] prints it.
@@ -32,6 +29,14 @@ pub fn parse_source(table: &Relation, sql: &str) -> Result<Expression> {
 /// A source as SQL, with the schemas of the names that are not PostgreSQL's own.
 pub fn source_sql(table: &Relation, source: Expression) -> Result<String> {
     with_fixed_settings(|| source.without_relabelling().to_sql(table, None))
+}
+
+/// A source as an expression of type `text`; None if it does not become a text by itself.
+pub fn as_text(source: Expression) -> Option<Expression> {
+    let implicit = pg_sys::CoercionContext::COERCION_IMPLICIT;
+    // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
+    let is_text = unsafe { pg_sys::can_coerce_type(1, &source.value_type(), &pg_sys::TEXTOID, implicit) };
+    source.coerced_to(pg_sys::TEXTOID).filter(|_| is_text)
 }
 
 /// The name of the column that a source is; None if it is another expression.
