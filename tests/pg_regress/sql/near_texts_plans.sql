@@ -7,7 +7,7 @@ SELECT n, n % 4, string_agg(CASE WHEN word = n % 40 THEN 'edit' || n ELSE substr
     ' ' ORDER BY word), 'title ' || n FROM generate_series(1, 1000) AS n, generate_series(1, 40) AS word GROUP BY n;
 INSERT INTO docs VALUES (0, 0, '...'), (-1, 0, NULL), (-2, NULL, 'some text');
 SELECT body FROM docs WHERE id = 800 \gset
-SELECT index_bands('docs', 'body');
+SELECT simhash_index('docs', 'body');
 
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(body, 'some text');
 EXPLAIN (COSTS OFF, FORMAT JSON) SELECT id FROM docs WHERE simhash_near(body, 'some text');
@@ -67,12 +67,12 @@ SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2}');
 SELECT count(*) FROM docs AS a JOIN docs AS b USING (id)
 WHERE simhash_near(a.body, 'some text', '{"resemblance": 0.7}') AND simhash_near(b.body, 'some text', '{"bands": 7}');
 SELECT is_searched($$SELECT FROM docs WHERE simhash_near(body, 'some text', '{"resemblance": 0.7, "bands": 6}')$$);
-SELECT index_bands('docs', 'body', 2, options => '{"ngram": 2, "case_fold": true}');
+SELECT simhash_index('docs', 'body', bands => 2, options => '{"ngram": 2, "case_fold": true}');
 SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2}');
 SELECT is_searched($$SELECT FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2, "bands": 2}')$$);
 -- No warning: another text, or a scope without a value.
 SELECT count(*) FROM docs WHERE simhash_near(lower(body), 'some text');
-SELECT index_bands('docs', 'title', scope => 'tenant');
+SELECT simhash_index('docs', 'title', scope => '{tenant}');
 SELECT is_searched($$SELECT id FROM docs WHERE simhash_near(title, 'title 7')$$);
 
 -- Within a scope; a column of another type.
@@ -99,17 +99,17 @@ CREATE FUNCTION searched_both_ways() RETURNS TABLE (by_name boolean, by_expressi
     SELECT is_searched($q$SELECT id FROM parts_of WHERE simhash_near(whole, 'title 7 a body of 3')$q$),
         is_searched($q$SELECT id FROM parts_of WHERE simhash_near(title || ' ' || body, 'title 7 a body of 3')$q$)
 $$;
-SELECT index_bands('parts_of', 'whole');
+SELECT simhash_index('parts_of', 'whole');
 SELECT * FROM searched_both_ways();
 SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid = 'parts_of'::regclass \gexec
-SELECT index_bands('parts_of', 'title || '' '' || body');
+SELECT simhash_index('parts_of', 'title || '' '' || body');
 SELECT * FROM searched_both_ways();
 SELECT id FROM parts_of WHERE simhash_near(whole, 'title 7 a body of 3');
 
 -- Indexes that only look like those on bands: an invalid one, one of another kind, one without the size.
 CREATE TABLE alike (id integer, body text);
 INSERT INTO alike SELECT id, body FROM docs;
-SELECT index_bands('alike', 'body', 5);
+SELECT simhash_index('alike', 'body', bands => 5);
 CREATE FUNCTION is_served() RETURNS boolean LANGUAGE sql AS $$
     SELECT is_searched($q$SELECT id FROM alike WHERE simhash_near(body, 'some text')$q$)
 $$;
@@ -141,7 +141,7 @@ CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (500);
 CREATE TABLE part_2 (gone text, body text, id integer);
 ALTER TABLE part_2 DROP COLUMN gone;
 ALTER TABLE parts ATTACH PARTITION part_2 FOR VALUES FROM (500) TO (MAXVALUE);
-SELECT index_bands('parts', 'body');
+SELECT simhash_index('parts', 'body');
 INSERT INTO parts SELECT id, body FROM docs;
 ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT id FROM parts WHERE simhash_near(body, 'some text');
@@ -153,7 +153,7 @@ ALTER TABLE part_3 INHERIT part_1;
 INSERT INTO part_3 VALUES (:'body', 1);
 EXPLAIN (COSTS OFF) SELECT id FROM part_1 WHERE simhash_near(body, 'some text');
 CREATE MATERIALIZED VIEW selected AS SELECT id, body FROM docs;
-SELECT index_bands('selected', 'body');
+SELECT simhash_index('selected', 'body');
 SELECT is_searched($$SELECT id FROM selected WHERE simhash_near(body, 'some text')$$);
 
 -- Expected rows: those that statistics on the bands tell of, or one.
@@ -163,7 +163,7 @@ $$;
 CREATE TABLE copies AS SELECT n AS id, CASE WHEN n % 2 = 0 THEN 'a text that very many of them have in common'
     ELSE md5(n::text) || ' ' || md5('a' || n) || ' ' || md5('b' || n) END AS body FROM generate_series(1, 20000) AS n;
 SELECT expected($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$) AS without;
-SELECT index_bands('copies', 'body');
+SELECT simhash_index('copies', 'body');
 SELECT expected($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$) AS common,
     expected('SELECT FROM copies WHERE simhash_near(body, (SELECT body FROM copies WHERE id = 7))') AS of_a_parameter,
     expected($$SELECT FROM copies WHERE simhash_near('words that are in none of these texts', body)$$) AS of_none,

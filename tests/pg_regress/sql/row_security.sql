@@ -38,7 +38,7 @@ INSERT INTO texts SELECT 'somebody else', 'some text that is hidden from the rea
 ALTER TABLE texts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON texts USING (reader = current_user);
 GRANT SELECT ON texts TO regress_reader;
-SELECT index_bands('texts', 'cleaned(body)');
+SELECT simhash_index('texts', 'cleaned(body)');
 SET ROLE regress_reader;
 PREPARE search AS SELECT body FROM texts WHERE simhash_near(cleaned(body), 'some text that is hidden from the reader');
 EXPLAIN (COSTS OFF) EXECUTE search;

@@ -86,20 +86,6 @@ BEGIN
 END
 $$;
 
--- Indexes on the first bands of a text, as they are made by hand, within a scope: a list of columns.
-CREATE FUNCTION index_bands(relation regclass, content text, bands integer DEFAULT 6, scope text DEFAULT NULL, options text DEFAULT NULL)
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    last text := coalesce(', ' || quote_literal(options), '');
-BEGIN
-    FOR band IN 0 .. bands - 1 LOOP
-        EXECUTE format('CREATE INDEX ON %s (%s)', relation,
-            concat_ws(', ', scope, format('simhash_band(%s, %s%s), simhash_size(%1$s%3$s)', content, band, last)));
-    END LOOP;
-    EXECUTE format('ANALYZE %s', relation);
-END
-$$;
-
 -- The lines of a plan that match a pattern.
 CREATE FUNCTION plan_lines(query text, pattern text, options text DEFAULT 'COSTS OFF') RETURNS SETOF text
 LANGUAGE plpgsql AS $$
