@@ -57,30 +57,13 @@ $$;
 SELECT count(DISTINCT (layout, criterion)) AS criteria, count(DISTINCT (layout, criterion, outcome)) AS outcomes,
     count(*) FILTER (WHERE size = 0 AND outcome ~ 'served') AS served FROM outcomes;
 
--- Without flips, the same rows stay as with simhash_duplicate_of, which finds pairs in another way.
+-- With flips, those stay that no search for them finds a copy of among the earlier ones.
 CREATE TABLE texts AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
         ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word) FROM generate_series(1, 60) AS word) AS body
 FROM generate_series(1, 1200) AS n;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('docs', 'body');
-CREATE FUNCTION differences(radii integer[], max_distance integer) RETURNS TABLE (kept bigint, differing bigint)
-LANGUAGE plpgsql AS $$
-BEGIN
-    TRUNCATE docs;
-    PERFORM simhash_guard('docs', 'skip', jsonb_build_object('max_distance', max_distance, 'radii', radii, 'flips', '[]'::jsonb));
-    INSERT INTO docs SELECT * FROM texts ORDER BY id;
-    RETURN QUERY EXECUTE format('
-        SELECT count(d.id), count(*) FILTER (WHERE (d.id IS NULL) = (t.duplicate_of IS NULL))
-        FROM (SELECT id, simhash_duplicate_of(id, body, %L) OVER (ORDER BY id) AS duplicate_of
-              FROM texts) AS t LEFT JOIN docs AS d USING (id)',
-        jsonb_build_object('max_distance', max_distance, 'radii', radii));
-END $$;
-SELECT radii, kept, differing
-FROM (VALUES ('{}'::integer[], 6), ('{0,0,0,0}', 10), ('{1,1,0,0}', 10), ('{1,1,1,1}', 10)) AS v (radii, max_distance),
-    differences(radii, max_distance);
--- With flips, those stay that no search for them finds a copy of among the earlier ones.
-TRUNCATE docs;
 SELECT simhash_guard('docs', 'skip');
 INSERT INTO docs SELECT * FROM texts WHERE id <= 300 ORDER BY id;
 CREATE TABLE copies AS SELECT a.id AS a, b.id AS b FROM texts AS a JOIN texts AS b ON a.id < b.id AND b.id <= 300
