@@ -9,7 +9,7 @@ use crate::memory::push;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
-const FEATURES_BETWEEN_CHECKS: usize = 64;
+const FEATURES_BETWEEN_CHECKS: usize = 32;
 
 /// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the
 /// options weigh features.
@@ -56,13 +56,37 @@ impl FeatureSet {
         }
         let needed = least_common(least, self.total, other.total)?;
         let common = if self.weights.is_empty() && other.weights.is_empty() {
-            common_from(needed, (self, |_| 1), (other, |_| 1), tick)
+            common_hashes(needed, &self.hashes, &other.hashes, tick)
         } else {
-            let of_self = |index| self.weights.get(index).copied().unwrap_or(1);
-            let of_other = |index| other.weights.get(index).copied().unwrap_or(1);
-            common_from(needed, (self, of_self), (other, of_other), tick)
+            self.common_weight(other, needed, tick)
         };
         share(common?, self.total, other.total)
+    }
+
+    /// The common weight of two sets; None if it is less than `needed`.
+    fn common_weight(&self, other: &Self, needed: u128, tick: &dyn Fn()) -> Option<u128> {
+        let mut common = 0;
+        let (mut rest, mut rest_of_other) = (self.total, other.total);
+        let mut others = ticking(other.weighted(), tick).peekable();
+        for (hash, weight) in self.weighted() {
+            while let Some((_, weight)) = others.next_if(|(other, _)| *other < hash) {
+                rest_of_other -= u128::from(weight);
+            }
+            if common + rest.min(rest_of_other) < needed {
+                return None;
+            }
+            if let Some((_, weight_of_other)) = others.next_if(|(other, _)| *other == hash) {
+                common += u128::from(weight.min(weight_of_other));
+                rest_of_other -= u128::from(weight_of_other);
+            }
+            rest -= u128::from(weight);
+        }
+        (common >= needed).then_some(common)
+    }
+
+    fn weighted(&self) -> impl Iterator<Item = (u64, u64)> {
+        let weight = |index| self.weights.get(index).copied().unwrap_or(1);
+        self.hashes.iter().enumerate().map(move |(index, hash)| (*hash, weight(index)))
     }
 
     pub fn memory(&self) -> usize {
@@ -77,8 +101,51 @@ fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick:
         found.extend_from_slice(new);
         Ok(())
     })?;
+    if let Some(sorted) = sorted(&found)? {
+        return Ok(sorted);
+    }
     sort(&mut found, &|hash| *hash, u64::BITS, tick);
     collect(found.len(), found.iter().copied(), tick)
+}
+
+/// Buckets in which hashes are sorted, and the most in each.
+const BUCKETS: usize = 512;
+const MOST_IN_BUCKET: u16 = 32;
+
+/// The hashes in ascending order, in half the time of a sort: most buckets have few hashes. None if one has many.
+fn sorted(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
+    if hashes.len() > BUCKETS * usize::from(MOST_IN_BUCKET) {
+        return Ok(None);
+    }
+    let bucket = |hash: u64| (hash >> (u64::BITS - BUCKETS.ilog2())) as usize;
+    let mut counts = [0u16; BUCKETS];
+    hashes.iter().for_each(|hash| counts[bucket(*hash)] += 1);
+    if counts.iter().any(|count| *count > MOST_IN_BUCKET) {
+        return Ok(None);
+    }
+    let mut begins = counts;
+    let mut sum = 0;
+    for begin in &mut begins {
+        sum += std::mem::replace(begin, sum);
+    }
+    let mut all = Vec::new();
+    all.try_reserve_exact(hashes.len())?;
+    all.resize(hashes.len(), 0);
+    for hash in hashes {
+        let begin = &mut begins[bucket(*hash)];
+        all[usize::from(*begin)] = *hash;
+        *begin += 1;
+    }
+    for sorted in 1..all.len() {
+        let hash = all[sorted];
+        let mut position = sorted;
+        while position > 0 && all[position - 1] > hash {
+            all[position] = all[position - 1];
+            position -= 1;
+        }
+        all[position] = hash;
+    }
+    Ok(Some(all))
 }
 
 /// The hashes of the distinct features, and their weights; without features that weigh nothing.
@@ -130,10 +197,14 @@ pub(crate) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32
 /// is none. The resemblance grows with the common weight, also as it is rounded.
 fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     let reaches = |common| share(common, of_a, of_b).is_some_and(|share| share >= least);
-    let (mut fewest, mut most) = (0, of_a.min(of_b));
-    if !reaches(most) {
+    let largest = of_a.min(of_b);
+    if !reaches(largest) {
         return None;
     }
+    // But for rounding, this is the result.
+    let expected = (of_a + of_b) as f64 * least / (1.0 + least);
+    let mut fewest = ((expected * (1.0 - 1e-12)) as u128).min(largest);
+    let mut most = ((expected * (1.0 + 1e-12)) as u128 + 1).min(largest);
     while fewest < most {
         let middle = fewest + (most - fewest) / 2;
         if reaches(middle) {
@@ -145,38 +216,27 @@ fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     Some(fewest)
 }
 
-/// The common weight of two sets; None if it is less than `needed`. Each comes with a function from an index to a weight.
-#[inline(always)]
-fn common_from(
-    needed: u128,
-    (a, weight_a): (&FeatureSet, impl Fn(usize) -> u64),
-    (b, weight_b): (&FeatureSet, impl Fn(usize) -> u64),
-    tick: &dyn Fn(),
-) -> Option<u128> {
-    let (mut i, mut j, mut common) = (0, 0, 0u128);
-    let (mut rest_a, mut rest_b) = (a.total, b.total);
+/// The number of common hashes of two ascending lists; None if there are fewer than `needed`.
+fn common_hashes(needed: u128, a: &[u64], b: &[u64], tick: &dyn Fn()) -> Option<u128> {
+    let (mut i, mut j, mut common) = (0, 0, 0);
     for stride in 1.. {
-        if common + rest_a.min(rest_b) < needed {
+        if ((common + (a.len() - i).min(b.len() - j)) as u128) < needed {
             return None;
         }
         if stride % (ITEMS_BETWEEN_TICKS / FEATURES_BETWEEN_CHECKS) == 0 {
             tick();
         }
-        let (end_i, end_j) =
-            ((i + FEATURES_BETWEEN_CHECKS).min(a.hashes.len()), (j + FEATURES_BETWEEN_CHECKS).min(b.hashes.len()));
+        let (end_i, end_j) = ((i + FEATURES_BETWEEN_CHECKS).min(a.len()), (j + FEATURES_BETWEEN_CHECKS).min(b.len()));
         // Which hash is smaller is unpredictable, so nothing branches on it.
         while i < end_i && j < end_j {
-            let (of_a, of_b) = (u128::from(weight_a(i)), u128::from(weight_b(j)));
-            let (x, y) = (a.hashes[i], b.hashes[j]);
-            common += u128::from(x == y) * of_a.min(of_b);
-            rest_a -= u128::from(x <= y) * of_a;
-            rest_b -= u128::from(y <= x) * of_b;
+            let (x, y) = (a[i], b[j]);
+            common += usize::from(x == y);
             i += usize::from(x <= y);
             j += usize::from(y <= x);
         }
-        if i == a.hashes.len() || j == b.hashes.len() {
+        if i == a.len() || j == b.len() {
             break;
         }
     }
-    (common >= needed).then_some(common)
+    (common as u128 >= needed).then_some(common as u128)
 }

@@ -9,7 +9,7 @@ use super::candidates::{Candidates, NO_RUN};
 use super::texts::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
-use crate::fingerprint::sketch::MostDifferent;
+use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
 use crate::memory::{fill, push};
 use crate::pairs::groups::ascending;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
@@ -63,6 +63,7 @@ pub struct Verification<O> {
 /// The candidates that are held.
 struct Held {
     candidates: Vec<HeldCandidate>,
+    features: Vec<FeatureSet>,
     /// For each band and run, the index of the last one held, or [`NO_RUN`].
     last: Vec<Vec<u32>>,
     /// For each one and band, the index of the one before it in its run, or [`NO_RUN`].
@@ -73,7 +74,7 @@ struct Held {
 
 struct HeldCandidate {
     position: u32,
-    features: FeatureSet,
+    sketch: DifferenceSketch,
     /// The position of the last candidate that has met this one in a run.
     met_by: u32,
 }
@@ -181,9 +182,8 @@ impl<O: Outcome> Verification<O> {
                 if other.met_by != position {
                     other.met_by = position;
                     if let Some(least) = outcome.least(other.position, position) {
-                        let of_other = &candidates.sketches[other.position as usize];
-                        let difference = candidates.comparison.difference(of_other, sketch);
-                        if MostDifferent::with_resemblance(least).allows(difference, of_other, sketch) {
+                        let difference = candidates.comparison.difference(&other.sketch, sketch);
+                        if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch) {
                             push(&mut self.compared, (difference, index))?;
                         }
                     }
@@ -204,11 +204,11 @@ impl<O: Outcome> Verification<O> {
             }
             let other = &self.held.candidates[index as usize];
             let Some(least) = self.outcome.least(other.position, self.position as u32) else { continue };
-            let of_other = &self.candidates.sketches[other.position as usize];
-            if MostDifferent::with_resemblance(least).allows(difference, of_other, sketch)
-                && let Some(resemblance) = other.features.resemblance_from(features, least, tick)
+            let of_other = &self.held.features[index as usize];
+            if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch)
+                && let Some(resemblance) = of_other.resemblance_from(features, least, tick)
             {
-                let is_same = resemblance >= 1.0 && other.features == *features;
+                let is_same = resemblance >= 1.0 && of_other == features;
                 self.outcome.near(other.position, self.position as u32, resemblance, is_same);
             }
         }
@@ -223,7 +223,7 @@ impl Held {
             fill(&mut of_band, runs.count as usize, NO_RUN, tick)?;
             push(&mut last, of_band)?;
         }
-        Ok(Self { candidates: Vec::new(), last, before: Vec::new(), memory: 0 })
+        Ok(Self { candidates: Vec::new(), features: Vec::new(), last, before: Vec::new(), memory: 0 })
     }
 
     fn push(&mut self, position: usize, features: FeatureSet, candidates: &Candidates) -> Result<()> {
@@ -234,10 +234,13 @@ impl Held {
             self.before.push(last.map_or(NO_RUN, |last| std::mem::replace(last, index)));
         }
         self.memory += features.memory() + size_of::<HeldCandidate>() + candidates.runs.len() * size_of::<u32>();
-        push(&mut self.candidates, HeldCandidate { position: position as u32, features, met_by: NO_RUN })
+        push(&mut self.features, features)?;
+        let sketch = candidates.sketches[position];
+        push(&mut self.candidates, HeldCandidate { position: position as u32, sketch, met_by: NO_RUN })
     }
 
     fn clear(&mut self, candidates: &Candidates, tick: &dyn Fn()) {
+        ticking(self.features.drain(..), tick).for_each(drop);
         for held in ticking(self.candidates.drain(..), tick) {
             for (runs, last) in candidates.runs.iter().zip(&mut self.last) {
                 if let Some(last) = last.get_mut(runs.numbers[held.position as usize] as usize) {

@@ -1,4 +1,4 @@
--- simhash_cluster and simhash_duplicate_of of texts: what simhash_near connects.
+-- simhash_cluster and simhash_duplicate_of of texts: those that share a band and resemble each other.
 CREATE TABLE docs (id text PRIMARY KEY, tenant text, body text);
 -- Of words and pairs of words, 1 and 2 share 19 of 21 (.90), 2 and 3 share 19 of 23 (.83), 1 and 3 share 17 of 23 (.74);
 -- 6 is row 2 in the opposite order of words, and no copy; 8 has the words of 5, and 7 and 9 have none.
@@ -10,7 +10,7 @@ INSERT INTO docs VALUES
 ALTER TABLE docs ADD number integer GENERATED ALWAYS AS IDENTITY;
 -- A cluster is a chain of near-duplicates; a duplicate is near a row that stays. By .8, three is like two and in its
 -- cluster, but two is a duplicate of one, and three is not. In the opposite order, the last rows stay.
-\set criterion '{"max_distance": 64, "radii": [], "resemblance": 0.8}'
+\set criterion '{"resemblance": 0.8}'
 SELECT id, simhash_cluster(id, body, :'criterion') OVER w AS cluster,
     simhash_duplicate_of(id, body, :'criterion') OVER w AS duplicate_of,
     simhash_cluster(id, body, :'criterion') OVER (ORDER BY number DESC) AS cluster_from_the_end,
@@ -29,7 +29,11 @@ SELECT simhash_cluster(id, body) OVER (), simhash_duplicate_of(id, body) OVER ()
 
 -- Errors, whether there is a near row or not.
 SELECT errors($$SELECT simhash_duplicate_of(1, 'a'::text)$$,
-    $$SELECT simhash_cluster(id, body, '{"max_distance": 65}') OVER () FROM docs$$,
+    $$SELECT simhash_cluster(id, body, '{"resemblance": null}') OVER () FROM docs$$,
+    $$SELECT simhash_duplicate_of(id, body, '{"max_distance": 3}') OVER () FROM docs$$,
+    $$SELECT simhash_duplicate_of(id, body, '{"bands": 65}') OVER () FROM docs$$,
+    $$SELECT simhash_cluster(id, body, '{"resemblance": 0.5}') OVER () FROM docs WHERE false$$,
+    $$SELECT simhash_cluster(id, body, '{"resemblance": 0.5}') OVER () FROM docs$$,
     $$SELECT simhash_duplicate_of(id, body, '{"ngrams": 2}') OVER () FROM docs WHERE number = 1$$,
     $$SELECT simhash_cluster(id, body || repeat(U&'\0301', 600000)) OVER () FROM docs$$,
     $$SELECT max(simhash_duplicate_of(id, body)) FROM docs$$,
@@ -46,21 +50,24 @@ FROM generate_series(1, 2000) AS n CROSS JOIN LATERAL
          || CASE WHEN n % 500 = 0 THEN repeat(' more words', 10000) ELSE '' END
      FROM generate_series(1, 45) AS word) AS text (body)
 UNION ALL SELECT 2000 + n, CASE WHEN n % 2 = 0 THEN '!' END FROM generate_series(1, 10) AS n;
-ALTER TABLE docs ALTER body SET STORAGE EXTERNAL, ADD fp bigint GENERATED ALWAYS AS (simhash(body)) STORED;
+ALTER TABLE docs ALTER body SET STORAGE EXTERNAL;
 UPDATE docs SET body = body || '' WHERE id % 500 = 0;
 CREATE TABLE expected (id integer, cluster integer, duplicate_of integer);
-CREATE FUNCTION differences(criterion jsonb, near integer, OUT clusters bigint, OUT duplicates bigint, OUT wrong bigint)
+CREATE FUNCTION differences(criterion jsonb, bands integer, OUT clusters bigint, OUT duplicates bigint, OUT wrong bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
+    options jsonb = criterion - '{bands,resemblance}'::text[];
     this record;
 BEGIN
-    EXECUTE format('CREATE TABLE pairs AS
-        WITH docs AS MATERIALIZED (SELECT id, body, simhash(body, %L) AS fp FROM docs)
-        SELECT a.id AS a, b.id AS b, a.fp <~> b.fp AS distance FROM docs AS a JOIN docs AS b
-            ON a.id < b.id AND a.fp <~> b.fp <= %s AND simhash_near(a.body, b.body, %L)',
-        criterion - '{max_distance,radii,flips,resemblance}'::text[], near, criterion);
+    CREATE TABLE bands AS SELECT id, band, simhash_band(body, band, options) AS key
+        FROM docs, generate_series(0, bands - 1) AS band;
+    CREATE TABLE pairs AS SELECT a.id AS a, b.id AS b, simhash_resemblance(a.body, b.body, options) AS resemblance
+        FROM (SELECT DISTINCT a.id AS a, b.id AS b FROM bands AS a JOIN bands AS b USING (band, key) WHERE a.id < b.id)
+                AS near
+            JOIN docs AS a ON a.id = a JOIN docs AS b ON b.id = b;
+    DELETE FROM pairs WHERE resemblance < (criterion ->> 'resemblance')::float8;
     TRUNCATE expected;
-    INSERT INTO expected SELECT id, id FROM docs WHERE fp IS NOT NULL;
+    INSERT INTO expected SELECT id, id FROM bands WHERE band = 0 AND key IS NOT NULL;
     LOOP -- Each row takes the lowest name among its near rows, until none changes.
         UPDATE expected AS t SET cluster = least FROM
             (SELECT p.id, min(other.cluster) AS least FROM expected AS other
@@ -72,23 +79,36 @@ BEGIN
     CREATE INDEX ON pairs (b);
     FOR this IN SELECT id FROM expected ORDER BY id LOOP -- row by row, as a guard
         UPDATE expected AS t SET duplicate_of = (SELECT a FROM pairs JOIN expected AS kept
-            ON kept.id = a AND kept.duplicate_of IS NULL WHERE b = this.id ORDER BY distance, a LIMIT 1)
+            ON kept.id = a AND kept.duplicate_of IS NULL WHERE b = this.id ORDER BY resemblance DESC, a LIMIT 1)
         WHERE t.id = this.id;
     END LOOP;
-    EXECUTE format('SELECT count(DISTINCT f.cluster), count(f.duplicate_of), count(*) FILTER (WHERE
+    SELECT count(DISTINCT f.cluster), count(f.duplicate_of), count(*) FILTER (WHERE
             f.cluster IS DISTINCT FROM t.cluster OR f.duplicate_of IS DISTINCT FROM t.duplicate_of)
-        FROM (SELECT id, simhash_cluster(id, body, %1$L) OVER w AS cluster, simhash_duplicate_of(id, body, %1$L) OVER w
-                AS duplicate_of FROM docs WINDOW w AS (ORDER BY id)) AS f LEFT JOIN expected AS t USING (id)', criterion)
-    INTO clusters, duplicates, wrong;
-    DROP TABLE pairs;
+        INTO clusters, duplicates, wrong
+        FROM (SELECT id, simhash_cluster(id, body, criterion) OVER w AS cluster,
+                simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of FROM docs WINDOW w AS (ORDER BY id)) AS f
+            LEFT JOIN expected AS t USING (id);
+    DROP TABLE bands, pairs;
 END
 $$;
 CREATE INDEX ON expected (id);
 ANALYZE docs;
 SELECT criterion, found.* FROM (VALUES
-    ('{"resemblance": 0.75, "flips": []}', 10),
-    ('{"resemblance": 0.6, "radii": [], "max_distance": 12}', 12),
-    ('{"resemblance": null}', 3),
-    ('{"resemblance": 0.7, "radii": [2, -1, 0], "flips": [], "max_distance": 12, "weight": "tf"}', 12),
-    ('{"resemblance": 0, "radii": [], "max_distance": 3, "tokens": "chars"}', 3)
-) AS criteria (criterion, distance), differences(criterion::jsonb, distance) AS found;
+    ('{"resemblance": 0.84}', 6),
+    ('{"resemblance": 0.75}', 12),
+    ('{"resemblance": 0.3, "bands": 2}', 2),
+    ('{"resemblance": 0.6, "weight": "tf", "ngram": 2}', 24),
+    ('{"resemblance": 0, "bands": 1, "tokens": "chars"}', 1),
+    ('{"resemblance": 0.5, "bands": 6, "same": ["94"]}', 6)
+) AS criteria (criterion, bands), differences(criterion::jsonb, bands) AS found;
+
+-- One template: texts that disagree in what must be the same, and equal ones, are not compared with each other.
+CREATE TABLE letters AS
+SELECT n AS id, 'Dear customer, our records show that invoice ' || n % 15000 || ' has not been paid, although it was due two '
+    'weeks ago. Please send the amount to the account named below, or write to us if you have done so already.' AS body
+FROM generate_series(1, 16000) AS n;
+SELECT criterion, count(DISTINCT cluster) AS clusters, count(duplicate_of) AS duplicates, max(duplicate_of) AS last
+FROM (VALUES (jsonb '{}'), ('{"same": ["numbers"]}')) AS criteria (criterion), LATERAL (
+    SELECT simhash_cluster(id, body, criterion) OVER w AS cluster, simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of
+    FROM letters WINDOW w AS (ORDER BY id)) AS found
+GROUP BY criterion ORDER BY criterion;
