@@ -31,8 +31,6 @@ WORDS = """
 CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
     RETURN (SELECT string_agg(substr(md5(w::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS w);
 """
-# The indexes of a table of texts.
-BANDS = "\n".join(f"CREATE INDEX ON texts (simhash_band(body, {band}), simhash_size(body));" for band in range(6))
 # Searches by a query $1 within a distance $2, of a table {t}.
 FORMS = {
     "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",

@@ -2,15 +2,16 @@
 that the guard let no near-duplicate in, or none without a mark, lost no row, and refused or marked no row without a
 reason. amcheck examines the table. Other clients search it meanwhile, and compare what they find with a scan of it.
 
-    python tests/load/soak ACTION [--transactions N] [--clients N] [--seed N] [--partitions N] [--tenants N]
-        [--crash START_COMMAND] [--unguarded]
+    python tests/load/soak ACTION [--source SOURCE] [--transactions N] [--clients N] [--seed N] [--partitions N]
+        [--tenants N] [--crash START_COMMAND] [--unguarded]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 The clients commit at least N transactions. Backends are terminated all the time. With --crash, backends and the
 postmaster are also killed (-9), and START_COMMAND starts the server again. This needs the right to kill these
 processes.
 
-With several tenants, the tenant is the scope of the guard and of the indexes.
+The guard compares texts (the source `body`) or fingerprints (`simhash`). With several tenants, the tenant is the scope
+of the guard and of the indexes on texts.
 
 With --unguarded the same happens without the guard. Then the proof must find near-duplicates, which shows that it can.
 """
@@ -42,19 +43,20 @@ def soak(options):
     os.environ["PGOPTIONS"] = LIMIT
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
-    fingerprints, bands = table.create(action, texts, options.partitions, options.tenants)
-    nearness = pool.Nearness(texts, bands, options.tenants)
+    fingerprints, bands = table.create(action, options.source, texts, options.partitions, options.tenants)
+    by_text = options.source == "body"
+    nearness = pool.Nearness(texts, fingerprints, bands if by_text else (), options.tenants)
     if options.unguarded:
         table.unguard()
     print(
-        f"{action}: {options.partitions or 'no'} partitions, {options.tenants} tenants, {options.clients} clients,"
+        f"{action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants, {options.clients} clients,"
         f" {options.transactions} transactions, seed {seed}, {len(texts)} texts, {nearness.share():.1f} of which are"
-        f" near one of them, {nearness.refuted} pairs only by a band; {table.durability()}",
+        f" near one of them, {nearness.refuted} pairs only share a band; {table.durability()}",
         flush=True,
     )
-    if not nearness.refuted:
-        raise NotReached("no pair of texts shares a band, and is not near")
-    searches = Searches(fingerprints, seed)
+    if by_text and not nearness.refuted:
+        raise NotReached("no pair of texts shares a band and is not near")
+    searches = Searches(texts, fingerprints, options.tenants, seed)
     journals = write(options, texts, searches)
     print(f"  {searches.done} searches, which found {searches.found} rows")
     rows = table.rows()
@@ -105,6 +107,7 @@ def write(options, texts, searches):
 def read_options():
     parser = argparse.ArgumentParser(prog="tests/load/soak")
     parser.add_argument("action", choices=("reject", "skip", "mark"))
+    parser.add_argument("--source", choices=("body", "simhash"), default="body")
     parser.add_argument("--transactions", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)

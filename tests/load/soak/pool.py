@@ -1,5 +1,6 @@
 """The texts that are written: groups of texts that share most words, and what makes two of them near-duplicates."""
 
+import operator
 import random
 from itertools import pairwise
 
@@ -9,8 +10,10 @@ LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are no near-duplicates.
 EDITS = (0, 2, 6, 12)
-# What makes two texts near-duplicates: the defaults of simhash_guard.
+# What makes two texts near-duplicates by default: they share a band, and resemble each other.
 BANDS, RESEMBLANCE = 6, 0.84
+# The largest distance of near fingerprints.
+DISTANCE = 3
 
 
 def texts(seed):
@@ -28,6 +31,11 @@ def texts(seed):
     return found
 
 
+def distance(a, b):
+    """Of two signed 64-bit fingerprints."""
+    return ((a ^ b) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
+
+
 def tenant(text, tenants):
     """The tenant that a text belongs to. Each group has texts of several tenants."""
     return text // len(EDITS) % tenants
@@ -40,20 +48,26 @@ def resemblance(a, b):
 
 
 class Nearness:
-    """Which texts are near-duplicates, computed from their bands, words and tenants."""
+    """Which texts are near-duplicates within a tenant: by their fingerprints or, if there are bands, by these and their
+    words."""
 
-    def __init__(self, texts, bands, tenants):
+    def __init__(self, texts, fingerprints, bands, tenants):
         self.near = [[number] for number in range(len(texts))]
         self.refuted = 0
-        for a, of_a in enumerate(bands):
-            for b, of_b in enumerate(bands[:a]):
-                shares_band = any(band == other for band, other in zip(of_a, of_b))
-                if tenant(a, tenants) == tenant(b, tenants) and shares_band:
-                    if resemblance(texts[a], texts[b]) >= RESEMBLANCE:
-                        self.near[a].append(b)
-                        self.near[b].append(a)
-                    else:
-                        self.refuted += 1
+        for a in range(len(texts)):
+            for b in range(a):
+                if tenant(a, tenants) != tenant(b, tenants):
+                    continue
+                if not bands:
+                    is_near = distance(fingerprints[a], fingerprints[b]) <= DISTANCE
+                elif any(map(operator.eq, bands[a], bands[b])):
+                    is_near = resemblance(texts[a], texts[b]) >= RESEMBLANCE
+                    self.refuted += not is_near
+                else:
+                    continue
+                if is_near:
+                    self.near[a].append(b)
+                    self.near[b].append(a)
 
     def share(self):
         """To how many others of them one is near."""

@@ -4,14 +4,14 @@ import subprocess
 
 import psycopg
 
-from pool import BANDS
+from pool import BANDS, DISTANCE
 
 
 def connect():
     return psycopg.connect(autocommit=True, application_name="soak checks")
 
 
-def create(action, texts, partitions, tenants):
+def create(action, source, texts, partitions, tenants):
     """Makes the table anew, of so many partitions if not of one piece, with the tenant as scope if there are several;
     the fingerprints of the texts, and their bands."""
     scope, mark = ["tenant"] if tenants > 1 else [], "mark" if action == "mark" else None
@@ -25,26 +25,21 @@ def create(action, texts, partitions, tenants):
         for number in range(partitions):
             bound = f"WITH (MODULUS {partitions}, REMAINDER {number})"
             connection.execute(f"CREATE TABLE soak_{number} PARTITION OF soak FOR VALUES {bound}")
-        connection.execute("SELECT simhash_attach('soak', 'body', scope => %s::text[])", (scope,))
-        if scope:
-            # For searches without the scope.
-            for block in range(3):
-                connection.execute(f"CREATE INDEX ON soak (simhash_block(simhash, {block}, 3)) INCLUDE (simhash)")
-        for band in range(BANDS):
-            keys = ", ".join([*scope, f"simhash_band(body, {band})", "simhash_size(body)"])
-            connection.execute(f"CREATE INDEX ON soak ({keys})")
+        connection.execute("SELECT simhash_attach('soak', 'body')")
+        connection.execute("SELECT simhash_index('soak', 'body', scope => %s::text[])", (scope,))
         # Rows that are updated without touching the text move, too: no update is a HOT one.
         connection.execute("CREATE INDEX ON soak (note)")
+        criterion = "{}" if source == "body" else f'{{"resemblance": null, "max_distance": {DISTANCE}}}'
         connection.execute(
-            "SELECT simhash_guard('soak', %s, scope => %s::text[], mark_column => %s)",
-            (action, scope, mark),
+            "SELECT simhash_guard('soak', %s, %s, scope => %s::text[], mark_column => %s, source => %s)",
+            (action, criterion, scope, mark, source),
         )
+        bands = ", ".join(f"simhash_band(body, {band})" for band in range(BANDS))
         found = connection.execute(
-            "SELECT simhash(body), ARRAY(SELECT simhash_band(body, band) FROM generate_series(0, %s) AS band)"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n",
-            (BANDS - 1, texts),
+            f"SELECT simhash(body), ARRAY[{bands}] FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n",
+            (texts,),
         )
-        return zip(*found)
+        return zip(*found.fetchall())
 
 
 def unguard():
