@@ -47,6 +47,7 @@ pub struct NearQuery<'a> {
 }
 
 /// What the search looks up and compares, and how close a row must be.
+#[expect(clippy::large_enum_variant, reason = "a row has one, on the stack")]
 pub enum Sought<'a> {
     Text {
         keys: &'a TextKeys,
