@@ -10,8 +10,7 @@ use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
 use postgres::owner::as_owner;
 use postgres::settings::{read_setting, set_locally};
-use postgres::text::from_bytes;
-use postgres::trigger::{arguments, triggers};
+use postgres::trigger::triggers;
 
 use crate::sql::functions::ExtensionSchema;
 
@@ -40,12 +39,4 @@ pub fn run<T>(
 pub fn guards(schema: ExtensionSchema, table: &Relation) -> impl Iterator<Item = &pg_sys::Trigger> {
     let function = schema.function(c"simhash_dedup", &[]);
     triggers(table).iter().filter(move |trigger| Some(trigger.tgfoid) == function)
-}
-
-/// What the guards of a table name as their fingerprint: a column of fingerprints, or the source of indexed ones.
-pub fn guard_fingerprints(schema: ExtensionSchema, table: &Relation) -> Result<Vec<String>> {
-    // The call is simhash_dedup(action, criterion, fingerprint, ..). SAFETY: a trigger in the relation cache has
-    // NUL-terminated arguments, as many as `tgnargs` says.
-    let named = guards(schema, table).filter_map(|guard| unsafe { arguments(guard) }.get(2).copied());
-    named.map(|name| from_bytes(name.to_bytes())).collect()
 }

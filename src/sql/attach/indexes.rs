@@ -17,7 +17,6 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, sendable, user_error};
 
 use super::building::IndexNames;
-use super::command::guard_fingerprints;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
@@ -85,36 +84,34 @@ impl BlockIndexes<'_> {
         self.source.check_sql(self.schema, table)
     }
 
-    /// Refuses another fingerprint of the source than is indexed as an expression: without columns under the same
-    /// prefix, since detach would remove both; and beside a guard by that expression, which would not know which one is
-    /// meant.
+    /// Refuses another fingerprint of the source than is indexed as an expression under the same prefix: detach would
+    /// remove both.
     fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
+        if self.has_columns() {
+            return Ok(());
+        }
         let relation = table.open();
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
-        let is_guarded_by_source = guard_fingerprints(self.schema, &relation)?.contains(&self.source.column);
         for index in Index::all(&relation) {
             let Some(key) = block_keys(&relation, &index).next() else { continue };
             let other = key.call.fingerprint;
             if other.as_own_column().is_some()
                 || !is_made_from(&relation, &source, other)
                 || self.source.is_fingerprint(self.schema, &relation, other)?
+                || self.prefix.maker_of(index.oid, 0)? != Maker::Attach
             {
                 continue;
             }
-            let (of, hint) = if !self.has_columns() && self.prefix.maker_of(index.oid, 0)? == Maker::Attach {
-                let prefix = self.prefix.fingerprint();
-                (format!("prefix \"{prefix}\" of"), "Choose another prefix, or call simhash_detach first.")
-            } else if is_guarded_by_source {
-                ("guarded".to_owned(), "Call simhash_unguard first, and guard a column with one of the fingerprints.")
-            } else {
-                continue;
-            };
-            let message =
-                format!("{of} table \"{}\" has another fingerprint of \"{}\"", table.name, self.source.column);
+            let message = format!(
+                "prefix \"{}\" of table \"{}\" has another fingerprint of \"{}\"",
+                self.prefix.fingerprint(),
+                table.name,
+                self.source.column
+            );
             let detail = format!("Index \"{}\" is made with other options.", index.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
                 .set_detail(sendable(detail))
-                .set_hint(hint));
+                .set_hint("Choose another prefix, or call simhash_detach first."));
         }
         Ok(())
     }

@@ -58,13 +58,14 @@ SELECT simhash_detach('prints');
 SELECT count(*) = 4 FROM pg_index WHERE indrelid = 'prints'::regclass;
 SELECT errors($$SELECT simhash_detach('prints')$$, $$SELECT simhash_detach('busy')$$);
 
--- A prefix has one fingerprint of a column, and so has a column that is guarded.
+-- A prefix has one fingerprint of a column. A guard says which one it compares.
 CREATE TABLE digits (id integer, hex text);
 SELECT simhash_attach('digits', 'hex');
 SELECT errors($$SELECT simhash_attach('digits', 'hex', '{"source": "hex"}')$$);
 CREATE TABLE guarded (id integer PRIMARY KEY, hex text);
 SELECT simhash_attach('guarded', 'hex', '{"source": "hex"}', prefix => 'h'), simhash_guard('guarded');
-SELECT errors($$SELECT simhash_attach('guarded', 'hex')$$);
+SELECT simhash_attach('guarded', 'hex');
+SELECT errors($$INSERT INTO guarded VALUES (1, '00000000000000ff'), (2, '00000000000000fe')$$);
 -- A guarded table is not detached.
 SELECT errors($$SELECT simhash_detach('guarded', 'h')$$);
 

@@ -76,7 +76,7 @@ SELECT errors($$SELECT simhash_guard('banded', criterion => '{"resemblance": 0.6
 SELECT simhash_guard('banded', criterion => '{"resemblance": 0.5, "bands": 12}'), definition('banded');
 SELECT simhash_guard('banded');
 -- A band that is missing, or has no valid, whole index: nothing is stored, whatever it is.
-DROP INDEX banded_simhash_band_simhash_size_idx3;
+DROP INDEX banded_simhash_band3_idx;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')', 'INSERT INTO banded VALUES (2, 1, NULL)',
     'UPDATE banded SET body = NULL', 'UPDATE banded SET tenant = 2', 'DELETE FROM banded WHERE id = 2',
     $$SELECT simhash_guard('banded', 'skip')$$);

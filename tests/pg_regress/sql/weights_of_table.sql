@@ -29,8 +29,8 @@ SELECT resemblance >= .84 AS near, duplicate, rows FROM simhash_preview('mails')
 SELECT errors($$SELECT simhash_guard('mails', 'skip', criterion => '{"weights": "table"}')$$,
     $$SELECT simhash_preview('mails', '{"weights": "table"}')$$);
 SELECT simhash_unguard('mails');
-DROP INDEX mails_simhash_band_simhash_size_idx, mails_simhash_band_simhash_size_idx1, mails_simhash_band_simhash_size_idx2,
-    mails_simhash_band_simhash_size_idx3, mails_simhash_band_simhash_size_idx4, mails_simhash_band_simhash_size_idx5;
+DROP INDEX mails_simhash_band0_idx, mails_simhash_band1_idx, mails_simhash_band2_idx,
+    mails_simhash_band3_idx, mails_simhash_band4_idx, mails_simhash_band5_idx;
 CREATE FUNCTION weights() RETURNS jsonb LANGUAGE sql AS
     $$ SELECT jsonb_build_object('weights', simhash_weights(body, '{}')) FROM mails $$;
 SELECT simhash_index('mails', 'body', weights());
