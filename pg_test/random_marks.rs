@@ -6,19 +6,16 @@ mod tests {
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
     use simhash::random::Random;
-    use simhash::search::nearness::Nearness;
 
     // The defaults of guards.
-    const MAX_DISTANCE: i32 = 10;
-    const RADII: [i32; 4] = [1, 1, 1, 1];
-    const FLIPS: [u32; 2] = [5, 3];
+    const BANDS: usize = simhash::fingerprint::bands::DEFAULT_BANDS;
     const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
 
     #[derive(Clone, Debug)]
     struct ModelRow {
         id: i32,
         text: String,
-        fingerprint: u64,
+        bands: Vec<i32>,
         mark: Option<i32>,
     }
 
@@ -39,23 +36,18 @@ mod tests {
         vec![words.join(" "); times].join(" ")
     }
 
-    /// Whether a search for `b` with these flips finds `a`.
-    fn are_near(a: &ModelRow, b: &ModelRow, flips: &[u32]) -> bool {
+    fn are_near(a: &ModelRow, b: &ModelRow) -> bool {
         let resembles = || {
             resemblance(&mut Fingerprinter::default(), &a.text, &b.text, &Options::default(), &|| ())
                 .expect("memory suffices")
                 .is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
         };
-        let votes = Fingerprinter::default().closest_votes(&b.text, &Options::default(), &|| ());
-        let votes = votes.expect("memory suffices").expect("the text has words");
-        let near = Nearness::by_radii(MAX_DISTANCE, &RADII).expect("radii of a layout");
-        let near = near.with_flips(flips).by_votes(&votes);
-        near.contains(a.fingerprint ^ b.fingerprint) && resembles()
+        a.bands.iter().zip(&b.bands).any(|(a, b)| a == b) && resembles()
     }
 
     /// What a row may be marked with: any of the unmarked rows near it. None if there is none.
-    fn marks(rows: &[ModelRow], new: &ModelRow, flips: &[u32]) -> Vec<Option<i32>> {
-        let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new, flips));
+    fn marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
+        let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new));
         let near: Vec<_> = near.map(|row| Some(row.id)).collect();
         if near.is_empty() { vec![None] } else { near }
     }
@@ -69,43 +61,42 @@ mod tests {
         if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
     }
 
-    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, the guard flips all
-    /// bits, and at any time no two unmarked rows are near each other, and each mark leads to an unmarked row.
+    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, at any time no two
+    /// unmarked rows are near each other, and each mark leads to an unmarked row.
     fn random_statements(seed: u64, by_hand: bool) {
-        let (criterion, flips) = if by_hand { ("{}", &FLIPS[..]) } else { (r#"{"flips": []}"#, &[][..]) };
-        run(&format!(
-            "DROP TABLE IF EXISTS marked;
-            CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer);
-            SELECT simhash_attach('marked', 'body');
-            SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'near')"
-        ));
+        run("DROP TABLE IF EXISTS marked;
+            CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");
+        for band in 0..BANDS {
+            run(&format!("CREATE INDEX ON marked (simhash_band(body, {band}), simhash_size(body))"));
+        }
+        run("SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
         let (mut random, mut fingerprinter) = (Random(seed), Fingerprinter::default());
         let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
         for title in 0..400 {
             let index = random.below(rows.len().max(1) as u64) as usize;
             let text = text(&mut random);
-            let fingerprint = fingerprinter.fingerprint(&text, &Options::default(), &|| ()).expect("memory suffices");
-            let fingerprint = fingerprint.expect("the text has words");
+            let summary = fingerprinter.summary(&text, &Options::default(), BANDS, &|| ()).expect("memory suffices");
+            let bands = summary.expect("the text has words").bands[..BANDS].to_vec();
             let mark = any_mark(&mut random, &rows);
             let action = if rows.len() < 3 { 0 } else { random.below(if by_hand { 9 } else { 6 }) };
             let (statement, row, allowed) = match action {
                 0 | 1 if rows.len() < 40 => {
                     last += 1;
-                    let row = ModelRow { id: last, text, fingerprint, mark };
+                    let row = ModelRow { id: last, text, bands, mark };
                     let statement =
                         format!("INSERT INTO marked VALUES ({last}, {title}, '{}', {})", row.text, sql(mark));
-                    let allowed = marks(&rows, &row, flips);
+                    let allowed = marks(&rows, &row);
                     (statement, row, allowed)
                 }
                 // An UPDATE of the text, which may be the same.
                 0..=3 => {
                     let old = rows[index].clone();
-                    let row = ModelRow { text, fingerprint, ..old.clone() };
+                    let row = ModelRow { text, bands, ..old.clone() };
                     let mut set = format!("body = '{}'", row.text);
                     if random.below(2) == 0 {
                         set += &format!(", near = {}", sql(mark));
                     }
-                    let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row, flips) };
+                    let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row) };
                     (format!("UPDATE marked SET {set} WHERE id = {}", row.id), row, allowed)
                 }
                 // An application saves a whole row, with the same text.
@@ -155,7 +146,7 @@ mod tests {
     fn check(rows: &[ModelRow]) {
         let unmarked: Vec<_> = rows.iter().filter(|row| row.mark.is_none()).collect();
         for (index, row) in unmarked.iter().enumerate() {
-            let near = unmarked[..index].iter().find(|other| are_near(row, other, &[]));
+            let near = unmarked[..index].iter().find(|other| are_near(row, other));
             assert!(near.is_none(), "{row:?} and {near:?} are unmarked");
         }
         for row in rows {
