@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use postgres::error::Result;
-use postgres::text::TextArgument;
+use postgres::error::{Result, tick};
+use postgres::text::{TextArgument, decode};
 use simhash::criterion::TextCriterion;
-use simhash::fingerprint::Summary;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::size::{SimilarSizes, is_exact};
+use simhash::fingerprint::{Fingerprinter, Summary};
 
 use crate::sql::fingerprint::fingerprint_cache;
 
@@ -23,9 +23,21 @@ pub struct TextKeys {
 impl TextKeys {
     /// The keys of a text; None if it has no feature, so that no text is near it.
     pub fn of(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
-        let Some(summary) = fingerprint_cache::summary(text, options, criterion.bands)? else { return Ok(None) };
+        let summary = fingerprint_cache::summary(text, options, criterion.bands)?;
+        Ok(summary.map(|summary| Self::new(summary, criterion, options)))
+    }
+
+    /// The same, for a text that will not be asked for again: another one stays the last text.
+    pub fn uncached(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
+        let text = decode(text.detoast())?.as_str();
+        let summary = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, options, criterion.bands, &tick);
+        let summary = fingerprint_cache::with_fingerprinter(summary)?;
+        Ok(summary.map(|summary| Self::new(Rc::new(summary), criterion, options)))
+    }
+
+    fn new(summary: Rc<Summary>, criterion: TextCriterion, options: &Options) -> Self {
         let sizes = SimilarSizes::new(summary.size, criterion.resemblance, is_exact(options)).range;
-        Ok(Some(Self { summary, criterion, sizes }))
+        Self { summary, criterion, sizes }
     }
 
     pub fn least_resemblance(&self) -> f64 {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::ItemPointerData;
+use postgres::error::Result;
 use simhash::search::lock_keys::LockKeys;
 
 use crate::sql::lookup::text_keys::TextKeys;
@@ -48,17 +49,21 @@ pub struct RecentRows(RefCell<VecDeque<(RowKey, ItemPointerData)>>);
 impl RecentRows {
     const LIMIT: usize = 64;
 
-    /// Adds a row that was found for a row with this key.
-    pub fn add(&self, key: &RowKey, tid: ItemPointerData) {
+    /// Adds a row, unless it is known or has no key.
+    pub fn add(&self, tid: ItemPointerData, key: impl FnOnce() -> Result<Option<RowKey>>) -> Result<()> {
+        if self.0.borrow().iter().any(|(_, other)| item_pointer_to_u64(*other) == item_pointer_to_u64(tid)) {
+            return Ok(());
+        }
+        let Some(key) = key()? else { return Ok(()) };
         let mut rows = self.0.borrow_mut();
-        rows.retain(|(_, other)| item_pointer_to_u64(*other) != item_pointer_to_u64(tid));
         if rows.len() == Self::LIMIT {
             rows.pop_front();
         }
-        rows.push_back((key.clone(), tid));
+        rows.push_back((key, tid));
+        Ok(())
     }
 
-    /// The rows that were found for a row that may be near a row with this key.
+    /// The rows that may be near a row with this key.
     pub fn near(&self, key: &RowKey) -> Vec<ItemPointerData> {
         self.0.borrow().iter().filter(|(other, _)| key.may_be_near(other)).map(|(_, tid)| *tid).collect()
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue, distinct_values};
 use postgres::catalog::index::KeyExpressions;
@@ -76,9 +75,9 @@ impl SearchedFingerprints {
 }
 
 impl SearchedFingerprints {
-    /// What rows near a row with this fingerprint, a `bigint`, are looked up by.
-    pub fn key(&self, fingerprint: Datum) -> RowKey {
-        RowKey::Fingerprint { value: fingerprint.value() as u64, max_distance: self.max_distance }
+    /// What rows near a row with this fingerprint are looked up by.
+    pub fn key(&self, fingerprint: i64) -> RowKey {
+        RowKey::Fingerprint { value: fingerprint.cast_unsigned(), max_distance: self.max_distance }
     }
 }
 

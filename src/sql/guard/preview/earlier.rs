@@ -38,6 +38,7 @@ impl Preview {
         let query = NearQuery {
             key,
             sought: Sought::new(key, &self.sources, row, own),
+            reader: &self.sources,
             scope: &scope,
             table: own.oid,
             replaced: &|| &itself,
@@ -81,7 +82,7 @@ impl Preview {
         {
             return Ok(None);
         }
-        query.sought.closeness(searched, candidate)
+        query.closeness(searched, &candidate.found)
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {

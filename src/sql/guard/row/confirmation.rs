@@ -52,7 +52,20 @@ impl SourceReader {
             Lookup::Fingerprints(fingerprints) => {
                 // SAFETY: the row is of the table for which the source was made, and a fingerprint is passed by value.
                 let value = unsafe { self.table(searched)?.of_new_row.value(row) };
-                Ok(value.map(|value| fingerprints.key(value)))
+                Ok(value.map(|value| fingerprints.key(value.value() as i64)))
+            }
+        }
+    }
+
+    /// The same for a stored row.
+    pub fn stored_key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
+        match &searched.lookup {
+            Lookup::Texts(SearchedTexts { near, options, .. }) => {
+                let keys = self.with_stored_text(searched, row, |text| TextKeys::uncached(text, *near, options))?;
+                Ok(keys.flatten().map(RowKey::Text))
+            }
+            Lookup::Fingerprints(fingerprints) => {
+                Ok(self.stored_fingerprint(searched, row)?.map(|value| fingerprints.key(value)))
             }
         }
     }

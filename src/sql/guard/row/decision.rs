@@ -23,7 +23,7 @@ use super::near_rows::{Outcome, find_near};
 use super::returned_row::{act, with_mark, with_old_mark};
 use super::running::PendingRow;
 use super::same_key::SameKey;
-use super::search::NearQuery;
+use super::search::{NearQuery, Sought};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::row_key::RowKey;
@@ -110,8 +110,9 @@ impl Search<'_> {
         let known = OnceCell::new();
         let replaced =
             || -> &[_] { known.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
-        let (sought, table) = (statement.sought(key, event), event.table().oid());
-        let query = NearQuery { key, sought, scope, table, replaced: &replaced, since: &since };
+        let (reader, table) = (&statement.sources, event.table().oid());
+        let sought = Sought::new(key, reader, event.new_row(), statement.own_table());
+        let query = NearQuery { key, sought, reader, scope, table, replaced: &replaced, since: &since };
         let outcome = if statement.is_unchecked(event)? { Outcome::Unique } else { find_near(statement, &query)? };
         let (tuple, is_near) = match outcome {
             Outcome::Unique if !is_registered => return Ok(Decision::Register),

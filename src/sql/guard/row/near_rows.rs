@@ -167,13 +167,13 @@ impl<'a> NearRows<'a> {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.has_external_source(row);
-                if self.awaited.is_none() && (may_vanish || query.sought.closeness(searched, candidate)?.is_some()) {
+                if self.awaited.is_none() && (may_vanish || query.closeness(searched, &candidate.found)?.is_some()) {
                     self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
             VersionState::Gone { during_search } => self.may_have_moved |= during_search,
             VersionState::Present => {
-                let Some(closeness) = query.sought.closeness(searched, candidate)? else { return Ok(()) };
+                let Some(closeness) = query.closeness(searched, &candidate.found)? else { return Ok(()) };
                 let tid = row.tid();
                 if self.nearest.as_ref().is_some_and(|known| known.comes_before(closeness, searched, tid)) {
                     return Ok(());
@@ -182,7 +182,7 @@ impl<'a> NearRows<'a> {
                 let (key, is_visible) = (searched.primary_key.of_row(row), is_visible(candidate));
                 self.nearest = Some(NearDuplicate { closeness, searched, key, entry, tid, is_visible });
                 if searched.mark.is_some() {
-                    searched.originals.add(query.key, tid);
+                    searched.originals.add(tid, || query.reader.stored_key(searched, row))?;
                 }
             }
         }

@@ -34,6 +34,8 @@ use crate::sql::lookup::text_keys::TextKeys;
 pub struct NearQuery<'a> {
     pub key: &'a RowKey,
     pub sought: Sought<'a>,
+    /// Reads the stored rows.
+    pub reader: &'a SourceReader,
     /// The new row's values of the scope columns.
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
@@ -55,7 +57,6 @@ pub enum Sought<'a> {
     },
     Fingerprint {
         value: u64,
-        reader: &'a SourceReader,
         /// The largest distance that matters. It may become smaller during the search.
         max_distance: Cell<i32>,
     },
@@ -98,23 +99,7 @@ impl<'a> Sought<'a> {
         match key {
             RowKey::Text(keys) => Self::Text { keys, text: NewText::new(reader, row, own, keys) },
             RowKey::Fingerprint { value, max_distance } => {
-                Self::Fingerprint { value: *value, reader, max_distance: Cell::new(*max_distance) }
-            }
-        }
-    }
-
-    /// How close a row is that was found; None if it is not close enough.
-    pub fn closeness(&self, searched: &SearchedTable, candidate: &Candidate) -> Result<Option<Closeness>> {
-        let Found { version, value, .. } = &candidate.found;
-        match self {
-            Self::Text { text, .. } => Ok(text.confirm(searched, version.row())?.map(Closeness::Resemblance)),
-            Self::Fingerprint { value: own, reader, max_distance } => {
-                // All versions that share an entry have the same values in the columns of its expressions.
-                let value = value
-                    .map_or_else(|| reader.stored_fingerprint(searched, version.row()), |value| Ok(Some(value)))?;
-                let distance = |value: i64| (value.cast_unsigned() ^ own).count_ones();
-                let is_near = |distance: &u32| distance.cast_signed() <= max_distance.get();
-                Ok(value.map(distance).filter(is_near).map(Closeness::Distance))
+                Self::Fingerprint { value: *value, max_distance: Cell::new(*max_distance) }
             }
         }
     }
@@ -160,6 +145,23 @@ impl NearQuery<'_> {
         Ok(())
     }
 
+    /// How close a row is that was found; None if it is not close enough.
+    pub fn closeness(&self, searched: &SearchedTable, found: &Found) -> Result<Option<Closeness>> {
+        let row = found.version.row();
+        match &self.sought {
+            Sought::Text { text, .. } => Ok(text.confirm(searched, row)?.map(Closeness::Resemblance)),
+            Sought::Fingerprint { value, max_distance } => {
+                // All versions that share an entry have the same values in the columns of its expressions.
+                let known = found
+                    .value
+                    .map_or_else(|| self.reader.stored_fingerprint(searched, row), |value| Ok(Some(value)))?;
+                let distance = known.map(|found| (found.cast_unsigned() ^ value).count_ones());
+                let is_near = |distance: &u32| distance.cast_signed() <= max_distance.get();
+                Ok(distance.filter(is_near).map(Closeness::Distance))
+            }
+        }
+    }
+
     /// The rows that this session has found for a row like the new one.
     fn each_recent(
         &self,
@@ -196,7 +198,7 @@ impl NearQuery<'_> {
         let indexed = Indexed { query: self, searched, table: &table, slot: &slot, before: &before };
         match (&searched.lookup, &self.sought) {
             (Lookup::Texts(texts), Sought::Text { keys, .. }) => indexed.each_by_bands(texts, keys, show),
-            (Lookup::Fingerprints(found), Sought::Fingerprint { value, max_distance, .. }) => {
+            (Lookup::Fingerprints(found), Sought::Fingerprint { value, max_distance }) => {
                 indexed.each_by_blocks(found, *value, max_distance, show)
             }
             _ => Ok(ControlFlow::Continue(())),

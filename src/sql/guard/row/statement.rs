@@ -17,7 +17,6 @@ use super::condition::Condition;
 use super::confirmation::SourceReader;
 use super::running::{CurrentRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
-use super::search::Sought;
 use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
@@ -33,7 +32,7 @@ pub struct Statement {
     /// The position, among the tables that the guard searches, of the statement's table.
     position: usize,
     unique_indexes: OnceCell<UniqueIndexes>,
-    sources: SourceReader,
+    pub sources: SourceReader,
     /// The condition under which existing rows count; None if all rows count.
     pub among: Option<Condition>,
     /// The condition under which the new row is stored unchecked.
@@ -108,11 +107,6 @@ impl Statement {
     /// What the new row is looked up by; None if its source is NULL, or has no word.
     pub fn key(&self, event: &RowEvent) -> Result<Option<RowKey>> {
         self.sources.key(self.own_table(), self.new_row(event))
-    }
-
-    /// The rows near the new row, which has this key.
-    pub fn sought<'a>(&'a self, key: &'a RowKey, event: &'a RowEvent) -> Sought<'a> {
-        Sought::new(key, &self.sources, event.new_row(), self.own_table())
     }
 
     /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
