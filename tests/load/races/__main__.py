@@ -138,6 +138,7 @@ SCENARIOS = {
         [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body'), simhash_index('good.t', 'body')"],
         [
             "SELECT simhash_guard(%(table)s::regclass, source => 'body')",
+            "SELECT simhash_unguard(%(table)s::regclass)",
             """SELECT simhash_guard(%(table)s::regclass, criterion => '{"resemblance": null}', source => 'simhash')""",
             "SELECT simhash_unguard(%(table)s::regclass)",
         ],
