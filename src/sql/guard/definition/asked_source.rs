@@ -13,7 +13,6 @@ use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::settings::{set_locally, with_settings};
 use postgres::text::{RawText, from_bytes};
-use simhash::fingerprint::bands::DEFAULT_BANDS;
 use simhash::fingerprint::options::Options;
 
 use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
@@ -85,19 +84,18 @@ impl AskedSource {
         match &choices[..] {
             [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
             [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
-            [] if let Some(made_from) = made_from => {
-                let source = sql(made_from)?;
-                let call = index_call(&table.name()?, &source, None, DEFAULT_BANDS);
-                Err(no_bands(table, &source, DEFAULT_BANDS)?.set_hint(format!(
-                    "Run {call}, or let the distance of the fingerprints decide by {{\"resemblance\": null}}."
-                )))
-            }
-            [] if asked.is_for_fingerprints() || named.is_some_and(|named| as_text(named).is_none()) => {
+            [] if asked.is_for_fingerprints()
+                || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) =>
+            {
                 Err(no_index(table, asked.of_fingerprints()?))
             }
             [] => {
-                let source = named.or(text_column(table)).map_or(Ok("...".to_owned()), sql)?;
-                Err(no_bands(table, &source, DEFAULT_BANDS)?)
+                let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
+                let source = source.map_or(Ok("...".to_owned()), sql)?;
+                let error = no_bands(table, &source, 0, &guarded)?;
+                let call = index_call(&table.name()?, &source, &guarded);
+                let hint = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
+                Err(if made_from.is_none() { error } else { error.set_hint(format!("Run {call}, {hint}.")) })
             }
             several => Err(ambiguous(table, several)?),
         }
@@ -135,16 +133,11 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
 
 /// The criterion for a text that is indexed with these options.
 fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
-    if asked.asks_for_weights() {
-        let message = format!("the bands of {source} in table \"{}\" have no weights of the table", table.name()?);
-        return Err(unusable(message)
-            .set_detail("A guard compares texts with the weights that their bands are made with.")
-            .set_hint("Run simhash_index with the option weights, which simhash_weights learns."));
-    }
     let mut served = Vec::new();
     for text in texts {
         let guarded = asked.of_texts(&text.document)?;
-        if guarded.options.makes_same_fingerprints(&text.options) {
+        // Weights that are learnt now are not those of the index.
+        if guarded.options.makes_same_fingerprints(&text.options) && !asked.asks_for_weights() {
             served.push(guarded);
         }
     }
@@ -210,8 +203,4 @@ fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
         .set_detail(sendable(format!("Indexed are {}.", choices.join(", "))))
         .set_hint("Name one of these as source."))
-}
-
-fn unusable(message: String) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
