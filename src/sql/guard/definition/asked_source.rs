@@ -22,7 +22,7 @@ use super::searched_texts::{index_call, indexed_bands, no_bands, other_options};
 use super::source::{as_text, computed, parse_asked, source_sql};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
-use crate::sql::indexed::fingerprint_column::{column_of, is_made_from};
+use crate::sql::indexed::fingerprint_column::{check_is_stored, column_of, is_made_from};
 use crate::sql::indexed::layouts::block_keys;
 use crate::sql::indexed::recognise::FingerprintCall;
 use crate::sql::lookup::band_indexes::BandIndex;
@@ -65,7 +65,7 @@ impl AskedSource {
         let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
         let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
         let mut fingerprints = match named {
-            Some(source) if texts.is_empty() => named_fingerprints(table, source),
+            Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
             Some(_) => Vec::new(),
             None => indexed_fingerprints(table),
         };
@@ -170,11 +170,14 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
 }
 
 /// The fingerprint that a source is or, if it is another column, those that are made from it and indexed.
-fn named_fingerprints(table: &Relation, source: Expression) -> Vec<RowValue> {
+fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     let is_fingerprint = unsafe { pg_sys::getBaseType(source.value_type()) } == pg_sys::INT8OID;
-    match source.as_own_column().and_then(|column| Column::at(table, column)) {
-        Some(column) if is_fingerprint => vec![RowValue::Column(column.attnum)],
+    Ok(match source.as_own_column().and_then(|column| Column::at(table, column)) {
+        Some(column) if is_fingerprint => {
+            check_is_stored(table, &column)?;
+            vec![RowValue::Column(column.attnum)]
+        }
         Some(column) => {
             let is_made_from = |computation| is_made_from(table, &column, computation);
             let mut indexed = indexed_fingerprints(table);
@@ -182,7 +185,7 @@ fn named_fingerprints(table: &Relation, source: Expression) -> Vec<RowValue> {
             indexed
         }
         None => Vec::from_iter(is_fingerprint.then_some(RowValue::Expression(source))),
-    }
+    })
 }
 
 /// The generated column that has a text.
