@@ -35,7 +35,7 @@ SELECT count(*), count(*) FILTER (WHERE simhash = simhash(both_texts)) AS right 
 SET client_min_messages = notice;
 SELECT simhash_attach('virtual', 'both_texts', blocks => 2);
 SELECT errors($$SELECT simhash_guard('virtual', scope => '{twin_of}')$$,
-    $$SELECT simhash_guard('virtual', 'mark', mark_column => 'twin_of')$$);
+    $$SELECT simhash_guard('virtual', 'mark', '{"resemblance": null}', mark_column => 'twin_of')$$);
 SELECT simhash_detach('virtual');
 SELECT simhash_index('virtual', 'both_texts', bands => 1);
 SELECT pg_get_indexdef('virtual_simhash_band0_idx'::regclass);

@@ -13,7 +13,6 @@ use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::settings::{set_locally, with_settings};
 use postgres::text::{RawText, from_bytes};
-use simhash::fingerprint::bands::DEFAULT_BANDS;
 use simhash::fingerprint::options::Options;
 
 use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
@@ -23,7 +22,7 @@ use super::searched_texts::{index_call, indexed_bands, no_bands, other_options};
 use super::source::{as_text, computed, parse_asked, source_sql};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
-use crate::sql::indexed::fingerprint_column::{column_of, is_made_from};
+use crate::sql::indexed::fingerprint_column::{check_is_stored, column_of, is_made_from};
 use crate::sql::indexed::layouts::block_keys;
 use crate::sql::indexed::recognise::FingerprintCall;
 use crate::sql::lookup::band_indexes::BandIndex;
@@ -66,7 +65,7 @@ impl AskedSource {
         let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
         let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
         let mut fingerprints = match named {
-            Some(source) if texts.is_empty() => named_fingerprints(table, source),
+            Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
             Some(_) => Vec::new(),
             None => indexed_fingerprints(table),
         };
@@ -85,19 +84,18 @@ impl AskedSource {
         match &choices[..] {
             [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
             [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
-            [] if let Some(made_from) = made_from => {
-                let source = sql(made_from)?;
-                let call = index_call(&table.name()?, &source, None, DEFAULT_BANDS);
-                Err(no_bands(table, &source, DEFAULT_BANDS)?.set_hint(format!(
-                    "Run {call}, or let the distance of the fingerprints decide by {{\"resemblance\": null}}."
-                )))
-            }
-            [] if asked.is_for_fingerprints() || named.is_some_and(|named| as_text(named).is_none()) => {
+            [] if asked.is_for_fingerprints()
+                || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) =>
+            {
                 Err(no_index(table, asked.of_fingerprints()?))
             }
             [] => {
-                let source = named.or(text_column(table)).map_or(Ok("...".to_owned()), sql)?;
-                Err(no_bands(table, &source, DEFAULT_BANDS)?)
+                let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
+                let source = source.map_or(Ok("...".to_owned()), sql)?;
+                let error = no_bands(table, &source, 0, &guarded)?;
+                let call = index_call(&table.name()?, &source, &guarded);
+                let hint = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
+                Err(if made_from.is_none() { error } else { error.set_hint(format!("Run {call}, {hint}.")) })
             }
             several => Err(ambiguous(table, several)?),
         }
@@ -135,16 +133,11 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
 
 /// The criterion for a text that is indexed with these options.
 fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
-    if asked.asks_for_weights() {
-        let message = format!("the bands of {source} in table \"{}\" have no weights of the table", table.name()?);
-        return Err(unusable(message)
-            .set_detail("A guard compares texts with the weights that their bands are made with.")
-            .set_hint("Run simhash_index with the option weights, which simhash_weights learns."));
-    }
     let mut served = Vec::new();
     for text in texts {
         let guarded = asked.of_texts(&text.document)?;
-        if guarded.options.makes_same_fingerprints(&text.options) {
+        // Weights that are learnt now are not those of the index.
+        if guarded.options.makes_same_fingerprints(&text.options) && !asked.asks_for_weights() {
             served.push(guarded);
         }
     }
@@ -177,11 +170,14 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
 }
 
 /// The fingerprint that a source is or, if it is another column, those that are made from it and indexed.
-fn named_fingerprints(table: &Relation, source: Expression) -> Vec<RowValue> {
+fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     let is_fingerprint = unsafe { pg_sys::getBaseType(source.value_type()) } == pg_sys::INT8OID;
-    match source.as_own_column().and_then(|column| Column::at(table, column)) {
-        Some(column) if is_fingerprint => vec![RowValue::Column(column.attnum)],
+    Ok(match source.as_own_column().and_then(|column| Column::at(table, column)) {
+        Some(column) if is_fingerprint => {
+            check_is_stored(table, &column)?;
+            vec![RowValue::Column(column.attnum)]
+        }
         Some(column) => {
             let is_made_from = |computation| is_made_from(table, &column, computation);
             let mut indexed = indexed_fingerprints(table);
@@ -189,7 +185,7 @@ fn named_fingerprints(table: &Relation, source: Expression) -> Vec<RowValue> {
             indexed
         }
         None => Vec::from_iter(is_fingerprint.then_some(RowValue::Expression(source))),
-    }
+    })
 }
 
 /// The generated column that has a text.
@@ -210,8 +206,4 @@ fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
         .set_detail(sendable(format!("Indexed are {}.", choices.join(", "))))
         .set_hint("Name one of these as source."))
-}
-
-fn unusable(message: String) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use postgres::error::{ErrorReport, Result, invalid_parameter, shorten};
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::text::to_server;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::fingerprint::options::Options;
 
@@ -49,6 +49,15 @@ impl GuardCriterion {
     }
 }
 
+impl GuardedTexts {
+    /// The options as JSON, for users.
+    pub fn options_json(&self) -> String {
+        let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.document).unwrap_or_default();
+        options.retain(|key, _| Options::KEYS.contains(key));
+        Value::from_iter(options).to_string()
+    }
+}
+
 fn read_text(json: &str) -> Result<CriterionDocument> {
     read_criterion_of_table(OptionsDocument::Text(to_server(json)?.to_bytes()))
 }
@@ -71,7 +80,7 @@ impl AskedCriterion {
         self.document.texts().is_none()
     }
 
-    /// Whether it asks for weights that are learnt from the table. No index has such bands.
+    /// Whether it asks for weights that are learnt from the table.
     pub fn asks_for_weights(&self) -> bool {
         self.document.weights_of_table
     }
@@ -103,7 +112,7 @@ impl AskedCriterion {
 
     /// A key of the document for which this is false.
     fn key_except(&self, is_expected: impl Fn(&str) -> bool) -> Result<Option<String>> {
-        let keys = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(&self.json);
+        let keys = serde_json::from_str::<BTreeMap<String, Value>>(&self.json);
         Ok(keys.unwrap_or_default().into_keys().find(|key| !is_expected(key)))
     }
 }

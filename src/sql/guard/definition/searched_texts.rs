@@ -43,13 +43,11 @@ impl SearchedTexts {
             let indexes = served.indexes[..near.bands].to_vec();
             return Ok(Self { near: *near, options: options.clone(), before, indexes });
         }
-        let source = source_sql(table, text)?;
-        Err(match (of_text.first(), of_options.first(), bands.iter().map(|bands| bands.indexes.len()).max()) {
-            (None, ..) => no_bands(table, &source, near.bands)?,
-            (Some(index), None, _) => other_options(table, &source, &index.call.options_json()?)?,
-            (_, Some(_), None) => other_scope(table, &source)?,
-            (_, Some(index), Some(most)) => too_few(table, &source, [most, near.bands], &index.call.options_json()?)?,
-        })
+        let (source, most) = (source_sql(table, text)?, bands.iter().map(|bands| bands.indexes.len()).max());
+        match of_text.first().filter(|_| of_options.is_empty()) {
+            Some(other) => Err(other_options(table, &source, &other.call.options_json()?)?),
+            None => Err(no_bands(table, &source, most.unwrap_or(0), guarded)?),
+        }
     }
 }
 
@@ -65,14 +63,20 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
     found.into_iter().filter(is_wanted).collect()
 }
 
-const DETAIL: &str = "The guard looks up every new row in valid btrees on the bands of its text, one for each band.";
-
-/// The error for a text whose bands are not indexed.
-pub fn no_bands(table: &Relation, source: &str, bands: usize) -> Result<ErrorReport> {
-    let name = table.name()?;
-    Ok(unserved(format!("table \"{name}\" has no index on the bands of {source}"))
-        .set_detail(DETAIL)
-        .set_hint(format!("Run {}.", index_call(&name, source, None, bands))))
+/// The error for a text of which only the first `indexed` bands are indexed.
+pub fn no_bands(table: &Relation, source: &str, indexed: usize, guarded: &GuardedTexts) -> Result<ErrorReport> {
+    let (name, bands) = (table.name()?, guarded.near.bands);
+    let message = match indexed {
+        0 => format!("table \"{name}\" has no index on the bands of {source}"),
+        1 => format!("table \"{name}\" has an index on the first band of {source}, and the guard needs {bands}"),
+        _ => format!("table \"{name}\" has indexes on {indexed} bands of {source}, and the guard needs {bands}"),
+    };
+    Ok(unserved(message)
+        .set_detail(
+            "The guard looks up every new row in valid btrees on the bands of its text, one for each band. Columns before \
+             the band must be in the guard's scope.",
+        )
+        .set_hint(sendable(format!("Run {}.", index_call(&name, source, guarded)))))
 }
 
 /// The error for a text whose bands are indexed with other options than the guard's.
@@ -84,24 +88,6 @@ pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<Er
             "The options of the indexes are {}. Leave them out of the criterion, or run simhash_index with the others.",
             shown_literal(options)
         ))))
-}
-
-fn other_scope(table: &Relation, source: &str) -> Result<ErrorReport> {
-    let name = table.name()?;
-    Ok(unserved(format!("table \"{name}\" has no index on the bands of {source} that serves the guard's scope"))
-        .set_detail("Columns before the band must be in the guard's scope.")
-        .set_hint("Add these columns to the guard's scope, or run simhash_index with the guard's scope."))
-}
-
-fn too_few(table: &Relation, source: &str, [most, bands]: [usize; 2], options: &str) -> Result<ErrorReport> {
-    let name = table.name()?;
-    let some = if most == 1 { "the first band" } else { &format!("the first {most} bands") };
-    Ok(unserved(format!("table \"{name}\" has indexes on {some} of {source}, and the guard needs {bands}"))
-        .set_detail(DETAIL)
-        .set_hint(format!(
-            "Run {}, or give the criterion fewer \"bands\".",
-            index_call(&name, source, Some(options), bands)
-        )))
 }
 
 /// The error for a source that is not a text, under a criterion for texts.
@@ -118,12 +104,14 @@ fn unserved(message: String) -> ErrorReport {
 }
 
 /// The call that makes the missing indexes, for users.
-pub fn index_call(table: &str, source: &str, options: Option<&str>, bands: usize) -> String {
-    let options = options.filter(|options| *options != "{}").map(shown_literal);
-    let named = match (options, bands) {
-        (None, DEFAULT_BANDS) => String::new(),
-        (None, bands) => format!(", bands => {bands}"),
-        (Some(options), bands) => format!(", {options}, {bands}"),
-    };
-    sendable(format!("simhash_index({}, {}{named})", quote_literal(table), quote_literal(source)))
+pub fn index_call(table: &str, source: &str, guarded: &GuardedTexts) -> String {
+    let mut arguments = vec![quote_literal(table), quote_literal(source)];
+    let options = guarded.options_json();
+    if options != "{}" {
+        arguments.push(shown_literal(&options));
+    }
+    if guarded.near.bands != DEFAULT_BANDS {
+        arguments.push(format!("bands => {}", guarded.near.bands));
+    }
+    format!("simhash_index({})", arguments.join(", "))
 }

@@ -52,7 +52,7 @@ impl Preview {
                 searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &primary_key);
             order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
         };
-        let (mut best, judged): (Option<EarlierRow>, _) = (None, Judged::default());
+        let (mut best, mut judged): (Option<EarlierRow>, _) = (None, Judged::default());
         query.each_near(&self.searched, |searched, candidate| {
             let found = candidate.found.version.row();
             let is_new = candidate.found.state == VersionState::Present && judged.add(searched.oid, found);

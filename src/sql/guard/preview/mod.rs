@@ -8,7 +8,6 @@ pub mod common_words;
 mod earlier;
 mod sample;
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -83,12 +82,12 @@ fn simhash_preview(
     let family = table.family(pg_sys::AccessShareLock as Lock)?;
     let hides = || family.iter().any(|member| hides_rows(member.oid, None));
     let is_hidden = hides() || as_owner(table.owner, hides);
-    let groups = as_owner(table.owner, || {
+    let (groups, is_of_texts) = as_owner(table.owner, || {
         let conditions = [among.as_ref(), unless.as_ref()];
         let preview = Preview::new(call, &table, &asked, &source, &scope, conditions)?;
         let mut groups = Groups::new();
         each_sampled_row(&preview.searched, &table, sample, |own, row| preview.add(&mut groups, own, row))?;
-        Ok::<_, ErrorReport>(groups)
+        Ok::<_, ErrorReport>((groups, preview.resemblance.is_some()))
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
@@ -99,14 +98,9 @@ fn simhash_preview(
         let (row, earlier) = group.example.filter(|_| !is_hidden).unzip();
         let [(example, example_text), (earlier, earlier_text)] = [row, earlier.map(|earlier| earlier.shown)]
             .map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
-        let (resemblance, distance) = match closeness {
-            Some(GroupCloseness::Resemblance(Reverse(steps))) => (Some(f64::from(steps) / STEPS), None),
-            Some(GroupCloseness::Distance(distance)) => (None, Some(distance.cast_signed())),
-            None => (None, None),
-        };
         (
-            resemblance,
-            distance,
+            closeness.filter(|_| is_of_texts).map(|steps| f64::from(-steps) / STEPS),
+            closeness.filter(|_| !is_of_texts),
             kind == GroupKind::Duplicates,
             group.rows,
             share,
@@ -133,8 +127,9 @@ struct Preview {
     unless: Option<Condition>,
 }
 
-/// Groups of rows, by the closeness of the earlier row; None if there is none.
-type Groups = BTreeMap<(GroupKind, Option<GroupCloseness>), Group>;
+/// Groups of rows, by the distance of the earlier row, or by the steps in its resemblance times -1: the closest one comes
+/// first. None if there is no earlier row.
+type Groups = BTreeMap<(GroupKind, Option<i32>), Group>;
 
 /// The kinds of groups, in the order of the result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,13 +138,6 @@ enum GroupKind {
     /// Rows that are near an earlier row, but do not resemble it enough.
     Refuted,
     Alone,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum GroupCloseness {
-    /// The number of whole steps in the resemblance.
-    Resemblance(Reverse<u32>),
-    Distance(u32),
 }
 
 #[derive(Default)]
@@ -207,8 +195,8 @@ impl Preview {
             _ => self.earlier(own, row, &key)?,
         };
         let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {
-            Closeness::Resemblance(found) => GroupCloseness::Resemblance(Reverse((found * STEPS + 1e-9) as u32)),
-            Closeness::Distance(found) => GroupCloseness::Distance(found),
+            Closeness::Resemblance(found) => -(found * STEPS + 1e-9) as i32,
+            Closeness::Distance(found) => found.cast_signed(),
         });
         let kind = match &earlier {
             Some(earlier) if self.gap(earlier) < 0.0 => GroupKind::Refuted,

@@ -140,7 +140,7 @@ pub struct NewText<'a> {
     own: &'a SearchedTable,
     /// The least resemblance that matters. It may grow during the search.
     pub least_resemblance: Cell<f64>,
-    features: OnceCell<Option<Prepared>>,
+    features: OnceCell<Option<Box<Prepared>>>,
 }
 
 impl<'a> NewText<'a> {
@@ -172,7 +172,7 @@ impl<'a> NewText<'a> {
     /// The features of the new text; None if it is NULL.
     fn features(&self) -> Result<Option<&Prepared>> {
         if let Some(known) = self.features.get() {
-            return Ok(known.as_ref());
+            return Ok(known.as_deref());
         }
         let prepared = match &self.own.lookup {
             Lookup::Texts(texts) => self.reader.with_new_text(self.own, self.row, |text| {
@@ -181,6 +181,6 @@ impl<'a> NewText<'a> {
             })?,
             Lookup::Fingerprints(_) => None,
         };
-        Ok(self.features.get_or_init(|| prepared).as_ref())
+        Ok(self.features.get_or_init(|| prepared.map(Box::new)).as_deref())
     }
 }

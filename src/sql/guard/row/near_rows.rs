@@ -71,7 +71,7 @@ struct NearRows<'a> {
 /// reject: thousands of copies may be marked with one row, and the search does not look among them for a closer one.
 pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outcome<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
-    let (mut found, judged) = (NearRows::default(), Judged::default());
+    let (mut found, mut judged) = (NearRows::default(), Judged::default());
     query.each_near(&statement.guard.searched, |searched, candidate| {
         let is_present = candidate.found.state == VersionState::Present;
         if is_present && !judged.add(searched.oid, candidate.found.version.row()) {

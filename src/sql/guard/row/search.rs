@@ -5,7 +5,7 @@
 //! (`sql::search::finder`) reads the same indexes under the query's snapshot. That one skips entries that it has seen
 //! before; this one must not (see [`NearQuery::each_near`]).
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::slice;
@@ -49,7 +49,6 @@ pub struct NearQuery<'a> {
 }
 
 /// What the search looks up and compares, and how close a row must be.
-#[expect(clippy::large_enum_variant, reason = "a row has one, on the stack")]
 pub enum Sought<'a> {
     Text {
         keys: &'a TextKeys,
@@ -82,14 +81,13 @@ pub struct Candidate<'a> {
 /// Only rows that are present may be added. No other row gets such a row's tid during the search, because VACUUM does
 /// not remove what this transaction may see.
 #[derive(Default)]
-pub struct Judged(RefCell<HashSet<(u32, u64)>>);
+pub struct Judged(HashSet<(u32, u64)>);
 
 impl Judged {
     /// Whether the row has not been added before. An error if out of memory.
-    pub fn add(&self, table: Oid, row: Row<'_>) -> bool {
-        let mut rows = self.0.borrow_mut();
-        rows.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-        rows.insert((table.to_u32(), item_pointer_to_u64(row.tid())))
+    pub fn add(&mut self, table: Oid, row: Row<'_>) -> bool {
+        self.0.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+        self.0.insert((table.to_u32(), item_pointer_to_u64(row.tid())))
     }
 }
 
