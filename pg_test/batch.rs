@@ -92,9 +92,8 @@ mod tests {
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
     fn features_out_of_memory() {
-        let criterion = r#"'{"max_distance": 64, "radii": [], "resemblance": 1}'"#;
         for function in ["simhash_cluster", "simhash_duplicate_of"] {
-            let call = format!("{function}(n, 'text ' || n % 700, {criterion})");
+            let call = format!("{function}(n, 'text ' || n % 700, '{{\"resemblance\": 1}}')");
             let statement = format!(
                 "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
             );

@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from pg_simhash import clusters, hamming, pairs, simhash, text_clusters
+from pg_simhash import clusters, hamming, pairs, text_clusters
 
 
 def near_fingerprints(rng, count):

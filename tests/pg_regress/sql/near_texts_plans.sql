@@ -10,17 +10,18 @@ SELECT body FROM docs WHERE id = 800 \gset
 SELECT simhash_index('docs', 'body');
 
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(body, 'some text');
-EXPLAIN (COSTS OFF, FORMAT JSON) SELECT id FROM docs WHERE simhash_near(body, 'some text');
+SELECT (plan_lines('SELECT id FROM docs WHERE simhash_near(body, ''some text'')', '', 'COSTS OFF, FORMAT JSON')::jsonb
+    -> 0 -> 'Plan') - 'Disabled' AS plan;
 -- Each row is fetched once, though it has several of the bands.
-SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap|actual',
+SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap',
     'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 SELECT array_agg(id ORDER BY id) FROM docs WHERE simhash_near(body, :'body');
 -- Fewer bands than are indexed. Those of one family differ in two words: other bands have also rows that are refuted.
 SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')', :'body'),
-    'Removed|Bands|Index|Heap|actual', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+    'Removed|Bands|Index|Heap', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 -- Nothing is near NULL, or a text without a word.
 SELECT plan_lines('SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = ' || id || '))',
-    'Index D|Index E|Heap|SimhashScan', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') FROM generate_series(-1, 0) AS id;
+    'Index D|Index E|Heap', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') FROM generate_series(-1, 0) AS id;
 
 -- The rows are those of a sequential scan, wherever the condition stands.
 SELECT is_searched(query), same_rows(query) FROM unnest(ARRAY[

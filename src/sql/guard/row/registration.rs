@@ -89,6 +89,7 @@ fn wait_for_lock(tag: &pg_sys::LOCKTAG) {
     // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
     unsafe {
         pg_sys::LockAcquire(tag, LOCK_MODE, false, false);
+        pgrx::check_for_interrupts!();
         try_lock(tag);
         pg_sys::LockRelease(tag, LOCK_MODE, false);
     }
