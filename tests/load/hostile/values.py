@@ -71,7 +71,7 @@ SOURCES = (
     "body", '"Body"', "c", "domained", "f", "simhash", "features", "document", "composed", "body || c", "upper(body)",
     "coalesce(body, '') || ' ' || coalesce(c, '')", "simhash(body)", "body || now()::text", "body || random()", "t.body",
     "count(body)", "generate_series(1, 2)", "(SELECT body)", 'body COLLATE "C"', "ctid::text", "tableoid::text", "1 / 0",
-    "repeat(body, 100)", "'a constant'", "body || '", "body); DROP TABLE hostile.rows; --",
+    "repeat(body, 20)", "'a constant'", "body || '", "body); DROP TABLE hostile.rows; --",
     "(" * 5000 + "body" + ")" * 5000,
 )
 ACTIONS = ("reject", "skip", "mark", "REJECT", "", "delete", "mark ", "\u00e9")
