@@ -1,6 +1,6 @@
 """A client that writes to the table and to a journal. It follows the rules for applications: a transaction that fails
-with 23P01 has a near-duplicate; after 40001 or 40P01 it is run again. If the connection is lost, the transaction is
-undone, unless it was about to commit: then its fate is unknown."""
+with 23P01 has a near-duplicate; after 40001, 40P01, or a unique violation of an index that is being rebuilt, it is run
+again. If the connection is lost, the transaction is undone, unless it was about to commit: then its fate is unknown."""
 
 import random
 from contextlib import contextmanager
@@ -35,6 +35,11 @@ def share(*shared):
 
 class Lost(Exception):
     """The connection was, and whatever was not to be committed is undone."""
+
+
+def is_rebuilt_key(error):
+    """Whether the keys of rows were being rebuilt: then ON CONFLICT may fail, as PostgreSQL's page on INSERT says."""
+    return error.sqlstate == "23505" and error.diag.constraint_name.startswith("soak_pkey_cc")
 
 
 class Client:
@@ -88,7 +93,7 @@ class Client:
                 self.connection = None
             self.transaction.end(UNDONE)
             self.journal.count(error.sqlstate)
-            if error.sqlstate in ("40001", "40P01"):
+            if error.sqlstate in ("40001", "40P01") or is_rebuilt_key(error):
                 return False
             if error.sqlstate != "23P01":
                 raise
