@@ -36,6 +36,8 @@ struct Unicode {
     compose_backwards: BTreeSet<char>,
     /// Marks in canonical decompositions of Greek letters.
     greek_marks: BTreeSet<char>,
+    /// The digit zero of each script.
+    zeros: Vec<char>,
 }
 
 impl Unicode {
@@ -46,6 +48,7 @@ impl Unicode {
         let script = CodePointMapData::new();
         let mut compose_backwards = BTreeSet::new();
         let mut greek_marks = BTreeSet::new();
+        let mut digits = Vec::new();
         for c in (0..CODE_POINTS).filter_map(|c| character(category, c)) {
             let mut utf8 = [0; 4];
             let text = &*c.encode_utf8(&mut utf8);
@@ -56,7 +59,13 @@ impl Unicode {
             if script.get(c) == Script::Greek && GeneralCategoryGroup::Letter.contains(category.get(c)) {
                 greek_marks.extend(decomposed.chars().skip(1));
             }
+            if category.get(c) == Gc::DecimalNumber {
+                digits.push(c);
+            }
         }
+        let zeros: Vec<char> = digits.iter().copied().step_by(10).collect();
+        let values = (0..digits.len()).map(|i| u32::from(zeros[i / 10]) + i as u32 % 10);
+        assert!(digits.iter().map(|c| u32::from(*c)).eq(values), "digits of a script that do not follow its zero");
         assert!(greek_marks.is_subset(&compose_backwards), "a Greek mark that normalisation takes for unchanged");
         Self {
             category,
@@ -70,6 +79,7 @@ impl Unicode {
             nfkd: DecomposingNormalizerBorrowed::new_nfkd(),
             compose_backwards,
             greek_marks,
+            zeros,
         }
     }
 
@@ -100,11 +110,19 @@ impl Unicode {
                 '\u{307}' if normal.ends_with('i') => (),
                 _ if is_greek => normal.extend(self.nfd.normalize(c.encode_utf8(&mut utf8)).chars().next()),
                 _ if is_after_greek && self.greek_marks.contains(&c) => continue,
-                _ => normal.push(c),
+                _ => normal.push(self.stand_in(c)),
             }
             is_after_greek = is_greek;
         }
         normal
+    }
+
+    fn stand_in(&self, c: char) -> char {
+        if self.is_digit(c) { ascii_digit(c, &self.zeros) } else { look_alike(c) }
+    }
+
+    fn is_digit(&self, c: char) -> bool {
+        self.category.get(c) == Gc::DecimalNumber
     }
 
     /// The name of the alphabet of a letter, as an enum in classes.rs has it.
@@ -152,6 +170,10 @@ impl Unicode {
         if self.invisible.contains(c) {
             return SEPARATOR | INVISIBLE;
         }
+        // With a line break after it, it is removed, and then what follows may combine with what is before it.
+        if c == HYPHEN {
+            return SEPARATOR;
+        }
         let normal = self.nfkc.normalize(text);
         let first = self.nfkd.normalize(text).chars().next().unwrap_or(c);
 
@@ -171,7 +193,7 @@ impl Unicode {
         if !starter {
             class |= REORDERS;
         }
-        if self.category.get(c) == Gc::DecimalNumber {
+        if self.is_digit(c) {
             class |= DIGIT;
         }
         if self.is_optional(c) {
@@ -228,6 +250,7 @@ fn main() {
     writeln!(source, "];").unwrap();
     let marks: Vec<_> = unicode.greek_marks.iter().collect();
     writeln!(source, "static GREEK_MARKS: [char; {}] = {marks:?};", marks.len()).unwrap();
+    writeln!(source, "static ZEROS: [char; {}] = {:?};", unicode.zeros.len(), unicode.zeros).unwrap();
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(Path::new(&out).join("classes.rs"), source).expect("OUT_DIR is writable");
 }

@@ -14,10 +14,10 @@ export interface Options {
   case_fold?: boolean
   /** The seed of the features' hashes, 0 to 2^64 - 1. */
   seed?: number | bigint
-  /** The markup of the text, whose tags are no words; none by default. */
-  markup?: 'html'
-  /** What does not count: tokens with a digit, addresses of the web, marks on Latin, Greek and Cyrillic letters. */
-  ignore?: ('numbers' | 'urls' | 'accents')[]
+  /** The markup of the text, whose tags are no words; "main" reads only what a page is about. None by default. */
+  markup?: 'html' | 'main'
+  /** What does not count: tokens with a digit, ids, addresses, marks on letters, hyphens at the ends of lines. */
+  ignore?: ('numbers' | 'ids' | 'urls' | 'accents' | 'hyphenation')[]
   /** What texts must agree in that resemble each other: "numbers", and words. Without effect on fingerprints and bands. */
   same?: string[]
 }

@@ -27,7 +27,7 @@ use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, Probed, radius};
 use simhash::text::ignore::Ignored;
-use simhash::text::markup::text_of_html;
+use simhash::text::markup::{text_of_html, text_of_main};
 use simhash::text::normalise::normalise;
 
 /// Pieces of text for every case of the code: scripts with and without spaces, marks of several combining classes,
@@ -54,7 +54,14 @@ fn piece() -> impl Strategy<Value = String> {
         2 => "[À-ɏ]{1,4}",
         2 => "[，。！（）　～“”‘’…—、；：０-９Ａ-ｚ]{1,4}",
         1 => "[ﬀ-ﬆ㍿-㎏①-⑳Ⅰ-ⅿ½ªµºĳŉſẞßİıǅ\u{345}\u{fdfa}]{1,3}",
-        2 => "(12|1)[.,:'/–-]?(500|50|5)[.,-]?(000)? ?",
+        2 => "[av-]?(12|1)[.,:'/– x-]?(500|50|5)[., -]?(000)?(gb|l)? ?",
+        1 => "[ ٠-٩०-९۰-۹๐-๙]{1,7}",
+        1 => "[ʻ-ʿꞋꞌىيیكکșşȚŢ]{1,3}",
+        1 => "[ണനരതa]{1,2}[്্]\u{200d}?",
+        2 => "[a-z0-9]?[\u{ad}\u{2010}-]{1,2}[ \t]?[\r\n]{0,2} ?[a-z\u{301}]?",
+        1 => "[a-c]{0,2}[.@/]?[a-c]{1,2}(\\.|\\.\\.|@|-)(com|DE|a|bb|é|z\u{301})[/?:., ]?",
+        1 => "([0-9a-f]{4}-?|[0-9a-f]{6,8}-|-?[bcdf2k]{5}|-?[bcdf2k]{8}){1,5}",
+        1 => Just("3f2a9c1e-8b4d-4c6a-9f1e-2b7c8d9e0f1a".to_owned()),
         1 => select(vec!["https://a.b/c?d=", "www.", "://", "İ", "ı", "i\u{307}", "ж\u{301}", "ё", "\u{640}"])
             .prop_map(str::to_owned),
         1 => select(vec!["ー", "〇", "々", "𠮷", "👩‍👩‍👧", "1\u{fe0f}\u{20e3}", "\u{200b}", "\u{ad}", "\u{feff}"])
@@ -81,13 +88,16 @@ fn chinese() -> impl Strategy<Value = String> {
 /// A document: texts among well-formed and broken markup of every kind.
 fn html() -> impl Strategy<Value = String> {
     const ELEMENTS: &str = "p b DIV span br td script Style title textarea template noscript xmp iframe svg math \
-        text blockquote blockquotes option plaintextes a1 h1 x-é";
+        text blockquote blockquotes option plaintextes a1 h1 x-é nav main main article article header section label";
     let element = || select(ELEMENTS.split(' ').collect::<Vec<_>>());
     let piece = prop_oneof![
         6 => piece(),
         6 => element().prop_map(|name| format!("<{name}>")),
         6 => element().prop_map(|name| format!("</{name}>")),
         2 => (element(), "[a-z]{1,3}", "[ -~é]{0,9}").prop_map(|(name, key, value)| format!("<{name} {key}=\"{value}\">")),
+        2 => (element(), select(vec!["hidden", "HIDDEN=''", "aria-hidden=true", "role=main", "role='Main' role=search",
+            "role=search", "role=x role=main", "aria-hidden=trues", "hiddens"]))
+            .prop_map(|(name, attribute)| format!("<{name} {attribute}>")),
         1 => element().prop_map(|name| format!("<{name}\n/>")),
         // Attributes in every way, right and wrong.
         3 => (element(), "([ \t\r/]{0,2}[ab=\u{1}é]{0,2}[ =]{0,2}['\"/>]?[a <>/=é]{0,9}['\"]?){0,3}")
@@ -116,27 +126,21 @@ fn options() -> impl Strategy<Value = Options> {
         any::<bool>(),
         prop_oneof![3 => Just(0), 1 => Just(1), 1 => any::<u64>()],
         prop::option::of(weights()),
-        select(vec![None, None, Some(Markup::Html)]),
+        select(vec![None, None, Some(Markup::Html), Some(Markup::Main)]),
         (any::<bool>(), prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(word(), 1..4)]),
-        prop_oneof![2 => Just([false; 3]), 1 => any::<[bool; 3]>()],
+        prop_oneof![2 => Just([false; 5]), 1 => any::<[bool; 5]>()],
     )
         .prop_map(|(tokens, ngram, weight, case_fold, seed, weights, markup, (numbers, words), ignored)| {
-            let ignore = Ignored { numbers: ignored[0], urls: ignored[1], accents: ignored[2] };
+            let [numbers_ignored, ids, urls, accents, hyphenation] = ignored;
+            let ignore = Ignored { numbers: numbers_ignored, ids, urls, accents, hyphenation };
             let words = Words::new(&words, case_fold, ignore).expect("memory suffices").expect("valid words");
-            Options {
-                tokens,
-                ngram,
-                weight,
-                case_fold,
-                seed,
-                weights: weights.map(|weights| {
-                    let map = WeightMap::new(Vec::from_iter(weights), case_fold, seed).expect("memory suffices");
-                    Arc::new(map.expect("no feature twice"))
-                }),
-                markup,
-                ignore,
-                same: Same { numbers, words },
-            }
+            let same = Same { numbers, words };
+            let options = Options { tokens, ngram, weight, case_fold, seed, weights: None, markup, ignore, same };
+            let weights = weights.map(|weights| {
+                let map = WeightMap::new(Vec::from_iter(weights), &options).expect("memory suffices");
+                Arc::new(map.expect("no feature twice"))
+            });
+            Options { weights, ..options }
         })
 }
 
@@ -152,12 +156,23 @@ fn weights() -> impl Strategy<Value = BTreeMap<String, u32>> {
     prop::collection::btree_map(feature, weight, 0..12)
 }
 
+type Reader = fn(&str, &mut String, &dyn Fn()) -> simhash::error::Result<()>;
+
+/// What reads the text of a document, and its oracle.
+fn readers(markup: Markup) -> (Reader, fn(&str) -> String) {
+    match markup {
+        Markup::Html => (text_of_html, oracle::markup::text_of_html),
+        Markup::Main => (text_of_main, oracle::markup::text_of_main),
+    }
+}
+
 /// The features of a text, once for each occurrence.
 fn features(text: &str, options: &Options) -> Vec<String> {
     let (mut normal, mut without_markup) = (String::new(), String::new());
     let mut text = text;
-    if options.markup.is_some() {
-        text_of_html(text, &mut without_markup, &|| ()).expect("memory suffices");
+    if let Some(markup) = options.markup {
+        let (read, _) = readers(markup);
+        read(text, &mut without_markup, &|| ()).expect("memory suffices");
         text = &without_markup;
     }
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
@@ -224,12 +239,15 @@ proptest! {
 
     #[test]
     fn html_matches_oracle(html in html(), before in "[a-z]{0,3}", options in options()) {
-        let (mut text, expected) = (before, oracle::markup::text_of_html(&html));
-        prop_assert_eq!(text_of_html(&html, &mut text, &|| ()), Ok(()));
-        prop_assert_eq!(oracle::markup::words(&text), oracle::markup::words(&expected));
-        let [read, options] = [None, Some(Markup::Html)].map(|markup| Options { markup, ..options.clone() });
-        let expected = Fingerprinter::default().fingerprint(&expected, &read, &|| ());
-        prop_assert_eq!(Fingerprinter::default().fingerprint(&html, &options, &|| ()), expected);
+        for markup in [Markup::Html, Markup::Main] {
+            let (read, oracle) = readers(markup);
+            let (mut text, expected) = (before.clone(), oracle(&html));
+            prop_assert_eq!(read(&html, &mut text, &|| ()), Ok(()));
+            prop_assert_eq!(oracle::markup::words(&text), oracle::markup::words(&expected));
+            let [read, options] = [None, Some(markup)].map(|markup| Options { markup, ..options.clone() });
+            let expected = Fingerprinter::default().fingerprint(&expected, &read, &|| ());
+            prop_assert_eq!(Fingerprinter::default().fingerprint(&html, &options, &|| ()), expected);
+        }
     }
 
     #[test]
@@ -545,6 +563,8 @@ fn all_characters_match_oracle() {
         ("中 ", "か\u{3099}"),
         ("i", "\u{307}x"),
         ("α", "\u{301}ω"),
+        ("e\u{ad}\n", "b"),
+        ("\u{d30}\u{d4d}", "z"),
     ];
     for c in '\0'..=char::MAX {
         let contexts = if matches!(c, '\u{40000}'..'\u{e0000}' | '\u{f0000}'..) { 2 } else { neighbourhoods.len() };

@@ -13,8 +13,8 @@ class Options(TypedDict, total=False):
     weights: Mapping[str, float]
     case_fold: bool
     seed: int
-    markup: Literal["html"]
-    ignore: Sequence[Literal["numbers", "urls", "accents"]]
+    markup: Literal["html", "main"]
+    ignore: Sequence[Literal["numbers", "ids", "urls", "accents", "hyphenation"]]
     same: Sequence[str]
 
 

@@ -58,7 +58,7 @@ def random_options(rng, text):
     if rng.random() < 0.3:
         options["same"] = rng.sample(["numbers", "the", "not"], rng.randrange(4))
     if rng.random() < 0.3:
-        options["ignore"] = rng.sample(["numbers", "urls", "accents"], rng.randrange(4))
+        options["ignore"] = rng.sample(["numbers", "ids", "urls", "accents", "hyphenation"], rng.randrange(6))
     if rng.random() < 0.3:
         options["seed"] = rng.choice([1, rng.getrandbits(64), 2**64 - 1])
     if rng.random() < 0.3:

@@ -2,19 +2,30 @@
 //!
 //! An input is a document.
 
+use simhash::error::Result;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Markup, Options};
-use simhash::text::markup::text_of_html;
+use simhash::text::markup::{text_of_html, text_of_main};
 
 use super::oracle;
 
 pub fn check(input: &[u8]) {
     let html = String::from_utf8_lossy(input);
+    check_reader(&html, Markup::Html, text_of_html, oracle::text_of_html);
+    check_reader(&html, Markup::Main, text_of_main, oracle::text_of_main);
+}
+
+fn check_reader(
+    html: &str,
+    markup: Markup,
+    read: impl Fn(&str, &mut String, &dyn Fn()) -> Result<()>,
+    oracle: impl Fn(&str) -> String,
+) {
     let mut text = String::new();
-    text_of_html(&html, &mut text, &|| ()).expect("memory suffices");
-    assert_eq!(oracle::words(&text), oracle::words(&oracle::text_of_html(&html)), "{html:?}");
+    read(html, &mut text, &|| ()).expect("memory suffices");
+    assert_eq!(oracle::words(&text), oracle::words(&oracle(html)), "{html:?}");
     let mut fingerprinter = Fingerprinter::default();
     let expected = fingerprinter.fingerprint(&text, &Options::default(), &|| ());
-    let options = Options { markup: Some(Markup::Html), ..Options::default() };
-    assert_eq!(fingerprinter.fingerprint(&html, &options, &|| ()), expected, "{html:?}");
+    let options = Options { markup: Some(markup), ..Options::default() };
+    assert_eq!(fingerprinter.fingerprint(html, &options, &|| ()), expected, "{html:?}");
 }

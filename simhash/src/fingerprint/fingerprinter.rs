@@ -15,7 +15,7 @@ use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::error::Result;
 use crate::text::ignore::Ignored;
-use crate::text::markup::text_of_html;
+use crate::text::markup::{text_of_html, text_of_main};
 use crate::text::normalise::{normalise, normalise_beyond_capitals, normalise_separators};
 use crate::ticking::ticking;
 
@@ -204,9 +204,12 @@ impl Fingerprinter {
         let mut without_markup = String::new();
         let text = match options.markup {
             None => text,
-            Some(Markup::Html) => {
+            Some(markup) => {
                 without_markup = std::mem::take(&mut self.without_markup);
-                text_of_html(text, &mut without_markup, tick)?;
+                match markup {
+                    Markup::Html => text_of_html(text, &mut without_markup, tick)?,
+                    Markup::Main => text_of_main(text, &mut without_markup, tick)?,
+                }
                 &without_markup
             }
         };

@@ -6,14 +6,17 @@ use super::hash::hash;
 use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
 use crate::text::classes::{SEPARATOR, kind};
-use crate::text::ignore::has_digit;
 use crate::text::tokens::{TokenSink, tokenize};
 
-/// The numbers of a text, in order.
+/// The numbers of a text, in order and by value.
 ///
-/// A number is a token with a decimal digit of any script, and further ones after a single character of [`JOINERS`]
-/// each: 12.50, 2026-01-12, 10.0.0.1. A minus sign that no word and no number precedes belongs to it. Separators
-/// between groups of three digits do not count.
+/// A number is a run of digits, and further ones after a single character of [`JOINERS`] each: 12.50, 2026-01-12,
+/// 10.0.0.1. Letters after a digit do not count, so 128GB is 128 GB. Letters before the first digit of a word are a part
+/// of the number, as in A15, unless it has a point or a comma, as in v1.2.3 and EUR12.50. A minus sign that no word and
+/// no number precedes belongs to it.
+///
+/// Whole numbers are compared by groups of three digits, whatever separates them. So 12000 is 12,000 and 12 000, and a
+/// text in which 15 and 128 follow each other agrees with one in which a comma is between them.
 ///
 /// Two texts with as many numbers and the same hash of them are taken to have equal ones, as two features with the same
 /// hash are.
@@ -23,9 +26,9 @@ pub(super) struct NumberList {
     hash: u64,
 }
 
-/// Characters that join two tokens with digits to one number.
-const JOINERS: [char; 12] =
-    ['.', ',', ':', '/', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
+/// Characters that join two runs of digits to one number.
+const JOINERS: [char; 13] =
+    ['.', ',', ':', '/', '\u{2044}', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that are written for a minus sign or a hyphen.
 const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that may stand between groups of three digits.
@@ -34,7 +37,8 @@ const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
 impl NumberList {
     /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
     pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self> {
-        let mut reading = NumberSink { normal, number: 0..0, canonical: String::new(), numbers: Self::default() };
+        let mut reading =
+            NumberSink { normal, letters: 0..0, number: 0..0, canonical: String::new(), numbers: Self::default() };
         tokenize(normal, &mut reading, tick)?;
         reading.end_number()?;
         Ok(reading.numbers)
@@ -48,36 +52,55 @@ impl NumberList {
 
 struct NumberSink<'a> {
     normal: &'a str,
-    /// The number that is being read; empty if there is none.
+    /// The letters right before the number.
+    letters: Range<usize>,
+    /// The number that is being read, without letters; empty if there is none.
     number: Range<usize>,
     canonical: String,
     numbers: NumberList,
 }
 
 impl NumberSink<'_> {
+    /// Goes on with a run of digits, after the letters of the same word.
+    fn digits(&mut self, letters: Range<usize>, digits: Range<usize>) -> Result<()> {
+        let mut between = self.normal[self.number.end..digits.start].chars();
+        let is_joined =
+            !self.number.is_empty() && between.next().is_some_and(|c| JOINERS.contains(&c)) && between.next().is_none();
+        if is_joined {
+            self.number.end = digits.end;
+            return Ok(());
+        }
+        self.end_number()?;
+        (self.letters, self.number) = (letters, digits);
+        Ok(())
+    }
+
     fn end_number(&mut self) -> Result<()> {
         let number = std::mem::take(&mut self.number);
         if number.is_empty() {
             return Ok(());
         }
-        let (before, written) = (&self.normal[..number.start], &self.normal[number]);
+        let before = &self.normal[..self.letters.start];
+        let (letters, written) = (&self.normal[self.letters.clone()], &self.normal[number]);
         self.canonical.clear();
-        self.canonical.try_reserve(written.len() + 1)?;
+        self.canonical.try_reserve(letters.len() + 2 * written.len() + 1)?;
         // A dash between a word or a number and this number is a hyphen.
         let mut before = before.chars().rev();
         let is_negative = before.next().is_some_and(|c| DASHES.contains(&c))
             && before.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
         self.canonical.extend(is_negative.then_some('-'));
+        self.canonical.push_str(if written.contains(['.', ',']) { "" } else { letters });
         canonicalise(written, &mut self.canonical);
-        self.numbers.count += 1;
-        self.numbers.hash =
-            (self.numbers.hash.rotate_left(5) ^ hash(self.canonical.as_bytes())).wrapping_mul(GOLDEN_RATIO);
+        for group in self.canonical.split(' ') {
+            self.numbers.count += 1;
+            self.numbers.hash = (self.numbers.hash.rotate_left(5) ^ hash(group.as_bytes())).wrapping_mul(GOLDEN_RATIO);
+        }
         Ok(())
     }
 }
 
-/// Appends a number with one sign for each kind of separator: without those between groups of three digits, and with a
-/// point before decimals.
+/// Appends a number with one sign for each kind of separator: with spaces between groups of three digits, and a point
+/// before decimals.
 fn canonicalise(written: &str, out: &mut String) {
     let is_joiner = |c: char| JOINERS.contains(&c);
     let (whole, decimals) = match written.char_indices().rev().find(|(_, c)| is_joiner(*c)) {
@@ -85,14 +108,23 @@ fn canonicalise(written: &str, out: &mut String) {
         _ => (written, ""),
     };
     let point = decimals.chars().next();
-    let (grouped, fraction) = match (group_separator(written), group_separator(whole)) {
+    let (whole, fraction) = match (group_separator(written), group_separator(whole)) {
         // 1,500 has a group, and 1.500 may have decimals.
         (Some(separator), _) if separator != '.' || written.matches('.').count() > 1 => (written, ""),
         (_, Some(separator)) if point.is_some_and(|point| point != separator) => (whole, decimals),
-        _ if point.is_some() && !whole.contains(is_joiner) => (whole, decimals),
-        _ => return out.extend(written.chars().map(|c| if DASHES.contains(&c) { '-' } else { c })),
+        _ if !whole.contains(is_joiner) => (whole, decimals),
+        _ => {
+            let in_one_form = |c| if DASHES.contains(&c) { '-' } else { c };
+            return out.extend(written.chars().map(|c| if c == '\u{2044}' { '/' } else { in_one_form(c) }));
+        }
     };
-    out.extend(grouped.chars().filter(|c| !is_joiner(*c)));
+    let digits = whole.bytes().filter(u8::is_ascii_digit);
+    let mut left = digits.clone().count();
+    for digit in digits {
+        out.push(digit.into());
+        left -= 1;
+        out.extend((left > 0 && left.is_multiple_of(3)).then_some(' '));
+    }
     if !fraction.is_empty() {
         out.push('.');
         out.push_str(&fraction[1..]);
@@ -102,29 +134,29 @@ fn canonicalise(written: &str, out: &mut String) {
 /// What separates the groups of three digits of a number, if nothing else does.
 fn group_separator(number: &str) -> Option<char> {
     let separator = number.chars().find(|c| JOINERS.contains(c)).filter(|c| GROUP_SEPARATORS.contains(c))?;
-    let is_digits = |group: &str| group.chars().all(|c| has_digit(c.encode_utf8(&mut [0; 4])));
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = number.split(separator);
     let first = groups.next()?;
-    let is_grouped = (1..=3).contains(&first.chars().count())
-        && is_digits(first)
-        && groups.all(|group| group.chars().count() == 3 && is_digits(group));
+    let is_grouped =
+        (1..=3).contains(&first.len()) && is_digits(first) && groups.all(|group| group.len() == 3 && is_digits(group));
     is_grouped.then_some(separator)
 }
 
 impl TokenSink for NumberSink<'_> {
     fn word(&mut self, token: Range<usize>) -> Result<()> {
-        if !has_digit(&self.normal[token.clone()]) {
-            return Ok(());
+        let normal = self.normal.as_bytes();
+        let run_end = |from: usize, is_digit| {
+            let length = normal[from..token.end].iter().take_while(|byte| byte.is_ascii_digit() == is_digit).count();
+            from + length
+        };
+        let mut start = run_end(token.start, false);
+        let mut letters = token.start..start;
+        while start < token.end {
+            let end = run_end(start, true);
+            self.digits(letters, start..end)?;
+            start = run_end(end, false);
+            letters = start..start;
         }
-        let mut between = self.normal[self.number.end..token.start].chars();
-        let is_joined =
-            !self.number.is_empty() && between.next().is_some_and(|c| JOINERS.contains(&c)) && between.next().is_none();
-        if is_joined {
-            self.number.end = token.end;
-            return Ok(());
-        }
-        self.end_number()?;
-        self.number = token;
         Ok(())
     }
 
@@ -142,9 +174,11 @@ mod tests {
     fn same_numbers_in_other_writing() {
         let numbers = |text: &str| NumberList::of(text, &|| ()).expect("memory suffices");
         let same = "1500|1,500  1500000|1.500.000  1500000|1'500'000  1,500.25|1.500,25  1500,25|1.500,25  12.50|12,50  \
-            from -5 on|\u{2212}5  (-5)|-5  gpt-4|gpt 4  2010-2012|2010\u{2013}2012  a4, b5|a4 b5";
+            from -5 on|\u{2212}5  (-5)|-5  gpt-4|gpt 4  2010-2012|2010\u{2013}2012  a4, b5|a4 b5  128gb|128 gb  \
+            12v 3a|12 v 3 a  6x1,5l|6 x 1,5 l  15pro|15 pro  12.50eur|eur12.50  v1.2.3|1.2.3  12 000,50|12.000,50  \
+            12000|12 000  -12 000|-12,000  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000";
         let other = "12.50|50.12  2026-01-12|2026-12-01  1.2.3|1.3.2  -5|5  1.500|1500  1 2|2 1  12|1 2  12:30|12.30  \
-            10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  ٣|٤";
+            10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345";
         for (pairs, are_same) in [(same, true), (other, false)] {
             for (a, b) in pairs.split("  ").filter_map(|pair| pair.split_once('|')) {
                 assert_eq!(numbers(a) == numbers(b), are_same, "{a} {b}");

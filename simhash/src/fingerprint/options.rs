@@ -46,6 +46,8 @@ pub enum Weight {
 #[serde(rename_all = "lowercase")]
 pub enum Markup {
     Html,
+    /// What a page of HTML is about, without what its template puts around it.
+    Main,
 }
 
 /// How a fingerprint is made, and how texts are compared. The default makes the fingerprints of `simhash(text)`.
@@ -175,7 +177,7 @@ impl Options {
             "weight" => read_name(value)?.map(|weight| self.weight = weight).ok_or("one of \"set\", \"log\", \"tf\""),
             "case_fold" => serde_json::from_str(value).map(|fold| self.case_fold = fold).or(Err("true or false")),
             "seed" => whole(value).map(|seed| self.seed = seed).ok_or("an integer from 0 to 18446744073709551615"),
-            "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\""),
+            "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\" or \"main\""),
             "ignore" => read_ignored(value)?.map(|ignored| self.ignore = ignored).ok_or(IGNORED),
             "same" => read_same(value, self)?.map(|same| self.same = same).ok_or(SAME),
             // Keys come in byte order: what else decides how features are normalised and hashed has been read.
@@ -199,7 +201,7 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
 }
 
 /// What some options may be.
-const IGNORED: &str = "an array of \"numbers\", \"urls\", \"accents\"";
+const IGNORED: &str = "an array of \"numbers\", \"ids\", \"urls\", \"accents\", \"hyphenation\"";
 const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
@@ -219,7 +221,7 @@ fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<We
         };
         weights.push((feature, billionths));
     }
-    match WeightMap::new(weights, options.case_fold, options.seed)? {
+    match WeightMap::new(weights, options)? {
         Ok(map) => Ok(Some(map).filter(|map| !map.is_empty())),
         Err(repeated) => Err(wrong(&format!("{} twice", Value::from(repeated)))),
     }
@@ -232,19 +234,24 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
     for name in names {
         match &*name {
             "numbers" => ignored.numbers = true,
+            "ids" => ignored.ids = true,
             "urls" => ignored.urls = true,
             "accents" => ignored.accents = true,
+            "hyphenation" => ignored.hyphenation = true,
             _ => return Ok(None),
         }
     }
     Ok(Some(ignored))
 }
 
-/// The value of the option `same`; None if it is not an array of words.
+/// The value of the option `same`; None if it is not an array of words, or if "numbers" is misspelt.
 fn read_same(value: &str, options: &Options) -> Result<Option<Same>, InvalidOptions> {
     let Some(mut words) = read_strings(value)? else { return Ok(None) };
     let listed = words.len();
     words.retain(|word| word != "numbers");
+    if words.iter().any(|word| word == "number") {
+        return Ok(None);
+    }
     let numbers = words.len() < listed;
     let words = Words::new(&words, options.case_fold, options.ignore)?;
     Ok(words.map(|words| Same { numbers, words }))

@@ -1,4 +1,5 @@
-// The bits of a character's class; shared by build.rs, which writes the table, and classes.rs, which reads it.
+// The bits of a character's class, and characters that stand for others; shared by build.rs, which writes the table of
+// classes, and classes.rs, which reads it.
 
 /// Mask of the kind: how the tokenizer treats a character of normalised text.
 pub const KIND: u8 = 0b11;
@@ -25,3 +26,30 @@ pub const INVISIBLE: u8 = 1 << 6;
 /// Writing may leave it out, so it is removed after normalisation: Arabic and Hebrew points, and characters that only
 /// stretch the connection of two letters (Joining_Type = Join_Causing).
 pub const OPTIONAL: u8 = 1 << 7;
+
+/// A hyphen, which is not written for a minus sign. Before a line break it is removed.
+pub const HYPHEN: char = '\u{2010}';
+
+/// The character that stands in a normal form for all that look like it.
+pub fn look_alike(c: char) -> char {
+    match c {
+        // Letters that are written for an apostrophe.
+        '\u{2bb}'..='\u{2bf}' | '\u{a78b}' | '\u{a78c}' => '\'',
+        // Yeh and kaf of Persian, and yeh without dots.
+        '\u{649}' | '\u{6cc}' => '\u{64a}',
+        '\u{6a9}' => '\u{643}',
+        // The commas of Romanian, which older text has as cedillas.
+        '\u{218}' => '\u{15e}',
+        '\u{219}' => '\u{15f}',
+        '\u{21a}' => '\u{162}',
+        '\u{21b}' => '\u{163}',
+        _ => c,
+    }
+}
+
+/// The digit 0 to 9 with the value of a decimal digit of any script. `zeros` are those of all scripts, in order: the
+/// other digits of a script follow its zero.
+pub fn ascii_digit(digit: char, zeros: &[char]) -> char {
+    let zero = zeros[zeros.partition_point(|zero| *zero <= digit) - 1];
+    char::from(b'0' + (digit as u32 - zero as u32) as u8)
+}

@@ -27,6 +27,11 @@ pub fn alphabet(c: char) -> Option<Alphabet> {
     ALPHABETS.get(range).filter(|(first, ..)| *first <= c).map(|(.., alphabet)| *alphabet)
 }
 
+/// The character that stands in a normal form for this one, which has this class.
+pub fn stand_in(c: char, class: u8) -> char {
+    if class & DIGIT != 0 { ascii_digit(c, &ZEROS) } else { look_alike(c) }
+}
+
 /// Whether the mark is in the canonical decomposition of a Greek letter.
 pub fn is_greek_mark(c: char) -> bool {
     GREEK_MARKS.contains(&c)

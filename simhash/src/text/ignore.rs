@@ -1,23 +1,29 @@
-//! What the option `ignore` leaves out of a text in normal form: numbers, addresses of the web, accents.
+//! What the option `ignore` leaves out of a text in normal form: numbers, ids, addresses, accents, hyphenation.
 
 use std::ops::Range;
 
-use super::classes::{DIGIT, class};
-use super::normalise::{normalise_separators, remove_accents};
+use super::classes::{MARK, WORD, kind};
+use super::normalise::{line_break, normalise_separators, remove_accents};
 use super::tokens::tokenize;
 use crate::error::Result;
 use crate::ticking::ticking;
 
-/// Classes of tokens, and of marks, that do not count.
+/// Classes of tokens, and of other parts of a text, that do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
-    /// Tokens with a decimal digit of any script.
+    /// Tokens with a decimal digit.
     pub numbers: bool,
+    /// UUIDs; tokens of at least eight hexadecimal or six decimal digits, also after `0x`; and what Kubernetes appends
+    /// to the names of pods.
+    pub ids: bool,
     /// Addresses of the web: a scheme, `://` and what follows it, or what begins with `www.`; up to the first character
-    /// that RFC 3986 does not allow in an address.
+    /// that RFC 3986 does not allow in an address. Domains with the path after them, mail addresses, and names after an
+    /// at sign.
     pub urls: bool,
     /// Marks on letters of the Latin, Greek and Cyrillic alphabets.
     pub accents: bool,
+    /// A hyphen and a line break between two letters.
+    pub hyphenation: bool,
 }
 
 impl Ignored {
@@ -32,12 +38,16 @@ impl Ignored {
         }
         normalise_separators(normal, tick)?;
         for (is_wanted, remove) in [
-            (self.accents, remove_accents as fn(&str, &mut String, &dyn Fn()) -> Result<()>),
+            (self.hyphenation, join_lines as fn(&str, &mut String, &dyn Fn()) -> Result<()>),
+            (self.accents, remove_accents),
             (self.urls, remove_urls),
+            (self.ids, remove_ids),
             (self.numbers, remove_numbers),
         ] {
             if is_wanted {
                 let mut rest = String::new();
+                // A space takes the place of at least one byte.
+                rest.try_reserve_exact(normal.len())?;
                 remove(normal, &mut rest, tick)?;
                 *normal = rest;
             }
@@ -46,18 +56,10 @@ impl Ignored {
     }
 }
 
-/// Whether a token has a decimal digit of any script.
-pub fn has_digit(token: &str) -> bool {
-    let is_digit = |c: char| c.is_ascii_digit() || !c.is_ascii() && class(c.into()) & DIGIT != 0;
-    token.bytes().any(|byte| byte.is_ascii_digit()) || !token.is_ascii() && token.contains(is_digit)
-}
-
 fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
-    // A space takes the place of at least one byte.
-    out.try_reserve_exact(normal.len())?;
     let mut copied = 0;
     let mut remove = |token: Range<usize>| {
-        if has_digit(&normal[token.clone()]) {
+        if normal.as_bytes()[token.clone()].iter().any(u8::is_ascii_digit) {
             out.push_str(&normal[copied..token.start]);
             out.push(' ');
             copied = token.end;
@@ -68,22 +70,142 @@ fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()>
     Ok(())
 }
 
-fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
-    out.try_reserve_exact(normal.len())?;
+fn remove_ids(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+    /// Digits of the parts of a UUID.
+    const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let bytes = normal.as_bytes();
     let mut copied = 0;
-    for at in ticking(0..bytes.len(), tick) {
-        if at >= copied
-            && let Some(start) = url_start(bytes, copied, at)
-        {
-            // All of an address is ASCII, so its ends are between characters.
-            out.push_str(&normal[copied..start]);
+    // Whether the last token is an id, and how many parts of a UUID end with it.
+    let (mut is_last_id, mut parts) = (false, 0);
+    let mut remove = |range: Range<usize>| {
+        let token = &bytes[range.clone()];
+        let is_joined = normal[..range.start].strip_suffix('-').is_some_and(|before| before.ends_with(is_in_word));
+        let is_hexadecimal = token.iter().all(u8::is_ascii_hexdigit);
+        let continues = is_joined && (1..UUID.len()).contains(&parts) && token.len() == UUID[parts];
+        parts = match is_hexadecimal {
+            true if continues => parts + 1,
+            _ => usize::from(is_hexadecimal && token.len() == UUID[0]),
+        };
+        let is_uuid = parts == UUID.len();
+        is_last_id = is_id(token) || is_joined && is_generated(token, is_last_id);
+        if is_last_id {
+            // The first part of a UUID has been removed as an id of its own.
+            out.push_str(if is_uuid { "" } else { &normal[copied..range.start] });
             out.push(' ');
-            copied = at + bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count();
+            copied = range.end;
+        }
+    };
+    tokenize(normal, &mut remove, tick)?;
+    out.push_str(&normal[copied..]);
+    Ok(())
+}
+
+/// Whether a token is long, and has nothing but hexadecimal or decimal digits.
+fn is_id(token: &[u8]) -> bool {
+    let digits = token.strip_prefix(b"0x").unwrap_or(token);
+    digits.len() >= 8 && digits.iter().all(u8::is_ascii_hexdigit)
+        || digits.len() >= 6 && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether Kubernetes appends such a token to the name of a pod: a hash, or five characters, which may be letters alone
+/// after a hash. It uses neither vowels nor digits that look like them.
+fn is_generated(token: &[u8], is_after_id: bool) -> bool {
+    let is_suffix = match token.len() {
+        5 => is_after_id || token.iter().any(u8::is_ascii_digit),
+        length => (8..=10).contains(&length),
+    };
+    is_suffix && token.iter().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(byte))
+}
+
+fn join_lines(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+    let is_letter = |c: char| kind(c.into()) == WORD && !c.is_ascii_digit();
+    let mut copied = 0;
+    for (at, _) in ticking(normal.match_indices('-'), tick) {
+        let after = at + 1 + line_break(&normal[at + 1..]);
+        if after > at + 1
+            && normal[copied..at].ends_with(|c: char| is_letter(c) || kind(c.into()) == MARK)
+            && normal[after..].starts_with(is_letter)
+        {
+            out.push_str(&normal[copied..at]);
+            copied = after;
         }
     }
     out.push_str(&normal[copied..]);
     Ok(())
+}
+
+/// Top-level domains by which a domain is told from words without a space between them, and from the names of files.
+pub const TLDS: &str = "com net org edu gov mil int info biz app dev cloud online site shop store blog xyz top club \
+    example ae ai ar at au be bg br ca cc ch ci cl cn co cz de dk ee eg es eu fi fm fr gg gh gr hk hr hu id ie il in io \
+    ir is it jp ke kr kz lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro ru sa se sg si sk th tk tn to tr tv tw ua \
+    ug uk us uy ve vn ws za";
+
+fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+    let bytes = normal.as_bytes();
+    let (mut copied, mut checked) = (0, 0);
+    for at in ticking(0..bytes.len(), tick) {
+        if at < copied {
+            continue;
+        }
+        let address = match bytes[at] {
+            b'@' => named_address(normal, copied, at),
+            b'.' if at >= checked => {
+                let (end, domain) = domain(normal, copied, checked.max(copied), at);
+                checked = end;
+                domain
+            }
+            _ => url_start(bytes, copied, at).map(|start| start..url_end(bytes, at)),
+        };
+        if let Some(address) = address {
+            out.push_str(&normal[copied..address.start]);
+            out.push(' ');
+            copied = address.end;
+        }
+    }
+    out.push_str(&normal[copied..]);
+    Ok(())
+}
+
+/// Where the address ends of which this is a part. Its end is between characters, because all of it is ASCII.
+fn url_end(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count()
+}
+
+fn is_in_word(c: char) -> bool {
+    matches!(kind(c.into()), WORD | MARK)
+}
+
+/// A mail address, or a name after the at sign at byte `at`; not before byte `from`.
+fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let name = &normal[at + 1..];
+    if !name.starts_with(|c: char| kind(c.into()) == WORD) {
+        return None;
+    }
+    let rest = name.trim_start_matches(|c: char| is_in_word(c) || "._-@".contains(c));
+    let before = normal[from..at].trim_end_matches(|c: char| is_in_word(c) || "._%+-'".contains(c));
+    Some(from + before.len()..normal.len() - rest.len())
+}
+
+/// A domain, and its path, of which the first point is at byte `at`: at least two labels, of which the last is one of
+/// [`TLDS`], or stands before a path. It starts at or after byte `from`, and so do all addresses after `copied`. Also
+/// returns where the last label ends.
+fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option<Range<usize>>) {
+    let is_in_label = |c: char| is_in_word(c) || c == '-';
+    let (mut rest, mut last) = (&normal[at..], "");
+    while let Some(labels) = rest.strip_prefix('.')
+        && labels.starts_with(is_in_label)
+    {
+        rest = labels.trim_start_matches(is_in_label);
+        last = &labels[..labels.len() - rest.len()];
+    }
+    let end = normal.len() - rest.len();
+    let before = normal[from..at].trim_end_matches(is_in_label);
+    let start = from + before.len();
+    let is_top = TLDS.split(' ').any(|tld| last.eq_ignore_ascii_case(tld))
+        || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
+    let is_domain = start < at && is_top && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
+    let path_end = if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
+    (end.max(at + 1), is_domain.then_some(start..path_end))
 }
 
 /// Where the address starts of which `://` or `www.` is at byte `at`, not before byte `from`; None if there is neither.
@@ -128,15 +250,54 @@ mod tests {
             ("a://b://c d", vec!["d"]),
             ("1.2://x ://y 7git+ssh://z", vec!["1.2://x", "://y", "7"]),
             ("http://a<http://b>", vec!["<", ">"]),
+            ("visit spam.example/1?u=a now", vec!["visit", "now"]),
+            ("at junk.test/7, Example.COM. And münchen.de:80/x", vec!["at", ".", "And"]),
+            ("write to <anna.b+c@spam.example>, @bob: @carol@y.example", vec!["write", "to", "<", ">,", ":"]),
+            ("加微信@bob或spam.com谢谢", vec!["加微信", "或", "谢谢"]),
+            (
+                "end.Next e.g. java.lang.String main.rs:7 /etc/a.com 1.5 5 @ 3",
+                vec!["end.Next", "e.g.", "java.lang.String", "main.rs:7", "/etc/a.com", "1.5", "5", "@", "3"],
+            ),
         ] {
             assert_eq!(without(urls, text), rest, "{text}");
         }
     }
 
     #[test]
+    fn removes_ids() {
+        let ids = Ignored { ids: true, ..Ignored::default() };
+        for (text, rest) in [
+            ("3f2a9c1e-8b4d-4c6a-9f1e-2b7c8d9e0f1a x", vec!["x"]),
+            ("3f2a9c1e-8b4d-4c6a-9f1e-2b7c", vec!["-8b4d-4c6a-9f1e-2b7c"]),
+            ("deadbeef 0xdeadbeef 123456 DEADBEEF", vec![]),
+            (
+                "status 503 port 54321 deadbee gnupg-l10n 1,000,000",
+                vec!["status", "503", "port", "54321", "deadbee", "gnupg-l10n", "1,000,000"],
+            ),
+            ("checkout-7d9c5b8f6-x2kfq web-xk2fq web-bdcfbchjk-xzkfq", vec!["checkout-", "-", "web-", "web-", "-"]),
+            ("job-1 pre-https x2kfq", vec!["job-1", "pre-https", "x2kfq"]),
+        ] {
+            assert_eq!(without(ids, text), rest, "{text}");
+        }
+    }
+
+    #[test]
+    fn joins_hyphenated_words() {
+        let hyphenation = Ignored { hyphenation: true, ..Ignored::default() };
+        for (text, rest) in [
+            ("exam-\nple", vec!["example"]),
+            ("exam- \r\n\t ple", vec!["example"]),
+            ("self-hosted - \nno", vec!["self-hosted", "-", "no"]),
+            ("2010-\n2012 a-\n\nb", vec!["2010-", "2012", "a-", "b"]),
+        ] {
+            assert_eq!(without(hyphenation, text), rest, "{text}");
+        }
+    }
+
+    #[test]
     fn long_text_of_schemes_is_read_once() {
         let text = "a.".repeat(100_000) + &"://".repeat(1000);
-        let mut out = String::new();
+        let mut out = String::with_capacity(text.len());
         remove_urls(&text, &mut out, &|| ()).expect("memory suffices");
         assert_eq!(out, " ");
     }

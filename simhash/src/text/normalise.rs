@@ -1,10 +1,15 @@
 //! Normalisation, by tables of Unicode:
 //!
-//! 1. Characters that nobody sees are removed: Default_Ignorable_Code_Point, such as soft hyphens and joiners.
-//! 2. NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings). With step 1, this is
+//! 1. What is written in another way on the screen alone is made the same: a word that a line break cuts after a soft
+//!    hyphen or a hyphen (U+2010) is joined, and letters of Malayalam and Bengali that were once written as sequences
+//!    with a joiner are the letters that Unicode has for them.
+//! 2. Characters that nobody sees are removed: Default_Ignorable_Code_Point, such as soft hyphens and joiners.
+//! 3. NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings). With step 2, this is
 //!    NFKC_Casefold (definition D146) but for texts that need it twice.
-//! 3. Characters that writing may leave out are removed: Arabic and Hebrew points, and tatweel.
-//! 4. With case folding, what capitals leave out is removed: the marks of Greek letters, and the difference between the
+//! 4. Characters that writing may leave out are removed: Arabic and Hebrew points, and tatweel.
+//! 5. Characters that look the same become one ([`look_alike`](super::classes::look_alike)), and decimal digits of all
+//!    scripts 0 to 9.
+//! 6. With case folding, what capitals leave out is removed: the marks of Greek letters, and the difference between the
 //!    dotted and the dotless i of Turkish.
 //!
 //! Most text is already in that form except for ASCII capitals: such spans are copied, and ASCII is lower-cased.
@@ -23,8 +28,8 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{
-    Alphabet, BOUNDARY, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, decode,
-    is_greek_mark, kind,
+    Alphabet, BOUNDARY, HYPHEN, INVISIBLE, MARK, OPTIONAL, REORDERS, SEPARATOR, UNCHANGED, alphabet, class, decode,
+    is_greek_mark, kind, stand_in,
 };
 use super::mask::{CHUNK, mask};
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES, Result};
@@ -112,9 +117,9 @@ fn reserve(out: &mut String, bytes: usize) -> Result<()> {
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<()> {
     let mut visible = String::new();
-    let span = if span.contains(is_invisible) {
+    let span = if span.contains(|c: char| is_invisible(c) || c == HYPHEN) {
         visible.try_reserve(span.len())?;
-        visible.extend(span.chars().filter(|c| !is_invisible(*c)));
+        push_visible(span, &mut visible);
         &visible
     } else {
         span
@@ -134,6 +139,56 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     };
     let Ok(()) = written else { unreachable!("writing to a string does not fail") };
     Ok(())
+}
+
+/// Appends what is seen of a span: without invisible characters, and without line breaks in words. The string has room.
+fn push_visible(span: &str, visible: &mut String) {
+    let mut at = 0;
+    while let Some(c) = span[at..].chars().next() {
+        let end = at + c.len_utf8();
+        let cut = if is_line_hyphen(c) { line_break(&span[end..]) } else { 0 };
+        let letter = if c == JOINER { joined_letter(&span[..at]) } else { None };
+        if letter.is_some() {
+            visible.truncate(visible.len() - SEQUENCE_BYTES);
+            visible.extend(letter);
+        } else if cut == 0 && !is_invisible(c) {
+            visible.push(c);
+        }
+        at = end + cut;
+    }
+}
+
+/// The joiner of letters.
+const JOINER: char = '\u{200d}';
+/// Bytes of a consonant and the sign that removes its vowel.
+const SEQUENCE_BYTES: usize = 6;
+
+/// The letter that a joiner makes of the end of a text: Malayalam's chillus, written so until Unicode 5.1, and Bengali's
+/// khanda ta, until Unicode 4.1.
+fn joined_letter(before: &str) -> Option<char> {
+    const LETTERS: [(&str, char); 7] = [
+        ("\u{9a4}\u{9cd}", '\u{9ce}'),
+        ("\u{d15}\u{d4d}", '\u{d7f}'),
+        ("\u{d23}\u{d4d}", '\u{d7a}'),
+        ("\u{d28}\u{d4d}", '\u{d7b}'),
+        ("\u{d30}\u{d4d}", '\u{d7c}'),
+        ("\u{d32}\u{d4d}", '\u{d7d}'),
+        ("\u{d33}\u{d4d}", '\u{d7e}'),
+    ];
+    LETTERS.iter().find(|(sequence, _)| before.ends_with(sequence)).map(|(_, letter)| *letter)
+}
+
+/// Whether a word may go on in the next line after this character.
+fn is_line_hyphen(c: char) -> bool {
+    matches!(c, HYPHEN | '\u{ad}')
+}
+
+/// Bytes of the line break, with the blanks around it, that a text starts with; 0 if it starts with none.
+pub fn line_break(text: &str) -> usize {
+    const BLANKS: [char; 3] = [' ', '\t', '\x0c'];
+    let rest = text.trim_start_matches(BLANKS);
+    let after = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix(['\n', '\r']));
+    after.map_or(0, |after| text.len() - after.trim_start_matches(BLANKS).len())
 }
 
 fn is_invisible(c: char) -> bool {
@@ -160,7 +215,7 @@ impl fmt::Write for Counting<'_> {
                 // Capital I, whose small letter is i in all other languages.
                 '\u{131}' if self.case_fold => 'i',
                 _ if self.is_after_greek => base(c),
-                _ => c,
+                _ => stand_in(c, class),
             });
         }
         Ok(())
@@ -274,25 +329,30 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
 }
 
 /// The end of a span that starts at `start`: at the next unchanged character that is a boundary, unless the character
-/// after it changes, or, once the span is long enough, at any boundary.
+/// after it changes, or, once the span is long enough, at any boundary. Not between a hyphen and a line break.
 fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize> {
-    let mut invisible = 0;
-    for (offset, c) in text[from..].char_indices() {
-        let end = from + offset;
-        let of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
+    let of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
+    let (mut end, mut removed) = (from, 0);
+    loop {
+        if text[..end].ends_with(is_line_hyphen) {
+            let cut = line_break(&text[end..]);
+            end += cut;
+            removed += cut;
+        }
+        let Some(c) = text[end..].chars().next() else { return Ok(end) };
         let class = of(c);
         let is_last = || text[end + c.len_utf8()..].chars().next().is_none_or(|next| of(next) & UNCHANGED != 0);
         if class & BOUNDARY != 0 && (class & UNCHANGED != 0 && is_last() || end - start >= MIN_SPAN_BYTES) {
             return Ok(end);
         }
-        if end - start - invisible > MAX_COMBINING_SEQUENCE {
+        if end - start - removed > MAX_COMBINING_SEQUENCE {
             return Err(Error::CombiningSequenceTooLong);
         }
+        end += c.len_utf8();
         if class & INVISIBLE != 0 {
-            invisible += c.len_utf8();
+            removed += c.len_utf8();
         }
     }
-    Ok(text.len())
 }
 
 /// The offset of the last character of valid UTF-8, or of its part that is there; 0 if the text is empty.

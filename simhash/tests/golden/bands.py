@@ -7,23 +7,31 @@ that of Python, and it knows neither the options markup and ignore nor Greek acc
 
 import json
 import math
+import re
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
-from unicodedata import category, name, normalize
+from unicodedata import category, decimal, name, normalize
 
 from xxhash import xxh3_64_intdigest as xxh3
 
 SPACELESS = "CJK ", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"
 POINTS = [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6EE)]
+LINE_END = re.compile("[\u00ad\u2010][ \t\f]*(\r\n|\r|\n)[ \t\f]*")
+CHILLUS = {"ണ്\u200d": "ൺ", "ന്\u200d": "ൻ", "ര്\u200d": "ർ", "ല്\u200d": "ൽ", "ള്\u200d": "ൾ", "ക്\u200d": "ൿ", "ত্\u200d": "ৎ"}
+LOOK_ALIKES = str.maketrans("ʻʼʽʾʿꞋꞌىیکȘșȚț", 7 * "'" + "ييكŞşŢţ")
 M32, M64 = 2**32 - 1, 2**64 - 1
 
 
 def normal_form(text, options):
+    for sequence, letter in CHILLUS.items():
+        text = text.replace(sequence, letter)
+    text = LINE_END.sub("", text)
     normal = normalize("NFKC", "".join(c for c in text if category(c) != "Cf"))
-    return normal.casefold() if options.get("case_fold", True) else normal
+    normal = normal.casefold() if options.get("case_fold", True) else normal
+    return "".join(str(decimal(c, c)) for c in normal.translate(LOOK_ALIKES))
 
 
 def tokens(text, options):

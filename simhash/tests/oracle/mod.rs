@@ -3,7 +3,7 @@
 pub mod bands;
 pub mod markup;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use icu_casemap::CaseMapper;
 use icu_normalizer::{ComposingNormalizer, DecomposingNormalizer};
@@ -11,10 +11,10 @@ use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralC
 use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
-use simhash::text::ignore::Ignored;
+use simhash::text::ignore::{Ignored, TLDS};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use markup::text_of_html;
+use markup::{text_of_html, text_of_main};
 
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
 const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new();
@@ -28,6 +28,12 @@ pub struct Token {
 }
 
 pub fn normalise(text: &str, case_fold: bool) -> String {
+    let sequences = [("ണ്", "ൺ"), ("ന്", "ൻ"), ("ര്", "ർ"), ("ല്", "ൽ"), ("ള്", "ൾ"), ("ക്", "ൿ"), ("ত্", "ৎ")];
+    let mut text = text.to_owned();
+    for (sequence, letter) in sequences {
+        text = text.replace(&format!("{sequence}\u{200d}"), letter);
+    }
+    let text = join_lines(&text, &['\u{ad}', '\u{2010}'], |_, _| true);
     let visible: String = text.chars().filter(|c| !INVISIBLE.contains(*c)).collect();
     let normal = ComposingNormalizer::new_nfkc().normalize(&visible).into_owned();
     let normal = if case_fold { CaseMapper::new().fold_string(&normal).into_owned() } else { normal };
@@ -37,10 +43,45 @@ pub fn normalise(text: &str, case_fold: bool) -> String {
         match c {
             'ı' if case_fold => counting.push('i'),
             '\u{307}' if case_fold && counting.ends_with('i') => (),
+            'ʻ' | 'ʼ' | 'ʽ' | 'ʾ' | 'ʿ' | 'Ꞌ' | 'ꞌ' => counting.push('\''),
+            'ى' | 'ی' => counting.push('ي'),
+            'ک' => counting.push('ك'),
+            'Ș' | 'ș' | 'Ț' | 'ț' => {
+                counting.push("ŞşŢţ".chars().nth(c as usize - 'Ș' as usize).expect("four letters"))
+            }
+            _ if is_digit(c) => counting.extend(char::from_digit(value(c), 10)),
             _ => counting.push(c),
         }
     }
     counting
+}
+
+/// The value of a decimal digit: Unicode has the ten digits of a script one after the other, from 0 on.
+fn value(digit: char) -> u32 {
+    ('\0'..digit).rev().take_while(|c| is_digit(*c)).count() as u32 % 10
+}
+
+fn is_digit(c: char) -> bool {
+    CATEGORY.get(c) == GeneralCategory::DecimalNumber
+}
+
+/// Removes hyphens with the line breaks after them, and the blanks around these, between two characters that may be
+/// joined.
+fn join_lines(text: &str, hyphens: &[char], may_join: impl Fn(Option<char>, Option<char>) -> bool) -> String {
+    let blanks = [' ', '\t', '\x0c'];
+    let mut joined = String::new();
+    for piece in text.split_inclusive(hyphens) {
+        let hyphen = joined.pop();
+        let rest = piece.trim_start_matches(blanks);
+        let line = rest.strip_prefix("\r\n").or(rest.strip_prefix('\r')).or(rest.strip_prefix('\n'));
+        match line.map(|line| line.trim_start_matches(blanks)) {
+            Some(line) if hyphen.is_some() && may_join(joined.chars().next_back(), line.chars().next()) => {
+                joined.push_str(line);
+            }
+            _ => joined.extend(hyphen.into_iter().chain(piece.chars())),
+        }
+    }
+    joined
 }
 
 /// Arabic and Hebrew points, and what stretches the connection of two letters.
@@ -77,11 +118,21 @@ fn without_marks(text: &str, scripts: &[Script], is_left_out: impl Fn(char) -> b
 /// The normal form of a text, without what the options ignore.
 fn counting(text: &str, case_fold: bool, ignored: Ignored) -> String {
     let mut normal = normalise(text, case_fold);
+    if ignored.hyphenation {
+        let is_letter = |c: char| kind(c) == Kind::Word && !is_digit(c);
+        let may_join = |before: Option<char>, after: Option<char>| {
+            before.is_some_and(|c| is_letter(c) || kind(c) == Kind::Mark) && after.is_some_and(is_letter)
+        };
+        normal = join_lines(&normal, &['-'], may_join);
+    }
     if ignored.accents {
         normal = without_marks(&normal, &[Script::Latin, Script::Greek, Script::Cyrillic], |_| true);
     }
     if ignored.urls {
         normal = without_urls(&normal);
+    }
+    if ignored.ids {
+        normal = without_ids(&normal);
     }
     if ignored.numbers {
         let pieces = pieces(&normal).into_iter();
@@ -92,30 +143,95 @@ fn counting(text: &str, case_fold: bool, ignored: Ignored) -> String {
 
 fn without_urls(text: &str) -> String {
     let is_in_url = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
+    let is_in_word = |c: char| matches!(kind(c), Kind::Word | Kind::Mark);
+    let is_in_label = |c: char| is_in_word(c) || c == '-';
+    let is_in_mailbox = |c: char| is_in_word(c) || "._%+-'".contains(c);
+    let is_in_name = |c: char| is_in_word(c) || "._-@".contains(c);
     let mut rest = String::new();
     let mut ahead = text;
+    // Bytes ahead in which a domain may start.
+    let mut unchecked = text.len();
     while let Some(c) = ahead.chars().next() {
-        let is_www = ahead.len() >= 4
-            && ahead.as_bytes()[..4].eq_ignore_ascii_case(b"www.")
-            && !rest.ends_with(|c: char| c.is_ascii_alphanumeric());
-        if !is_www && !ahead.starts_with("://") {
-            rest.push(c);
-            ahead = &ahead[c.len_utf8()..];
-            continue;
-        }
-        if !is_www {
-            let before = rest.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c)).len();
-            let Some(letter) = rest[before..].find(|c: char| c.is_ascii_alphabetic()) else {
+        let before = |is: &dyn Fn(char) -> bool| rest.trim_end_matches(is).len();
+        let found = if ahead.starts_with("://") {
+            let scheme = before(&|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+            let letter = rest[scheme..].find(|c: char| c.is_ascii_alphabetic());
+            letter.map(|letter| (scheme + letter, ahead.trim_start_matches(is_in_url)))
+        } else if ahead.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www.")) {
+            let is_inside = rest.ends_with(|c: char| c.is_ascii_alphanumeric());
+            (!is_inside).then(|| (rest.len(), ahead.trim_start_matches(is_in_url)))
+        } else if let Some(name) = ahead.strip_prefix('@') {
+            name.starts_with(|c| kind(c) == Kind::Word)
+                .then(|| (before(&is_in_mailbox), name.trim_start_matches(is_in_name)))
+        } else if c == '.' && ahead.len() <= unchecked {
+            let start = before(&is_in_label).max(rest.len().saturating_sub(unchecked - ahead.len()));
+            let (mut after, mut last) = (ahead, "");
+            while let Some(labels) = after.strip_prefix('.')
+                && labels.starts_with(is_in_label)
+            {
+                after = labels.trim_start_matches(is_in_label);
+                last = &labels[..labels.len() - after.len()];
+            }
+            unchecked = after.len().min(ahead.len() - 1);
+            let is_top = TLDS.split_whitespace().any(|tld| last.eq_ignore_ascii_case(tld))
+                || last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()) && after.starts_with(['/', '?']);
+            let is_domain = start < rest.len() && !rest[..start].ends_with(['.', '/', '\\', '_']) && is_top;
+            let path =
+                if after.starts_with(['/', '?', '#', ':']) { after.trim_start_matches(is_in_url) } else { after };
+            is_domain.then_some((start, path))
+        } else {
+            None
+        };
+        match found {
+            Some((start, after)) => {
+                rest.truncate(start);
+                rest.push(' ');
+                ahead = after;
+            }
+            None => {
                 rest.push(c);
                 ahead = &ahead[c.len_utf8()..];
-                continue;
-            };
-            rest.truncate(before + letter);
+            }
         }
-        rest.push(' ');
-        ahead = ahead.trim_start_matches(is_in_url);
     }
     rest
+}
+
+fn without_ids(normal: &str) -> String {
+    let mut pieces = pieces(normal);
+    let is_hex = |token: &str| token.chars().all(|c| c.is_ascii_hexdigit());
+    let is_generated = |token: &str| token.chars().all(|c| "bcdfghjklmnpqrstvwxz2456789".contains(c));
+    let mut ids = BTreeSet::new();
+    // Words have odd numbers.
+    for at in (1..pieces.len()).step_by(2) {
+        let token = &*pieces[at];
+        let digits = token.strip_prefix("0x").unwrap_or(token);
+        let is_id =
+            is_hex(digits) && digits.len() >= 8 || digits.len() >= 6 && digits.chars().all(|c| c.is_ascii_digit());
+        let before = pieces[..at].concat();
+        let is_joined = before.ends_with('-')
+            && before.chars().nth_back(1).is_some_and(|c| matches!(kind(c), Kind::Word | Kind::Mark));
+        let is_suffix = is_joined
+            && is_generated(token)
+            && match token.len() {
+                5 => ids.contains(&at.wrapping_sub(2)) || has_digit(token),
+                length => (8..=10).contains(&length),
+            };
+        ids.extend((is_id || is_suffix).then_some(at));
+        if at >= 9 {
+            let parts: Vec<&str> = pieces[at - 8..=at].iter().map(|piece| &**piece).collect();
+            let lengths = parts.iter().map(|part| part.len());
+            let are_joined = parts.iter().skip(1).step_by(2).all(|joiner| *joiner == "-");
+            let are_hex = parts.iter().step_by(2).all(|part| is_hex(part));
+            if are_joined && are_hex && lengths.eq([8, 1, 4, 1, 4, 1, 4, 1, 12]) {
+                ids.extend(at - 8..=at);
+            }
+        }
+    }
+    for id in ids {
+        pieces[id] = " ".to_owned();
+    }
+    pieces.concat()
 }
 
 /// The words and numbers of a text in normal form, and what stands between them.
@@ -134,7 +250,7 @@ fn pieces(normal: &str) -> Vec<String> {
 }
 
 fn has_digit(token: &str) -> bool {
-    token.chars().any(|c| CATEGORY.get(c) == GeneralCategory::DecimalNumber)
+    token.chars().any(is_digit)
 }
 
 pub fn tokens(normal: &str) -> Vec<Token> {
@@ -183,6 +299,7 @@ fn without_markup(text: &str, options: &Options) -> String {
     match options.markup {
         None => text.to_owned(),
         Some(Markup::Html) => text_of_html(text),
+        Some(Markup::Main) => text_of_main(text),
     }
 }
 
@@ -277,63 +394,102 @@ fn agree(a: &str, b: &str, options: &Options) -> bool {
         && (!options.same.numbers || numbers(&a) == numbers(&b))
 }
 
-/// The numbers of a text in normal form in their order, each in one form.
-fn numbers(normal: &str) -> Vec<String> {
-    let pieces = pieces(normal);
-    let is_dash = |c| "-\u{2010}\u{2012}\u{2013}\u{2212}".contains(c);
-    let is_joiner = |c| is_dash(c) || ".,:/_'\u{2019}".contains(c);
-    let mut numbers: Vec<String> = Vec::new();
-    let mut at = 0;
-    while at < pieces.len() {
-        if !has_digit(&pieces[at]) {
-            at += 1;
+/// A part of a text: digits, the other characters of a word, or what stands between words.
+#[derive(PartialEq, Eq)]
+enum Part {
+    Digits(String),
+    Letters(String),
+    Between(String),
+}
+
+fn parts(normal: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (index, piece) in pieces(normal).into_iter().enumerate() {
+        if index % 2 == 0 {
+            parts.push(Part::Between(piece));
             continue;
         }
-        let first = at;
-        while at + 2 < pieces.len()
-            && pieces[at + 1].chars().count() == 1
-            && pieces[at + 1].starts_with(is_joiner)
-            && has_digit(&pieces[at + 2])
+        let chars: Vec<char> = piece.chars().collect();
+        let runs = chars.chunk_by(|a, b| is_digit(*a) == is_digit(*b));
+        let part = |run: &[char]| if is_digit(run[0]) { Part::Digits } else { Part::Letters }(run.iter().collect());
+        parts.extend(runs.map(part));
+    }
+    parts
+}
+
+/// The numbers of a text in normal form in their order, whole numbers in groups of three digits.
+fn numbers(normal: &str) -> Vec<String> {
+    let is_dash = |c| "-\u{2010}\u{2012}\u{2013}\u{2212}".contains(c);
+    let is_joiner = |text: &str| {
+        text.chars().count() == 1 && "-\u{2010}\u{2012}\u{2013}\u{2212}.,:/\u{2044}_'\u{2019}".contains(text)
+    };
+    let parts = parts(normal);
+    let mut numbers: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < parts.len() {
+        let Part::Digits(digits) = &parts[at] else {
+            at += 1;
+            continue;
+        };
+        let (mut groups, mut joiners) = (vec![&**digits], Vec::new());
+        let mut end = at;
+        while let Some([Part::Between(joiner), Part::Digits(digits)]) = parts.get(end + 1..end + 3)
+            && is_joiner(joiner)
         {
-            at += 2;
+            joiners.push(if joiner.starts_with(is_dash) {
+                "-"
+            } else if joiner == "\u{2044}" {
+                "/"
+            } else {
+                &**joiner
+            });
+            groups.push(digits);
+            end += 2;
         }
-        let before = pieces[..first].concat();
-        let mut before = before.chars().rev();
-        let is_negative = before.next().is_some_and(is_dash)
-            && before.next().is_none_or(|c| kind(c) == Kind::Separator && !is_dash(c));
-        let number = canonical(&pieces[first..=at]);
-        numbers.push(if is_negative { format!("-{number}") } else { number });
-        at += 1;
+        let (before, between, letters) = match &parts[..at] {
+            [before @ .., Part::Between(between), Part::Letters(letters)] => (before, &**between, &**letters),
+            [before @ .., Part::Between(between)] => (before, &**between, ""),
+            before => (before, "", ""),
+        };
+        let mut last = between.chars().rev();
+        let is_negative = last.next().is_some_and(is_dash)
+            && last.next().map_or(before.is_empty(), |c| kind(c) == Kind::Separator && !is_dash(c));
+        let has_point = joiners.iter().any(|joiner| [".", ","].contains(joiner));
+        let sign = if is_negative { "-" } else { "" };
+        let letters = if has_point { "" } else { letters };
+        let number = format!("{sign}{letters}{}", canonical(&groups, &joiners));
+        numbers.extend(number.split(' ').map(str::to_owned));
+        at = end + 1;
     }
     numbers
 }
 
-/// A number in one form, from its groups and what separates them.
-fn canonical(pieces: &[String]) -> String {
-    let is_digits = |group: &str| group.chars().all(|c| CATEGORY.get(c) == GeneralCategory::DecimalNumber);
-    let groups: Vec<&str> = pieces.iter().step_by(2).map(|group| &**group).collect();
-    let separators: Vec<&str> = pieces.iter().skip(1).step_by(2).map(|separator| &**separator).collect();
-    let are_groups = |groups: &[&str], separators: &[&str]| {
-        !separators.is_empty()
-            && separators.iter().all(|separator| *separator == separators[0] && ",.'\u{2019}_".contains(separator))
-            && (1..=3).contains(&groups[0].chars().count())
-            && groups[1..].iter().all(|group| group.chars().count() == 3)
-            && groups.iter().all(|group| is_digits(group))
+/// A number in one form, from its groups of digits and what separates them.
+fn canonical(groups: &[&str], joiners: &[&str]) -> String {
+    let are_thousands = |groups: &[&str], joiners: &[&str]| {
+        !joiners.is_empty()
+            && joiners.iter().all(|joiner| *joiner == joiners[0] && [",", ".", "'", "\u{2019}", "_"].contains(joiner))
+            && groups[0].len() <= 3
+            && groups[1..].iter().all(|group| group.len() == 3)
+    };
+    let whole = |groups: &[&str]| {
+        let digits: Vec<u8> = groups.concat().into_bytes();
+        let by_thousands: Vec<&[u8]> = digits.rchunks(3).rev().collect();
+        String::from_utf8(by_thousands.join(&b' ')).expect("digits")
     };
     let last = groups.len() - 1;
-    let has_point = separators.last().is_some_and(|separator| [".", ","].contains(separator));
-    if are_groups(&groups, &separators) && (separators[0] != "." || separators.len() > 1) {
-        groups.concat()
-    } else if has_point
-        && separators.len() > 1
-        && are_groups(&groups[..last], &separators[..last - 1])
-        && separators[0] != separators[last - 1]
-    {
-        format!("{}.{}", groups[..last].concat(), groups[last])
-    } else if has_point && separators.len() == 1 {
-        format!("{}.{}", groups[0], groups[1])
-    } else {
-        pieces.concat().chars().map(|c| if "\u{2010}\u{2012}\u{2013}\u{2212}".contains(c) { '-' } else { c }).collect()
+    let has_point = joiners.last().is_some_and(|joiner| [".", ","].contains(joiner));
+    match joiners {
+        [] => whole(groups),
+        _ if are_thousands(groups, joiners) && joiners != ["."] => whole(groups),
+        [_] if has_point => format!("{}.{}", whole(&groups[..1]), groups[1]),
+        [before @ .., point] if has_point && are_thousands(&groups[..last], before) && before[0] != *point => {
+            format!("{}.{}", whole(&groups[..last]), groups[last])
+        }
+        _ => {
+            let rest = joiners.iter().zip(&groups[1..]).map(|(joiner, group)| format!("{joiner}{group}"));
+            groups[0].to_owned() + &rest.collect::<String>()
+        }
     }
 }
 

@@ -22,6 +22,7 @@ SELECT simhash('4,000 tonnes', :'same') = simhash('4,000 tonnes') AS fingerprint
 SELECT simhash('a', '{"same": "numbers"}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT simhash('a', '{"same": ["no", "?!"]}');
+SELECT simhash('a', '{"same": ["number"]}');
 -- The features of a text that is compared with many are remembered, with its numbers.
 SELECT body, simhash_resemblance('invoice 17 is overdue', body, :'same')
 FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('Invoice: 17 is overdue'), ('invoice'))

@@ -22,8 +22,8 @@ pub struct HtmlSource<'a> {
     next_tick: usize,
     /// Bytes that html5gum has read one by one since the last piece.
     single: usize,
-    /// Whether tags are markup here. They are not in a title.
-    has_tags: &'a Cell<bool>,
+    /// Whether plain tags may be skipped here.
+    skips_tags: &'a Cell<bool>,
     tick: &'a dyn Fn(),
 }
 
@@ -33,9 +33,9 @@ const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
 const FEW_BYTES: usize = 256;
 
 impl<'a> HtmlSource<'a> {
-    pub fn new(html: &'a str, has_tags: &'a Cell<bool>, tick: &'a dyn Fn()) -> Self {
+    pub fn new(html: &'a str, skips_tags: &'a Cell<bool>, tick: &'a dyn Fn()) -> Self {
         let rest = html.as_bytes();
-        Self { rest, next_tick: rest.len(), single: 0, has_tags, tick }
+        Self { rest, next_tick: rest.len(), single: 0, skips_tags, tick }
     }
 
     #[inline(always)]
@@ -98,7 +98,7 @@ impl Reader for HtmlSource<'_> {
     #[inline(always)]
     fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>> {
         self.single = 0;
-        if needle == ENDS_OF_TEXT && self.has_tags.get() && self.skip_tags() {
+        if needle == ENDS_OF_TEXT && self.skips_tags.get() && self.skip_tags() {
             return Ok(Some(b"\n"));
         }
         let ahead = self.ahead();

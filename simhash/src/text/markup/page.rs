@@ -1,0 +1,234 @@
+//! What an HTML page is about, without what its template puts around it.
+//!
+//! 1. Dropped wherever they stand: `nav`, `aside`, `title`, the controls and labels of forms (not `form` itself, which
+//!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with the roles that ARIA
+//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`. `header` and `footer`
+//!    are dropped unless they are in `article`, `section`, `main` or `blockquote`.
+//! 2. If there is `main`, or an element with this role, only its text counts.
+//! 3. Otherwise, if `article` elements have at least half of the text, only they count. Fewer may be quotations or a
+//!    list of other pages.
+//! 4. If nothing is left, or a dropped element does not end, all of the text counts, as with `"html"`.
+//!
+//! No tree is built. An element ends with the end tag of its name that leaves as many open as before it; one whose end
+//! tag may be omitted also ends where the next one of its name starts.
+
+use std::ops::Range;
+
+use super::Tag;
+use crate::error::Result;
+use crate::memory::push;
+
+/// What has been read of a page.
+#[derive(Default)]
+pub struct Page {
+    attribute: Attribute,
+    role: Option<Role>,
+    is_hidden: bool,
+    dropped: Option<Open>,
+    main: Option<Open>,
+    has_main: bool,
+    article: Option<Open>,
+    /// The texts of articles in the text; the last one may be open.
+    articles: Vec<Range<usize>>,
+    /// Open elements in which headers and footers are not those of the page.
+    sections: usize,
+}
+
+/// The name and the value of an attribute, which may be cut: one byte more than the longest that count.
+#[derive(Default)]
+struct Attribute {
+    name: Cut,
+    value: Cut,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cut {
+    bytes: [u8; 16],
+    length: usize,
+}
+
+/// An element that is open, and how many of its name are.
+struct Open {
+    tag: Tag,
+    depth: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Main,
+    /// A part of the site.
+    Dropped,
+    Other,
+}
+
+impl Cut {
+    fn extend(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().take(self.bytes.len() - self.length) {
+            self.bytes[self.length] = *byte;
+            self.length += 1;
+        }
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.bytes[..self.length].eq_ignore_ascii_case(name.as_bytes())
+    }
+}
+
+impl Open {
+    /// Reads a tag. Returns whether the element is still open.
+    fn reads(&mut self, tag: &Tag, is_empty: bool) -> bool {
+        if tag.name() != self.tag.name() || is_empty {
+            return true;
+        }
+        self.depth = match tag.is_end {
+            true => self.depth - 1,
+            false if has_optional_end(tag.name()) => 0,
+            false => self.depth + 1,
+        };
+        self.depth > 0
+    }
+}
+
+impl Page {
+    pub fn start_tag(&mut self) {
+        (self.attribute, self.role, self.is_hidden) = (Attribute::default(), None, false);
+    }
+
+    pub fn start_attribute(&mut self) {
+        self.end_attribute();
+        self.attribute = Attribute::default();
+    }
+
+    pub fn push_name(&mut self, name: &[u8]) {
+        self.attribute.name.extend(name);
+    }
+
+    pub fn push_value(&mut self, value: &[u8]) {
+        self.attribute.value.extend(value);
+    }
+
+    fn end_attribute(&mut self) {
+        let Attribute { name, value } = &self.attribute;
+        if name.is("hidden") || name.is("aria-hidden") && value.is("true") {
+            self.is_hidden = true;
+        } else if name.is("role") && self.role.is_none() {
+            let of_site = ["navigation", "complementary", "banner", "contentinfo", "search"];
+            self.role = Some(if value.is("main") {
+                Role::Main
+            } else if of_site.iter().any(|role| value.is(role)) {
+                Role::Dropped
+            } else {
+                Role::Other
+            });
+        }
+    }
+
+    /// Whether text is dropped here.
+    pub fn is_silent(&self) -> bool {
+        self.dropped.is_some() || self.has_main && self.main.is_none()
+    }
+
+    /// Reads a tag after the text `out`. `is_empty` says that its element has no end tag.
+    pub(super) fn read(&mut self, tag: &Tag, is_empty: bool, out: &mut Vec<u8>) -> Result<()> {
+        self.end_attribute();
+        let (role, is_hidden) = (self.role, self.is_hidden);
+        let is_empty = is_empty || is_void(tag.name());
+        if self.dropped.as_mut().is_some_and(|open| open.reads(tag, is_empty)) {
+            return Ok(());
+        }
+        let ended_dropped = self.dropped.take().is_some() && tag.is_end;
+        if ended_dropped || is_empty {
+            return Ok(());
+        }
+        self.main = self.main.take().and_then(|mut open| open.reads(tag, false).then_some(open));
+        if self.article.as_mut().is_some_and(|open| !open.reads(tag, false)) {
+            self.article = None;
+            self.end_article(out.len());
+        }
+        let is_section = matches!(tag.name(), b"article" | b"section" | b"main" | b"blockquote");
+        if tag.is_end {
+            self.sections -= usize::from(is_section && self.sections > 0);
+            return Ok(());
+        }
+        let opened = Some(Open { tag: *tag, depth: 1 });
+        if is_dropped(tag.name(), self.sections > 0 || self.main.is_some())
+            || role == Some(Role::Dropped)
+            || is_hidden && !is_root(tag.name())
+        {
+            self.dropped = opened;
+            return Ok(());
+        }
+        self.sections += usize::from(is_section);
+        if tag.name() == b"main" || role == Some(Role::Main) {
+            if !self.has_main {
+                self.has_main = true;
+                out.clear();
+            }
+            self.main = self.main.take().or(opened);
+        } else if tag.name() == b"article" && !self.has_main && self.article.is_none() {
+            self.article = opened;
+            push(&mut self.articles, out.len()..usize::MAX)?;
+        }
+        Ok(())
+    }
+
+    fn end_article(&mut self, end: usize) {
+        if let Some(article) = self.articles.last_mut() {
+            article.end = article.end.min(end);
+        }
+    }
+
+    /// Ends the page: `out` becomes the text that counts. Returns whether that is some.
+    pub fn end(mut self, out: &mut Vec<u8>) -> bool {
+        self.end_article(out.len());
+        let of_articles: usize = self.articles.iter().map(ExactSizeIterator::len).sum();
+        if !self.has_main && 2 * of_articles >= out.len() {
+            let mut length = 0;
+            for article in self.articles {
+                out.copy_within(article.clone(), length);
+                length += article.len();
+            }
+            out.truncate(length);
+        }
+        self.dropped.is_none() && out.iter().any(|byte| *byte > b' ')
+    }
+}
+
+fn is_dropped(name: &[u8], is_in_section: bool) -> bool {
+    match name {
+        b"nav" | b"aside" | b"title" | b"button" | b"select" | b"textarea" | b"label" | b"legend" => true,
+        b"header" | b"footer" => !is_in_section,
+        _ => false,
+    }
+}
+
+/// Scripts may hide a whole page until they have run.
+fn is_root(name: &[u8]) -> bool {
+    matches!(name, b"html" | b"body")
+}
+
+fn has_optional_end(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"p" | b"li" | b"dt" | b"dd" | b"option" | b"optgroup" | b"thead" | b"tbody" | b"tfoot" | b"tr" | b"td" | b"th"
+    )
+}
+
+fn is_void(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"area"
+            | b"base"
+            | b"br"
+            | b"col"
+            | b"embed"
+            | b"hr"
+            | b"img"
+            | b"input"
+            | b"link"
+            | b"meta"
+            | b"source"
+            | b"track"
+            | b"wbr"
+    )
+}
