@@ -6,6 +6,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, algorithm_error, notice, tick};
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
+use simhash::fingerprint::options::Markup;
 
 use super::sample::each_sampled_row;
 use crate::sql::guard::definition::criterion::GuardCriterion;
@@ -35,10 +36,19 @@ pub fn report_common_words(
     })?;
     let share = sample.mostly_common(&texts.options, &tick).map_err(algorithm_error)?;
     if sample.texts() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
+        let remedy = match texts.options.markup {
+            Some(Markup::Html) => {
+                "; if they are those of a template around pages, such as navigation, they hide copies of the text in it: \
+                 index with {\"markup\": \"main\"}, which does not read them"
+            }
+            _ => {
+                "; texts that differ in few others are near-duplicates, unless they are indexed with \
+                 {\"weights\": ..} for these words (simhash_weights learns them)"
+            }
+        };
         notice(format!(
-            "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows have; \
-             texts that differ in few others are near-duplicates, unless they are indexed with {{\"weights\": ..}} for \
-             these words (simhash_weights learns them)",
+            "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows \
+             have{remedy}",
             table.name,
             100.0 * share
         ));
