@@ -8,24 +8,11 @@
 
 -- Fingerprints ---------------------------------------------------------------
 
-CREATE FUNCTION simhash(content text) RETURNS bigint
+CREATE FUNCTION simhash(content text, options jsonb DEFAULT '{}') RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION simhash(text) IS
-    '64-bit SimHash fingerprint of a text; NULL if the text has no word';
-
-CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'simhash_text_jsonb_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION simhash(text, jsonb) IS
-    'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, seed, markup, ignore, same';
-
--- Without this overload, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
-CREATE FUNCTION simhash(content text, options text) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'simhash_text_text_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION simhash(text, text) IS
-    'simhash(text, jsonb) for literals and parameters of no declared type';
+    '64-bit SimHash fingerprint of a text, with the options tokens, ngram, weight, weights, case_fold, seed, markup, ignore, same; NULL without a word';
 
 CREATE FUNCTION simhash_size(content text, options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'simhash_size_wrapper'
@@ -39,16 +26,16 @@ CREATE FUNCTION simhash_band(content text, band integer, options jsonb DEFAULT '
 COMMENT ON FUNCTION simhash_band(text, integer, jsonb) IS
     'part of indexes on texts: band 0 to 63 of a text, a key that texts share the more probably the more they resemble each other; NULL without a word';
 
-CREATE FUNCTION simhash(features text[]) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'simhash_features_array_wrapper'
+CREATE FUNCTION simhash_of_features(features text[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_of_features_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION simhash(text[]) IS
+COMMENT ON FUNCTION simhash_of_features(text[]) IS
     'SimHash fingerprint of features of equal weight; one that occurs twice counts twice';
 
-CREATE FUNCTION simhash(features text[], weights double precision[]) RETURNS bigint
+CREATE FUNCTION simhash_of_features(features text[], weights double precision[]) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_weighted_array_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION simhash(text[], double precision[]) IS
+COMMENT ON FUNCTION simhash_of_features(text[], double precision[]) IS
     'SimHash fingerprint of features with their weights, each from 0 to 1e9';
 
 CREATE FUNCTION simhash(document tsvector) RETURNS bigint

@@ -51,6 +51,7 @@ __all__ = [
     "near_duplicate",
     "resemblance",
     "simhash",
+    "simhash_of_features",
     "size",
 ]
 
@@ -64,33 +65,29 @@ DEFAULT_BANDS = 6
 DEFAULT_BLOCKS = 4
 
 
-def simhash(
-    source: Content | Sequence[str],
-    feature_weights: SQLColumnExpression[Any] | Sequence[float] | None = None,
-    /,
-    **options: Unpack[Options],
-) -> ColumnElement[int]:
-    """The fingerprint of ``source``: a text, a ``text[]`` of features or a ``tsvector``.
+def simhash(source: Content, /, **options: Unpack[Options]) -> ColumnElement[int]:
+    """The fingerprint of ``source``, a text or a ``tsvector``; NULL if a text has no word.
 
     Options are those of the SQL function, for texts only: ``simhash(Document.body, ngram=2)``. They have to be the same
-    wherever fingerprints are compared. ``feature_weights`` has a weight for each feature of a ``text[]``.
-
-    NULL if a text has no word.
+    wherever fingerprints are compared.
     """
-    arguments: list[ColumnElement[Any] | SQLColumnExpression[Any]]
-    if source is None or isinstance(source, str):
-        arguments = [literal(source, Text)]
-    elif isinstance(source, Sequence):
-        arguments = [literal(list(source), ARRAY(Text))]
-    else:
-        arguments = [source]
-    if feature_weights is not None:
-        if isinstance(feature_weights, Sequence):
-            feature_weights = literal([float(weight) for weight in feature_weights], ARRAY(Double))
-        arguments.append(feature_weights)
+    arguments = [literal(source, Text) if source is None or isinstance(source, str) else source]
     if options:
         arguments.append(_options(options))
     return func.simhash(*arguments, type_=BigInteger)
+
+
+def simhash_of_features(
+    features: SQLColumnExpression[Any] | Sequence[str],
+    weights: SQLColumnExpression[Any] | Sequence[float] | None = None,
+    /,
+) -> ColumnElement[int]:
+    """The fingerprint of ``features``, a ``text[]``, and of a weight for each of them; NULL without a feature."""
+    arguments = [literal(list(features), ARRAY(Text)) if isinstance(features, Sequence) else features]
+    if weights is not None:
+        is_list = isinstance(weights, Sequence)
+        arguments.append(literal([float(weight) for weight in weights], ARRAY(Double)) if is_list else weights)
+    return func.simhash_of_features(*arguments, type_=BigInteger)
 
 
 def near(

@@ -44,7 +44,7 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
     Ok(list)
 }
 
-/// Return the fingerprint of features that the caller has made, as SQL's simhash(features, weights) does.
+/// Return the fingerprint of features that the caller has made, as SQL's simhash_of_features(features, weights) does.
 ///
 /// A feature that occurs twice counts twice. Without weights, each weighs 1; a weight is from 0 to 1e9. None if no
 /// feature weighs anything. Both arguments may be any iterables, and their elements are not stored.

@@ -127,24 +127,7 @@ fn parse<T>(
     from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
 ) -> Result<T> {
     let json = decode(json)?.as_str();
-    from_json(json).map_err(|invalid| {
-        let is_unreadable = matches!(invalid, InvalidOptions::Unreadable(_));
-        let error = invalid_options(invalid, unreadable);
-        if is_unreadable && is_array_of_numbers(json) {
-            return error.set_hint(
-                "For features and their weights, cast both arguments: simhash($1::text[], $2::double precision[]).",
-            );
-        }
-        error
-    })
-}
-
-/// Whether a text is an array of numbers as PostgreSQL writes it, such as `{1,2.5}`: weights, in an argument of no
-/// declared type, which PostgreSQL takes for a text.
-fn is_array_of_numbers(text: &str) -> bool {
-    let elements = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    let is_number = |element: &str| element.trim().parse::<f64>().is_ok();
-    elements.is_some_and(|elements| elements.split(',').all(is_number))
+    from_json(json).map_err(|invalid| invalid_options(invalid, unreadable))
 }
 
 /// The error for invalid options; `unreadable` is its SQLSTATE if the JSON is malformed.

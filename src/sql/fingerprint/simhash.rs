@@ -1,16 +1,16 @@
-//! `simhash` of texts, of feature arrays and of a `tsvector`, `simhash_size` and `simhash_band`, `simhash_from_hex`, and `simhash_format`.
+//! `simhash` of a text or `tsvector`, `simhash_of_features`, `simhash_size` and `simhash_band`, `simhash_from_hex`, and
+//! `simhash_format`.
 
 use formats::tsvector::Lexemes;
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use postgres::arrays::elements;
-use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, raise, tick, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, tick, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use simhash::FORMAT;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::hash::hash;
-use simhash::fingerprint::options::Options;
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
 use simhash::ticking::ticking;
@@ -23,28 +23,10 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
     fingerprint.cast_signed()
 }
 
-/// The fingerprint of a `text` argument.
-fn fingerprint_of(content: TextArgument<'_>, options: &Options) -> Result<Option<i64>> {
-    Ok(fingerprint_cache::fingerprint(content, options)?.map(to_bigint))
-}
-
-/// Raises an error instead of returning it. A Result with an ErrorReport has some hundred bytes, which pgrx copies:
-/// this took 1 of 45 ms for 200,000 lines.
 #[pg_extern(sql = false)]
-fn simhash_text(content: TextArgument<'_>) -> Option<i64> {
-    fingerprint_of(content, &Options::default()).unwrap_or_else(|error| raise(error))
-}
-
-#[pg_extern(sql = false)]
-fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>> {
-    fingerprint_of(content, &read_options(OptionsDocument::Jsonb(options))?)
-}
-
-/// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
-/// `simhash(text[], double precision[])` alone, these would be ambiguous.
-#[pg_extern(sql = false)]
-fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>> {
-    fingerprint_of(content, &read_options(OptionsDocument::Text(options))?)
+fn simhash_text(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    Ok(fingerprint_cache::fingerprint(content, &options)?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
@@ -63,7 +45,7 @@ fn simhash_band(content: TextArgument<'_>, band: i32, options: RawJsonb<'_>) -> 
 }
 
 #[pg_extern(sql = false)]
-fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>> {
+fn simhash_of_features(feature_array: AnyArray) -> Result<Option<i64>> {
     let mut tally = Tally::default();
     for feature in ticking(elements::<RawText>(&feature_array, "features")?, tick) {
         tally.vote(hash_of(feature?)?, true);

@@ -3,6 +3,8 @@
 //!
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
+use std::ffi::CStr;
+
 use pgrx::pg_sys::{self, Oid};
 use postgres::error::Result;
 use postgres::expression::Expression;
@@ -37,12 +39,11 @@ impl BlockCall {
     }
 }
 
-/// `simhash(source)` or `simhash(source, options)`, with constant options; or `simhash_size` of the same.
+/// `simhash(source)` or `simhash_size(source)`, perhaps with constant options; or the fingerprint of features.
 #[derive(Clone, Debug)]
 pub struct FingerprintCall {
     /// An expression of the table's columns, in the current memory context.
     pub source: Expression,
-    /// The options, whether they are written as `jsonb`, as text, or not at all.
     pub options: Options,
     /// The constant that has the options; None if they are not written.
     document: Option<Expression>,
@@ -53,16 +54,12 @@ impl FingerprintCall {
     pub fn read(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         use pg_sys::{JSONBOID, TEXTARRAYOID, TEXTOID, TSVECTOROID};
         let (function, arguments) = expression.call()?;
-        let is_any_of = |overloads: &[&[Oid]]| {
-            overloads.iter().any(|arguments| schema.function(c"simhash", arguments) == Some(function))
-        };
-        match arguments[..] {
-            [source] if is_any_of(&[&[TEXTOID], &[TEXTARRAYOID], &[TSVECTOROID]]) => Self::new(source, None),
-            [source, options] if is_any_of(&[&[TEXTOID, JSONBOID], &[TEXTOID, TEXTOID]]) => {
-                Self::new(source, Some(options))
-            }
-            _ => None,
-        }
+        let (&source, options) = arguments.split_first()?;
+        let is = |name: &CStr, types: &[Oid]| schema.function(name, types) == Some(function);
+        let is_fingerprint = is(c"simhash", &[TEXTOID, JSONBOID])
+            || is(c"simhash_of_features", &[TEXTARRAYOID])
+            || is(c"simhash", &[TSVECTOROID]);
+        is_fingerprint.then(|| Self::new(source, options.first().copied())).flatten()
     }
 
     /// Reads an expression as the size of a text, `simhash_size(source)` or `simhash_size(source, options)`; None if it

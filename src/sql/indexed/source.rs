@@ -150,8 +150,9 @@ impl Source {
             SourceKind::Fingerprints => return Ok(argument.clone()),
             SourceKind::BitStrings => return Ok(format!("CAST({argument} AS pg_catalog.int8)")),
             SourceKind::Hex => (c"simhash_from_hex", &arguments[..1]),
-            _ if options.is_empty() => (c"simhash", &arguments[..1]),
-            _ => (c"simhash", &arguments[..]),
+            SourceKind::Text => (c"simhash", &arguments[..]),
+            SourceKind::Features => (c"simhash_of_features", &arguments[..1]),
+            SourceKind::Tsvector => (c"simhash", &arguments[..1]),
         };
         Ok(format!("{}({argument}{options})", schema.locked_name(name, arguments)?))
     }
@@ -164,9 +165,10 @@ impl Source {
             SourceKind::BitStrings => format!("{source}::bigint"),
             SourceKind::Hex => format!("simhash_from_hex({source})"),
             SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
-                let fingerprint = column.map_or(format!("simhash({source})"), quote_identifier);
+                let function = if self.kind == SourceKind::Features { "simhash_of_features" } else { "simhash" };
+                let fingerprint = column.map_or(format!("{function}({source})"), quote_identifier);
                 let options = self.options_json.as_deref().map(|json| format!(", {}", shown_literal(json)));
-                return format!("simhash_near({fingerprint}, simhash($1{}))", options.unwrap_or_default());
+                return format!("simhash_near({fingerprint}, {function}($1{}))", options.unwrap_or_default());
             }
         };
         format!("simhash_near({fingerprint}, $1)")

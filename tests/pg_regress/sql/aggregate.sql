@@ -1,4 +1,4 @@
--- simhash_agg(feature, weight): the sum of simhash(features, weights) over rows.
+-- simhash_agg(feature, weight): the sum of simhash_of_features(features, weights) over rows.
 CREATE TABLE terms AS
 SELECT n, n % 101 AS document, CASE WHEN n % 11 <> 0 THEN 'term' || n * 7919 % 3001 END AS term,
     CASE WHEN n % 13 <> 0 THEN n % 17 / 10.0::float8 END AS weight
@@ -6,7 +6,7 @@ FROM generate_series(1, 50000) n;
 ANALYZE terms;
 
 -- NULL rows are ignored. A group without features or without weights has no fingerprint, nor has an empty input.
-SELECT simhash_agg(feature, weight) = simhash(ARRAY['a', 'b'], ARRAY[1, 2]) AS nulls_left_out
+SELECT simhash_agg(feature, weight) = simhash_of_features(ARRAY['a', 'b'], ARRAY[1, 2]) AS nulls_left_out
 FROM (VALUES ('a', 1), (NULL, 5), ('b', 2), ('c', NULL), (NULL, NULL)) AS rows (feature, weight);
 SELECT simhash_agg(NULL, 1) IS NULL AS no_feature, simhash_agg('a', NULL) IS NULL AS no_weight,
     simhash_agg('a', 0) IS NULL AS weightless, simhash_agg('a', 1) FILTER (WHERE false) IS NULL AS filtered;
@@ -14,7 +14,7 @@ SELECT simhash_agg('a', 1) IS NULL AS no_rows WHERE false;
 
 -- Serial: the same fingerprint as the array form, group by group.
 CREATE TEMP TABLE serial AS SELECT document, simhash_agg(term, weight) AS fingerprint,
-    simhash(array_agg(term) FILTER (WHERE term IS NOT NULL AND weight IS NOT NULL),
+    simhash_of_features(array_agg(term) FILTER (WHERE term IS NOT NULL AND weight IS NOT NULL),
         array_agg(weight) FILTER (WHERE term IS NOT NULL AND weight IS NOT NULL)) AS expected
 FROM terms GROUP BY document;
 SELECT count(*), bool_and(fingerprint = expected) AS same FROM serial;
@@ -40,13 +40,13 @@ SELECT simhash_agg(term, weight - 1.6) FROM terms;
 \set VERBOSITY default
 
 -- DISTINCT, ORDER BY, FILTER.
-SELECT simhash_agg(DISTINCT feature, 1) = simhash(ARRAY['a', 'b']) AS "distinct",
-    simhash_agg(feature, 2 ORDER BY feature DESC) = simhash(ARRAY['a', 'b', 'a']) AS ordered,
-    simhash_agg(feature, 1) FILTER (WHERE feature < 'b') = simhash(ARRAY['a']) AS filtered
+SELECT simhash_agg(DISTINCT feature, 1) = simhash_of_features(ARRAY['a', 'b']) AS "distinct",
+    simhash_agg(feature, 2 ORDER BY feature DESC) = simhash_of_features(ARRAY['a', 'b', 'a']) AS ordered,
+    simhash_agg(feature, 1) FILTER (WHERE feature < 'b') = simhash_of_features(ARRAY['a']) AS filtered
 FROM unnest(ARRAY['a', 'b', 'a']) AS feature;
 
 -- As a window function it gives a running fingerprint: the final function does not change the state.
-SELECT n, fingerprint = simhash((array_agg(feature) OVER (ORDER BY n))::text[]) AS running
+SELECT n, fingerprint = simhash_of_features((array_agg(feature) OVER (ORDER BY n))::text[]) AS running
 FROM (SELECT n, feature, simhash_agg(feature, 1) OVER (ORDER BY n)
       FROM unnest(ARRAY['a', 'b', 'c', 'd', 'e']) WITH ORDINALITY AS features (feature, n))
     AS windows (n, feature, fingerprint);

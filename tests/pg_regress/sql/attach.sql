@@ -64,7 +64,7 @@ SELECT simhash_attach('attach_types', c::name, blocks => 2, prefix => ('f' || c)
 FROM unnest('{a,b,c,d,e,f,g,h}'::text[]) AS c;
 \d attach_types
 SELECT fa = simhash('a text'::text) AS a, fb = fa AS b, fc = fa AS c, fd = simhash('text'::text) AS d,
-    fe = simhash('{a,text}'::text[]) AS e, ff = fe AS f, fg = simhash('a text'::tsvector) AS g
+    fe = simhash_of_features('{a,text}'::text[]) AS e, ff = fe AS f, fg = simhash('a text'::tsvector) AS g
 FROM attach_types;
 SET client_min_messages = notice;
 SELECT simhash_attach('attach_types', c::name, blocks => 2, prefix => ('f' || c)::name)

@@ -70,7 +70,7 @@ SET client_min_messages = warning;
 
 -- A hostile search path: functions, operators and types ahead of PostgreSQL's and ours.
 SET ROLE regress_owner;
-CREATE FUNCTION rights.simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666;
+CREATE FUNCTION rights.simhash(text, jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666;
 CREATE FUNCTION rights.simhash_block(bigint, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 666;
 CREATE FUNCTION rights.never(tid, tid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE OPERATOR rights.>= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = rights.never);

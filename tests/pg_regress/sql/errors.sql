@@ -20,34 +20,28 @@ SELECT pg_temp.errors(
 -- Options that are not an object, or not JSON.
 SELECT pg_temp.errors(
     $$simhash('a', '[]'::jsonb)$$, $$simhash('a', '"ngram"'::jsonb)$$, $$simhash('a', 'null')$$, $$simhash('a', '3')$$,
-    $$simhash_features('a', '[{"ngram": 2}]')$$, $$simhash('a', '')$$, $$simhash('a', 'ngram=2')$$,
-    $$simhash('a', '{"ngram": 2')$$,
-    $$simhash('a', '{"ngram": 2} {}')$$);
--- Weights in a parameter of no declared type: PostgreSQL takes them for options as text.
+    $$simhash_features('a', '[{"ngram": 2}]')$$);
+-- A criterion as text is parsed by the extension.
 SELECT pg_temp.errors(
-    $$simhash('{a,b}', '{1,2}')$$, $$simhash('{a,b}', ' {1.5, -2e3} ')$$, $$simhash('{a,b}', '{1,"x"}')$$,
-    $$simhash('{a,b}'::text[], '{1,2}') = simhash(ARRAY['a', 'b'], ARRAY[1, 2])$$);
-PREPARE weighted AS SELECT simhash($1, $2);
-EXECUTE weighted('{a,b}', '{1,2}');
-\echo :LAST_ERROR_SQLSTATE
-PREPARE weighted_arrays AS SELECT simhash($1::text[], $2::double precision[]) = simhash(ARRAY['a', 'b'], ARRAY[1, 2]);
-EXECUTE weighted_arrays('{a,b}', '{1,2}');
+    $$simhash_near('a', 'a', ''::text)$$, $$simhash_near('a', 'a', 'ngram=2'::text)$$,
+    $$simhash_near('a', 'a', '{"ngram": 2'::text)$$, $$simhash_near('a', 'a', '{"ngram": 2} {}'::text)$$);
 -- Options that are too long to be read, even if only because of spaces.
 SELECT pg_temp.errors(
-    $$simhash('a', repeat(' ', 131073))$$, $$simhash('a', jsonb_build_object(repeat('a', 140000), 1))$$,
-    $$simhash('a', to_jsonb(array_fill(1, ARRAY[1000000])))$$, $$simhash('a', '{"ngram": 2}' || repeat(' ', 131072 - 12))$$);
+    $$simhash_near('a', 'a', repeat(' ', 131073))$$, $$simhash('a', jsonb_build_object(repeat('a', 140000), 1))$$,
+    $$simhash('a', to_jsonb(array_fill(1, ARRAY[1000000])))$$,
+    $$simhash_near('a', 'a', '{"ngram": 2}' || repeat(' ', 131072 - 12))$$);
 
 -- Arrays.
 SELECT pg_temp.errors(
-    $$simhash(ARRAY['a', 'b'], ARRAY[1])$$, $$simhash(ARRAY['a'], ARRAY[1, 2])$$, $$simhash(ARRAY['a'], '{}')$$,
-    $$simhash('{}'::text[], ARRAY[1])$$,
-    $$simhash(ARRAY['a', NULL, 'c'])$$, $$simhash(ARRAY[NULL]::text[], ARRAY[1])$$,
-    $$simhash(ARRAY['a', 'b'], ARRAY[NULL, 1])$$,
-    $$simhash(ARRAY['a'], ARRAY['NaN'::float8])$$, $$simhash(ARRAY['a'], ARRAY['Infinity'::float8])$$,
-    $$simhash(ARRAY['a'], ARRAY['-Infinity'::float8])$$, $$simhash(ARRAY['a'], ARRAY[-1])$$,
-    $$simhash(ARRAY['a', 'b'], ARRAY[1, -0.5])$$, $$simhash(ARRAY['a'], ARRAY[1000000000.5])$$,
-    $$simhash(ARRAY[['a', 'b'], ['c', 'd']])$$, $$simhash(ARRAY[['a']], ARRAY[1])$$,
-    $$simhash(ARRAY['a'], ARRAY[[1]])$$);
+    $$simhash_of_features(ARRAY['a', 'b'], ARRAY[1])$$, $$simhash_of_features(ARRAY['a'], ARRAY[1, 2])$$, $$simhash_of_features(ARRAY['a'], '{}')$$,
+    $$simhash_of_features('{}'::text[], ARRAY[1])$$,
+    $$simhash_of_features(ARRAY['a', NULL, 'c'])$$, $$simhash_of_features(ARRAY[NULL]::text[], ARRAY[1])$$,
+    $$simhash_of_features(ARRAY['a', 'b'], ARRAY[NULL, 1])$$,
+    $$simhash_of_features(ARRAY['a'], ARRAY['NaN'::float8])$$, $$simhash_of_features(ARRAY['a'], ARRAY['Infinity'::float8])$$,
+    $$simhash_of_features(ARRAY['a'], ARRAY['-Infinity'::float8])$$, $$simhash_of_features(ARRAY['a'], ARRAY[-1])$$,
+    $$simhash_of_features(ARRAY['a', 'b'], ARRAY[1, -0.5])$$, $$simhash_of_features(ARRAY['a'], ARRAY[1000000000.5])$$,
+    $$simhash_of_features(ARRAY[['a', 'b'], ['c', 'd']])$$, $$simhash_of_features(ARRAY[['a']], ARRAY[1])$$,
+    $$simhash_of_features(ARRAY['a'], ARRAY[[1]])$$);
 -- Aggregated rows.
 SELECT pg_temp.errors(
     $$simhash_agg('a', 'NaN')$$, $$simhash_agg('a', 'Infinity')$$, $$simhash_agg('a', -1)$$,

@@ -74,7 +74,7 @@ SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)')
 CREATE SCHEMA hostile;
 GRANT USAGE ON SCHEMA hostile TO PUBLIC;
 CREATE FUNCTION hostile.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
-CREATE FUNCTION hostile.simhash(text) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
+CREATE FUNCTION hostile.simhash(text, jsonb) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
 CREATE FUNCTION hostile.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0 > 0';
 CREATE FUNCTION hostile.texteq(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0 > 0';

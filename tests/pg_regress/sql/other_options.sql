@@ -21,8 +21,8 @@ SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text) WH
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
 SELECT id FROM docs WHERE simhash_near(title, 'a title');
 SELECT id FROM docs WHERE simhash_near(by_hand, simhash('a title'));
-SELECT id FROM docs WHERE simhash_near(simhash, 0) OR simhash_near(simhash, simhash(ARRAY['a', 'title']));
-SELECT id FROM docs WHERE simhash_near(simhash, simhash(tags));
+SELECT id FROM docs WHERE simhash_near(simhash, 0) OR simhash_near(simhash, simhash_of_features(ARRAY['a', 'title']));
+SELECT id FROM docs WHERE simhash_near(simhash, simhash_of_features(tags));
 SELECT a.id FROM docs AS a JOIN docs AS b ON simhash_near(a.simhash, b.simhash) AND a.id < b.id;
 SELECT id FROM docs WHERE simhash_near(simhash, simhash(title, jsonb_build_object('seed', id)));
 \echo partitions, and a fingerprint in a CASE

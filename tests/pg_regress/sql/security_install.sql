@@ -67,7 +67,7 @@ CREATE OR REPLACE FUNCTION shared.hamming(a bigint, b bigint) RETURNS integer LA
 DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER FUNCTION shared.hamming(bigint, bigint) OWNER TO regress_owner;
 ALTER FUNCTION shared.hamming(bigint, bigint) RENAME TO distance;
-ALTER FUNCTION shared.simhash(text) LEAKPROOF;
+ALTER FUNCTION shared.simhash(text, jsonb) LEAKPROOF;
 ALTER FUNCTION shared.simhash_attach(regclass, name, jsonb, integer, text[], name) SECURITY DEFINER;
 ALTER EXTENSION pg_simhash DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER OPERATOR shared.<~> (bigint, bigint) SET (RESTRICT = eqsel);

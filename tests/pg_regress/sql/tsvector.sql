@@ -6,7 +6,7 @@ SELECT simhash(''::tsvector) IS NULL AS empty, simhash(to_tsvector('english', 't
     simhash(NULL::tsvector) IS NULL AS "null";
 
 -- Labels against the array form.
-SELECT document, simhash(document::tsvector) = simhash(features, weights) AS same
+SELECT document, simhash(document::tsvector) = simhash_of_features(features, weights) AS same
 FROM (VALUES
     ('a:1A b:2A c:3A', ARRAY['a', 'b', 'c'], ARRAY[1.0, 1.0, 1.0]),
     ('a:1A b:2B c:3C d:4D', ARRAY['a', 'b', 'c', 'd'], ARRAY[1.0, 0.4, 0.2, 0.1]),
@@ -18,6 +18,6 @@ FROM (VALUES
 ) AS documents (document, features, weights);
 
 -- The limits of a tsvector: the longest lexeme, and 256 positions of one lexeme.
-SELECT simhash(array_to_tsvector(ARRAY[repeat('x', 2046)])) = simhash(ARRAY[repeat('x', 2046)]) AS longest,
+SELECT simhash(array_to_tsvector(ARRAY[repeat('x', 2046)])) = simhash_of_features(ARRAY[repeat('x', 2046)]) AS longest,
     simhash(setweight(to_tsvector('simple', repeat('a ', 300)), 'C') || 'b:1A'::tsvector)
-        = simhash(ARRAY['a', 'b'], ARRAY[51, 1]) AS positions;
+        = simhash_of_features(ARRAY['a', 'b'], ARRAY[51, 1]) AS positions;

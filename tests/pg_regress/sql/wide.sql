@@ -1,6 +1,6 @@
 -- The option seed, and distances of fingerprints of several words.
 SELECT simhash('hello') <> simhash('hello', '{"seed": 1}') AS other, simhash('hello', '{"seed": 0}') = simhash('hello') AS seed_0,
-    simhash('hello', '{"seed": 1.0}'::text) = simhash('hello', '{"seed": 1}') AS as_text;
+    simhash('hello', '{"seed": 1.0}') = simhash('hello', '{"seed": 1}') AS by_value;
 
 -- The distance is the sum over the words. Arrays may start at any number.
 SELECT a <~> b AS operator, hamming(a, b), b <~> a AS other_way, a <~> a AS itself,

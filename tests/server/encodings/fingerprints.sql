@@ -24,7 +24,7 @@ SELECT id, word, number::double precision AS weight
 FROM texts, unnest(string_to_array(body, ' ')) WITH ORDINALITY AS words (word, number);
 
 \echo simhash(text[]), simhash(text[], double precision[]), simhash_agg
-SELECT id, simhash(array_agg(word)), simhash(array_agg(word), array_agg(weight)), simhash_agg(word, weight)
+SELECT id, simhash_of_features(array_agg(word)), simhash_of_features(array_agg(word), array_agg(weight)), simhash_agg(word, weight)
 FROM words GROUP BY id ORDER BY id;
 
 \echo simhash_resemblance

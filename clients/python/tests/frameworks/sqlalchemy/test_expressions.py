@@ -12,7 +12,17 @@ from sqlalchemy.dialects.postgresql import asyncpg
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateIndex
 
-from pg_simhash.sqlalchemy import band, band_indexes, block_indexes, distance, near, resemblance, simhash, size
+from pg_simhash.sqlalchemy import (
+    band,
+    band_indexes,
+    block_indexes,
+    distance,
+    near,
+    resemblance,
+    simhash,
+    simhash_of_features,
+    size,
+)
 
 
 def notes():
@@ -40,9 +50,8 @@ class Values(DatabaseTest):
         self.assertEqual(self.value(simhash(TEXT)), self.server("simhash(%s)", TEXT))
         self.assertEqual(self.value(simhash(TEXT, **options)), self.server("simhash(%s, %s)", TEXT, document))
         self.assertIsNone(self.value(simhash(None)))
-        self.assertEqual(
-            self.value(simhash(["a", "b"], [1, 0.5])), self.server("simhash(%s, %s)", ["a", "b"], [1.0, 0.5])
-        )
+        expected = self.server("simhash_of_features(%s, %s)", ["a", "b"], [1.0, 0.5])
+        self.assertEqual(self.value(simhash_of_features(["a", "b"], [1, 0.5])), expected)
         self.assertEqual(self.value(band(TEXT, 5, **options)), self.server("simhash_band(%s, 5, %s)", TEXT, document))
         self.assertEqual(self.value(size(TEXT)), self.server("simhash_size(%s)", TEXT))
         expected = self.server("simhash_resemblance(%s, %s, %s)", TEXT, NEAR, document)

@@ -8,7 +8,18 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_col
 
 from pg_simhash.alembic import include_object
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
-from pg_simhash.sqlalchemy import band, band_indexes, block, block_indexes, distance, near, resemblance, simhash, size
+from pg_simhash.sqlalchemy import (
+    band,
+    band_indexes,
+    block,
+    block_indexes,
+    distance,
+    near,
+    resemblance,
+    simhash,
+    simhash_of_features,
+    size,
+)
 
 
 class Base(DeclarativeBase):
@@ -25,7 +36,7 @@ class Document(Base):
 
 def expressions(table: Table) -> None:
     assert_type(simhash("text", ngram=2), ColumnElement[int])
-    assert_type(simhash(["a", "b"], [1, 0.5]), ColumnElement[int])
+    assert_type(simhash_of_features(["a", "b"], [1, 0.5]), ColumnElement[int])
     assert_type(simhash(func.to_tsvector("a")), ColumnElement[int])
     assert_type(near(Document.simhash, simhash(Document.body), 6), ColumnElement[bool])
     assert_type(near(table.c.simhash, -1), ColumnElement[bool])
