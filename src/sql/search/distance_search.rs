@@ -1,6 +1,7 @@
 //! A search by distance in the block indexes of a table.
 
 use pgrx::pg_sys::{self, ScanKeyData, TupleTableSlot};
+use postgres::heap::entry_scan::Fetched;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::finder::{Finder, FinderOutcome};
@@ -13,9 +14,6 @@ pub struct DistanceSearch {
     pub finder: Finder,
     rows: FetchedRows,
     state: SearchState,
-    slot: *mut TupleTableSlot,
-    /// Number of fetches of all searches, whether the snapshot sees the rows or not.
-    pub fetches: u64,
 }
 
 enum SearchState {
@@ -57,9 +55,9 @@ impl DistanceSearch {
         // SAFETY: the caller passes an open table, a snapshot and a slot, which live as long as the result.
         unsafe {
             let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
-            let finder = Finder::new(settings, settings.rows_in(pages.into()), table, snapshot);
+            let finder = Finder::new(settings, settings.rows_in(pages.into()), table, snapshot, slot);
             let rows = FetchedRows::new(table, snapshot, slot);
-            Self { finder, rows, state: SearchState::Done, slot, fetches: 0 }
+            Self { finder, rows, state: SearchState::Done }
         }
     }
 
@@ -92,9 +90,7 @@ impl DistanceSearch {
                     let full_scan = self.finder.full_scan_cost();
                     match self.finder.next(limit, &(0..=limit as u32), full_scan) {
                         FinderOutcome::Entry(_) => {
-                            self.fetches += 1;
-                            // SAFETY: the slot is for rows of the table.
-                            if unsafe { self.finder.fetch(self.slot) } {
+                            if self.finder.fetch_found() == Fetched::Row {
                                 return true;
                             }
                         }
@@ -127,13 +123,17 @@ impl DistanceSearch {
                     found
                 }
             };
-            if let Some(tid) = found {
-                self.fetches += 1;
-                if self.rows.fetch(tid) {
-                    return true;
-                }
+            if let Some(tid) = found
+                && self.rows.fetch(tid)
+            {
+                return true;
             }
         }
+    }
+
+    /// Number of rows that were fetched in all searches, whether the snapshot sees them or not.
+    pub fn fetches(&self) -> u64 {
+        self.finder.counts().fetches + self.rows.fetches
     }
 
     pub fn end(self) {

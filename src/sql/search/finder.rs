@@ -20,6 +20,8 @@ use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
 pub struct Finder {
     table: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
+    /// For rows of the table.
+    slot: *mut pg_sys::TupleTableSlot,
     layouts: Vec<Vec<SearchedIndex>>,
     pub growth: Growth,
     /// The estimated number of rows of the table, or within the scope.
@@ -30,6 +32,9 @@ pub struct Finder {
     task: Option<Task>,
     /// The tids that were found by steps that were given up.
     seen: HashSet<u64>,
+    /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_SEEN_TIDS`]. Another index that has
+    /// one of them marks its entry only after another fetch: VACUUM may have given the tid to a new row.
+    dead: HashSet<u64>,
     /// The conditions on the keys before the block that limit the searches.
     pub scope: Vec<pg_sys::ScanKeyData>,
     counts: FinderCounts,
@@ -48,6 +53,8 @@ pub struct FinderCounts {
     pub entries: u64,
     /// Number of full scans of an index.
     pub full_scans: u64,
+    /// Number of rows that were fetched, whether the snapshot sees them or not.
+    pub fetches: u64,
 }
 
 /// An index on a block.
@@ -113,12 +120,13 @@ impl Finder {
     /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
     ///
     /// # Safety
-    /// The table and the snapshot live as long as the result.
+    /// The table, the snapshot and the slot for its rows live as long as the result.
     pub unsafe fn new(
         settings: &DistanceSettings,
         row_count: f64,
         table: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
+        slot: *mut pg_sys::TupleTableSlot,
     ) -> Self {
         let index = |indexed: &IndexedBlock| {
             // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
@@ -130,6 +138,7 @@ impl Finder {
         Self {
             table,
             snapshot,
+            slot,
             layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
             growth: Growth::new(row_count, block_indexes(&settings.layouts)),
             row_count,
@@ -137,6 +146,7 @@ impl Finder {
             max_distance,
             task: None,
             seen: HashSet::new(),
+            dead: HashSet::new(),
             scope: Vec::new(),
             counts: FinderCounts::default(),
             reuses_scans: false,
@@ -152,6 +162,7 @@ impl Finder {
         self.max_distance = max_distance;
         self.task = None;
         self.seen.clear();
+        self.dead = HashSet::new();
     }
 
     /// The expected cost of a full scan of an index, in microseconds.
@@ -248,6 +259,9 @@ impl Finder {
                     if self.is_new(task, difference, tid) {
                         return Some(NearEntry { distance: difference.count_ones(), tid });
                     }
+                    if self.dead.contains(&item_pointer_to_u64(tid)) {
+                        self.fetch(task.index);
+                    }
                 }
                 EntryRead::Entry(None) | EntryRead::Pause => {}
                 EntryRead::End => task.is_scanning = false,
@@ -296,15 +310,25 @@ impl Finder {
         }
     }
 
-    /// Fetches the row of the entry that [`Finder::next`] has just returned; false if the snapshot does not see it.
-    ///
-    /// # Safety
-    /// The slot is for rows of the table.
-    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+    /// Fetches the row of the entry that [`Finder::next`] has just returned, into the slot.
+    pub fn fetch_found(&mut self) -> Fetched {
         let current = self.task.as_ref().map(|task| task.index);
-        let scan = current.and_then(|index| self.index(index).scan.as_mut());
-        // SAFETY: the caller passes such a slot. The scan has just read the entry.
-        scan.is_some_and(|scan| unsafe { scan.fetch(slot) } == Fetched::Row)
+        current.map_or(Fetched::Invisible, |index| self.fetch(index))
+    }
+
+    /// Fetches the row of the entry that the scan of an index has just read.
+    fn fetch(&mut self, index: (usize, usize)) -> Fetched {
+        let slot = self.slot;
+        let Some(scan) = &mut self.index(index).scan else { return Fetched::Invisible };
+        let tid = item_pointer_to_u64(scan.tid());
+        // SAFETY: the slot is for rows of the table. The scan has just read an entry.
+        let fetched = unsafe { scan.fetch(slot) };
+        self.counts.fetches += 1;
+        if fetched == Fetched::Dead && self.dead.len() < MAX_SEEN_TIDS {
+            self.dead.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+            self.dead.insert(tid);
+        }
+        fetched
     }
 
     fn index(&mut self, (layout, index): (usize, usize)) -> &mut SearchedIndex {

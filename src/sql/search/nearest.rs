@@ -7,6 +7,7 @@
 
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::error::push;
+use postgres::heap::entry_scan::Fetched;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::USUAL_DISTANCE;
@@ -27,6 +28,10 @@ pub struct NearestSearch {
     /// Entries farther than this are dropped.
     farthest: i32,
     reading: Reading,
+    /// Number of entries that the steps have found.
+    found: u64,
+    /// Whether the last one was fetched, and no transaction sees its row.
+    is_dead: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -38,6 +43,7 @@ enum Reading {
 }
 
 const FIRST_CAPACITY: usize = 4096;
+const ENTRIES_BETWEEN_FETCHES: u64 = 64;
 
 /// The most entries that are stored within `work_mem`.
 pub fn largest_capacity() -> usize {
@@ -62,6 +68,8 @@ impl NearestSearch {
             // ones.
             farthest: finder.growth.reach(finder.full_scan_cost()).clamp(0, limit),
             reading: Reading::Steps,
+            found: 0,
+            is_dead: false,
         }
     }
 
@@ -103,7 +111,11 @@ impl NearestSearch {
         let left = finder.full_scan_cost() - finder.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match finder.next(target, &(0..=farthest), left) {
-                FinderOutcome::Entry(entry) => self.store(entry),
+                FinderOutcome::Entry(entry) => {
+                    if !self.marks_dead(finder) {
+                        self.store(entry);
+                    }
+                }
                 FinderOutcome::Complete => {
                     self.complete_within = finder.growth.complete_within().min(self.farthest);
                     return;
@@ -116,6 +128,16 @@ impl NearestSearch {
                 }
             }
         }
+    }
+
+    /// Whether no transaction sees the row of the entry that a step has just found, so that the index has marked the
+    /// entry. Only at this moment can it be marked, and few rows that are found are fetched in the end. So this fetches
+    /// one in [`ENTRIES_BETWEEN_FETCHES`], and goes on as long as rows are dead: those of many deleted copies.
+    fn marks_dead(&mut self, finder: &mut Finder) -> bool {
+        self.found += 1;
+        let is_fetched = self.is_dead || self.found.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
+        self.is_dead = is_fetched && finder.fetch_found() == Fetched::Dead;
+        self.is_dead
     }
 
     /// Makes a full scan that stores the entries from the current distance on, up to the capacity.

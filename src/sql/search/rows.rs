@@ -7,6 +7,8 @@ pub struct FetchedRows {
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
     slot: *mut pg_sys::TupleTableSlot,
+    /// Number of fetches, whether the snapshot sees the rows or not.
+    pub fetches: u64,
 }
 
 impl FetchedRows {
@@ -19,12 +21,13 @@ impl FetchedRows {
             let fetch = pg_sys::table_index_fetch_begin(table);
             #[cfg(feature = "pg19")]
             let fetch = pg_sys::table_index_fetch_begin(table, 0);
-            Self { snapshot, fetch, slot }
+            Self { snapshot, fetch, slot, fetches: 0 }
         }
     }
 
     /// Fetches the row version at a tid that the snapshot sees; false if there is none.
     pub fn fetch(&mut self, mut tid: pg_sys::ItemPointerData) -> bool {
+        self.fetches += 1;
         let (mut call_again, all_dead) = (false, std::ptr::null_mut());
         // SAFETY: the slot is for rows of the table. An index entry had the tid.
         unsafe {

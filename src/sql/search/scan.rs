@@ -225,7 +225,7 @@ impl Running {
     /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
     fn report(&mut self, counters: &mut NodeInstrumentation) {
         let now = match &self.search {
-            RunningSearch::Distance(search) => (search.finder.counts().entries, search.fetches),
+            RunningSearch::Distance(search) => (search.finder.counts().entries, search.fetches()),
             RunningSearch::Bands(search, _) => (search.counts().entries, search.counts().fetches),
         };
         counters.nfiltered2 += (now.0 - self.reported.0) as f64;
