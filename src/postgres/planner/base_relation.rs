@@ -183,10 +183,19 @@ impl BaseRelation {
         }
     }
 
-    /// The indexes of the table that the query can use: they have all rows that fulfil its conditions.
-    pub fn indexes(&self) -> Vec<Oid> {
-        let indexes = self.index_infos();
-        let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
+    /// The indexes of the table that the query can use: they have all rows that fulfil its conditions. Those that
+    /// `may_serve` refuses, by the types of their keys and by whether other columns are included, need not be opened,
+    /// which takes time in each partition.
+    pub fn indexes(&self, may_serve: impl Fn(&[Oid], bool) -> bool) -> Vec<Oid> {
+        let may_serve = |index: &&pg_sys::IndexOptInfo| {
+            // SAFETY: an index has a type for each key.
+            let keys = unsafe { std::slice::from_raw_parts(index.opcintype, index.nkeycolumns as usize) };
+            may_serve(keys, index.ncolumns > index.nkeycolumns)
+        };
+        let usable = self
+            .index_infos()
+            .filter(may_serve)
+            .filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
         usable.map(|index| index.indexoid).collect()
     }
 
@@ -293,6 +302,15 @@ impl BaseRelation {
         (cost.startup, cost.per_tuple)
     }
 
+    /// Whether a scan that costs so much is of one member of a family, and takes less time than starting a parallel
+    /// worker. PostgreSQL would distribute the scans of many such members to workers. It does not do so with its own
+    /// scans of indexes, because it has parallel ones, which it expects to cost no less.
+    fn is_below_worker(&self, cost: f64) -> bool {
+        let is_member = self.rel().reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
+        // SAFETY: the setting is a plain number.
+        is_member && cost < unsafe { pg_sys::parallel_setup_cost }
+    }
+
     /// Offers a custom path to the planner. Its parameters come from `outer`. `is_ordered` says whether it has the
     /// order of the query's first sort key. `startup` and `total` are its costs.
     ///
@@ -316,7 +334,9 @@ impl BaseRelation {
             // An empty set must be null.
             let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
             (*path).path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
-            (*path).path.parallel_safe = self.rel().consider_parallel;
+            let is_parameterized = !(*path).path.param_info.is_null();
+            (*path).path.parallel_safe =
+                self.rel().consider_parallel && (is_parameterized || !self.is_below_worker(total));
             (*path).path.rows =
                 (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);
             (*path).path.startup_cost = startup;

@@ -97,7 +97,11 @@ impl Indexes {
                 Some(column) => RowValue::Column(column),
                 None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
-            let indexes = self.relation.indexes().into_iter().map(Relation::open_locked);
+            // A block and a fingerprint.
+            let may_serve = |keys: &[pg_sys::Oid], has_included| {
+                keys.contains(&pg_sys::INT4OID) && (has_included || keys.contains(&pg_sys::INT8OID))
+            };
+            let indexes = self.relation.indexes(may_serve).into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
             self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
             self.known.len() - 1

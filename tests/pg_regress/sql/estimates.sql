@@ -94,3 +94,30 @@ SET enable_seqscan = off;
 SET work_mem = '64kB';
 SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
 SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');
+
+-- The searches of many partitions are not worth a parallel worker each, as PostgreSQL's own scans of indexes are not,
+-- unless one of them takes longer than starting a worker.
+CREATE TABLE days (day integer, body text, fp bigint) PARTITION BY LIST (day);
+SELECT format('CREATE TABLE day%s PARTITION OF days FOR VALUES IN (%1$s)', n) FROM generate_series(1, 20) n \gexec
+INSERT INTO days SELECT n % 20 + 1, 'text ' || n, random_fingerprint(n) FROM generate_series(1, 1000) n;
+SELECT simhash_index('days', 'body'), simhash_attach('days', 'fp');
+ANALYZE days;
+CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE sql RETURN nodes(query) ~ 'Gather.*SimhashScan';
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 40;
+SET min_parallel_table_scan_size = 0;
+SELECT is_parallel('SELECT FROM days WHERE simhash_near(fp, 7)') AS near,
+    is_parallel('SELECT FROM days WHERE simhash_near(body, ''text 7'')') AS text;
+SET parallel_setup_cost = 1;
+SELECT is_parallel('SELECT FROM days WHERE simhash_near(fp, 7)') AS near,
+    is_parallel('SELECT FROM days WHERE simhash_near(body, ''text 7'')') AS text;
+RESET max_parallel_workers_per_gather;
+
+-- Texts that share a band and differ in their numbers.
+CREATE TABLE letters AS SELECT 'the parcel with the number ' || n || ' has left our store and will arrive on Monday' AS body
+FROM generate_series(1, 1000) n;
+SELECT simhash_index('letters', 'body');
+ANALYZE letters;
+SELECT expected(format('SELECT FROM letters WHERE simhash_near(body, %L)', body)) AS template,
+    expected(format('SELECT FROM letters WHERE simhash_near(body, %L, ''{"same": ["numbers"]}'')', body)) AS copies
+FROM letters LIMIT 1;
