@@ -2,6 +2,7 @@
 //! integer, such as `hamming(a, b) <= k`. A table can be searched by a [`SearchCondition`].
 
 use pgrx::pg_sys;
+use postgres::catalog::column::with_generation;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, btree_strategy};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
@@ -125,8 +126,12 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     if fingerprint.as_own_column().is_some() || !relation.is_table() {
         return None;
     }
+    let table = Relation::open_locked(relation.table());
     let own = fingerprint.with_varno(relation.relid(), 1);
-    let column = column_of(&Relation::open_locked(relation.table()), Bits::of_bigint(own))?;
+    // A generated column cannot refer to another one, so that it repeats its expression.
+    let repeated = || with_generation(&table, own, |column| column.is_generated);
+    let column = column_of(&table, Bits::of_bigint(own));
+    let column = column.or_else(|| column_of(&table, Bits::of_bigint(repeated())))?;
     Some(column.as_variable()?.with_varno(1, relation.relid()))
 }
 

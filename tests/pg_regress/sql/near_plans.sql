@@ -204,3 +204,10 @@ SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (random() * 9)::bigint)');
 -- Above grouping sets, where a column that is left out is NULL.
 SET enable_hashagg = off;
 SELECT plan('SELECT fp, count(*) FROM d GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');
+
+-- The fingerprint of a generated column, by the names of both columns, by that of its source, and by both expressions.
+CREATE TABLE posts (id integer, html text, part text GENERATED ALWAYS AS (substr(html, 5)) STORED);
+INSERT INTO posts SELECT n, md5(n::text) FROM generate_series(1, 1000) AS n;
+SELECT simhash_attach('posts', 'part');
+SELECT fingerprint, is_searched(format('SELECT FROM posts WHERE simhash_near(%s, 7)', fingerprint))
+FROM unnest('{simhash,simhash(part),"simhash(substr(html, 5))",simhash(html)}'::text[]) AS fingerprint;
