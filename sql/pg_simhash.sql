@@ -404,13 +404,13 @@ COMMENT ON FUNCTION simhash_cluster(anyelement, bigint, integer) IS
 CREATE FUNCTION simhash_cluster(key anyelement, content text, criterion jsonb DEFAULT '{}')
     RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_cluster_texts_wrapper'
-    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400 SUPPORT simhash_near_support;
 COMMENT ON FUNCTION simhash_cluster(anyelement, text, jsonb) IS
     'the cluster of near-duplicates that a row is in: the key of its first row in the partition';
 
 CREATE FUNCTION simhash_duplicate_of(key anyelement, content text, criterion jsonb DEFAULT '{}')
     RETURNS anyelement
     AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
-    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400 SUPPORT simhash_near_support;
 COMMENT ON FUNCTION simhash_duplicate_of(anyelement, text, jsonb) IS
     'the key of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

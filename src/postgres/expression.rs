@@ -45,6 +45,7 @@ expression_nodes! {
     OpExpr: T_OpExpr,
     RelabelType: T_RelabelType,
     Var: T_Var,
+    WindowFunc: T_WindowFunc,
 }
 
 impl Expression {
@@ -78,6 +79,13 @@ impl Expression {
             *arguments.get_mut(named.argnumber as usize)? = unsafe { Self::new(named.arg)? };
         }
         Some((call.funcid, arguments))
+    }
+
+    /// The function and the arguments of a call of a window function, which the planner has simplified.
+    pub fn window_call(self) -> Option<(Oid, Vec<Expression>)> {
+        let call = self.node::<pg_sys::WindowFunc>()?;
+        // SAFETY: a call has a list of expressions, or null.
+        Some((call.winfnoid, unsafe { expressions(call.args) }))
     }
 
     /// The expressions one of whose values is the value of this one: the arguments of COALESCE, the results of CASE,

@@ -4,7 +4,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
 use super::planner_info::Planner;
-use crate::expression::{Expression, btree_strategy};
+use crate::expression::{Expression, btree_strategy, expressions};
 use crate::list::{members, nodes};
 
 /// A relation whose paths the planner is collecting, such as a table or a family of tables.
@@ -197,6 +197,12 @@ impl BaseRelation {
             .filter(may_serve)
             .filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
         usable.map(|index| index.indexoid).collect()
+    }
+
+    /// The expressions that are keys of the table's indexes.
+    pub fn index_expressions(&self) -> Vec<Expression> {
+        // SAFETY: an index has a list of expressions, or null.
+        self.index_infos().flat_map(|index| unsafe { expressions(index.indexprs) }).collect()
     }
 
     /// The number of pages of an index; None if it is not one of the table.

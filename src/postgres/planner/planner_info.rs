@@ -1,6 +1,6 @@
 //! The planner's information about the query that it plans.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Oid};
 
 use crate::expression::Expression;
 use crate::list::members;
@@ -35,6 +35,19 @@ impl Planner {
     pub unsafe fn new(root: *mut pg_sys::PlannerInfo) -> Option<Self> {
         // SAFETY: `root` is null or points to the running planner's state.
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
+    }
+
+    /// The table whose columns an expression refers to, with its index in the range table; None if it refers to those
+    /// of several relations, or of another kind.
+    pub fn table_of(self, expression: Expression) -> Option<(i32, Oid)> {
+        // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set. The range table has an
+        // entry for each relation.
+        unsafe {
+            let mut relids = members(pg_sys::pull_varnos(self.0, expression.as_ptr()));
+            let (relid, None) = (relids.next()?, relids.next()) else { return None };
+            let entry = &*pg_sys::list_nth((*(*self.0).parse).rtable, relid - 1).cast::<pg_sys::RangeTblEntry>();
+            (entry.rtekind == pg_sys::RTEKind::RTE_RELATION).then_some((relid, entry.relid))
+        }
     }
 
     /// The number of rows of the largest relation whose columns the expressions refer to; 1 if none is known.

@@ -1,7 +1,7 @@
 //! Requests to planner support functions (PostgreSQL's nodes/supportnodes.h).
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::{self, Datum, NodeTag};
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
 
 use super::planner_info::Planner;
 use crate::error::Result;
@@ -13,6 +13,8 @@ pub enum Request<'a> {
     /// A request for the share of rows, or of pairs of rows, for which a condition with these arguments is true; for a
     /// semi-join, of the rows for which another row exists.
     Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },
+    /// A request for the cost of a window function.
+    WindowCost { planner: Planner, function: Oid, arguments: Vec<Expression> },
 }
 
 /// Answers a request by calling `f`, which writes the answer into the request, or returns None. A request that
@@ -36,6 +38,16 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
                 let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);
                 let (planner, answer) = (Planner::new(request.root), &mut request.selectivity);
                 planner.map(|planner| Request::Selectivity { planner, arguments, is_semi_join, answer })
+            }
+            Some(NodeTag::T_SupportRequestCost) => {
+                let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
+                let call = Expression::new(request.node).and_then(Expression::window_call);
+                let planner = Planner::new(request.root);
+                planner.zip(call).map(|(planner, (function, arguments))| Request::WindowCost {
+                    planner,
+                    function,
+                    arguments,
+                })
             }
             _ => None,
         }

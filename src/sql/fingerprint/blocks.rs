@@ -30,7 +30,7 @@ fn simhash_block_support(request: Internal) -> Result<Internal> {
             }
             Ok(None)
         }
-        Request::Selectivity { .. } => Ok(None),
+        Request::Selectivity { .. } | Request::WindowCost { .. } => Ok(None),
     })
 }
 

@@ -8,7 +8,7 @@
 //! as a tenant's number, are its scope.
 
 use pgrx::pg_sys::Oid;
-use postgres::catalog::column::RowValue;
+use postgres::catalog::column::{RowValue, generation_of};
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
 use postgres::error::Result;
@@ -92,6 +92,18 @@ impl BandIndex {
         let is_of_text = size.has_sizes_of(call.text, &call.options);
         let (oid, is_partial) = (index.oid, index.is_partial);
         is_of_text.then_some(Self { oid, call, key: band.value, scope, has_own_equality, is_partial })
+    }
+
+    /// Whether this index, read as [`KeyExpressions::Planned`], is on bands of a text of a query, which refers to the
+    /// table by varno 1. A generated column and its expression are the same text.
+    pub fn is_of_text(&self, table: &Relation, text: Expression) -> bool {
+        // PostgreSQL has folded the constants of the query, and those of indexes.
+        let generation = |column| generation_of(table, column).map(Expression::with_folded_constants);
+        let computation = |text: Expression| {
+            let text = text.without_relabelling();
+            text.as_own_column().and_then(generation).map_or(text, Expression::without_relabelling)
+        };
+        computation(self.call.text).equals(computation(text))
     }
 }
 

@@ -12,6 +12,7 @@ use simhash::distance;
 
 use super::condition::expected_distance;
 use super::estimate::{Estimate, MIN_SHARE_WITH_NEAR_ROW};
+use super::other_options::warn_of_window;
 use crate::sql::fingerprint::options::{OptionsDocument, read_text_criterion};
 use crate::sql::fingerprint::resemblance::are_near;
 use crate::sql::indexed::recognise::constant_document;
@@ -46,7 +47,7 @@ fn near_texts(texts: [TextArgument<'_>; 2], criterion: OptionsDocument<'_>) -> R
     are_near(texts, criterion, &options)
 }
 
-/// The planner support function of `simhash_near` and `hamming`. It estimates how many rows `simhash_near` selects, and
+/// The planner support function of `simhash_near`, `hamming`, and the window functions that compare texts. It estimates how many rows `simhash_near` selects, and
 /// reports constant criteria that cannot be read. PostgreSQL calls it before it collects the paths of a table. This
 /// loads the library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
@@ -60,6 +61,10 @@ fn simhash_near_support(request: Internal) -> Result<Internal> {
         }
         Request::Selectivity { planner, arguments, is_semi_join, answer } => {
             Ok(selectivity(planner, &arguments, is_semi_join).map(|share| *answer = share))
+        }
+        Request::WindowCost { planner, function, arguments } => {
+            warn_of_window(planner, function, &arguments);
+            Ok(None)
         }
     })
 }

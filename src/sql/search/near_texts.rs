@@ -2,8 +2,6 @@
 //! searched by a [`TextCondition`].
 
 use pgrx::pg_sys;
-use postgres::catalog::column::generation_of;
-use postgres::catalog::relation::Relation;
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use simhash::criterion::TextCriterion;
@@ -12,7 +10,6 @@ use simhash::fingerprint::options::Options;
 use crate::sql::fingerprint::options::read_text_criterion;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::recognise::constant_document;
-use crate::sql::lookup::band_indexes::BandIndex;
 
 /// The condition that two texts are near-duplicates by a constant criterion.
 #[derive(Clone)]
@@ -65,16 +62,5 @@ impl TextCondition {
             })
         });
         sides.collect()
-    }
-
-    /// Whether an index is on bands of the text. A generated column and its expression are the same text.
-    pub fn is_of_text(&self, relation: BaseRelation, table: &Relation, index: &BandIndex) -> bool {
-        // PostgreSQL has folded the constants of the query, and those of indexes.
-        let generation = |column| generation_of(table, column).map(Expression::with_folded_constants);
-        let computation = |text: Expression| {
-            let text = text.without_relabelling();
-            text.as_own_column().and_then(generation).map_or(text, Expression::without_relabelling)
-        };
-        computation(index.call.text).equals(computation(self.text.with_varno(relation.relid(), 1)))
     }
 }

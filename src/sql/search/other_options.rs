@@ -1,28 +1,42 @@
-//! Warns of queries by other options than those of a table's fingerprints or bands. A query that compares the
+//! Warns of queries by other options than those of a table's fingerprints, bands or passages. A query that compares the
 //! fingerprints finds not even the same text; one that compares the texts reads all rows, as one that compares more bands
-//! than are indexed does.
+//! than are indexed does; and a window function compares the texts in another way than searches.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
+use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
+use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, sendable, user_error, warn};
 use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
+use postgres::planner::planner_info::Planner;
+use postgres::text::from_server;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::fingerprint_cache;
-use crate::sql::indexed::recognise::{FingerprintCall, options_json};
+use crate::sql::fingerprint::options::read_criterion_of_table;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::recognise::{FingerprintCall, constant_document, options_json};
 use crate::sql::indexed::source::shown_literal;
-use crate::sql::lookup::band_indexes::BandCall;
+use crate::sql::lookup::band_indexes::{BandCall, BandIndex, band_indexes};
 
 thread_local! {
-    /// When the client's statement began that was warned last.
-    static WARNED: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
+    /// When the client's statement began that had a warning last.
+    static STATEMENT: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
+    /// The hashes of the client's queries that were warned in this session, each with its warning.
+    static WARNED: RefCell<HashSet<u64>> = RefCell::default();
 }
 
-/// Warns once a statement if one of the relation's fingerprints, each with what the query compares it with, is a column
+/// After so many queries, all are forgotten, so that the session's memory stays small.
+const MAX_WARNED: usize = 4096;
+
+/// Warns once a query if one of the relation's fingerprints, each with what the query compares it with, is a column
 /// of other options.
 pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator<Item = (Expression, Expression)>) {
     if let Some(warning) = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query)) {
@@ -30,7 +44,7 @@ pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator
     }
 }
 
-/// Warns once a statement of a criterion with other options than those of the bands of the text.
+/// Warns once a query of a criterion with other options than those of the bands of the text.
 pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
     let (Ok(name), Ok(document)) = (table.name(), options_json(indexed.document)) else { return };
     let message = format!("simhash_near has other options than the bands that table \"{name}\" has indexed");
@@ -41,7 +55,7 @@ pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
     ));
 }
 
-/// Warns once a statement of a criterion that compares more bands than the table has indexed.
+/// Warns once a query of a criterion that compares more bands than the table has indexed.
 pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) {
     let Ok(name) = table.name() else { return };
     let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
@@ -53,10 +67,90 @@ pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) 
     warn_once(warning);
 }
 
+/// Warns once a query of a window function with other options than those of the bands that the table has indexed of the
+/// text.
+pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression]) -> Option<()> {
+    let &[_, text, criterion] = arguments else { return None };
+    let options = read_criterion_of_table(constant_document(criterion)?).ok()?.options;
+    let (relid, table) = planner.table_of(text)?;
+    let table = Relation::open_locked(table);
+    let found = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
+    let text = text.with_varno(relid, 1);
+    let of_text: Vec<_> = found.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
+    let serves = |index: &BandIndex| index.call.options.makes_same_fingerprints(&options);
+    let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
+    // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
+    let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
+    let (name, document) = (table.name().ok()?, options_json(other.call.document).ok()?);
+    let message = format!("{function} has other options than the bands that table \"{name}\" has indexed");
+    let detail = format!(
+        "Their options are {}, so searches by the indexes, and a guard, compare the texts in another way.",
+        shown_literal(&document)
+    );
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
+    warn_once(warning.set_hint("Give these options in the criterion."));
+    Some(())
+}
+
+/// Warns once a query of a condition on passages of a text that is indexed with other options.
+pub fn warn_of_other_passages(relation: BaseRelation) {
+    let operands = relation.conditions().into_iter().filter_map(|condition| condition.expression.operation());
+    let asked = operands.flat_map(|(_, _, operands)| operands).filter_map(PassagesCall::read);
+    for asked in asked.filter(|asked| relation.owns(asked.text)) {
+        let calls = relation.index_expressions().into_iter().filter_map(PassagesCall::read);
+        let indexed: Vec<_> = calls.filter(|call| call.text.equals(asked.text)).collect();
+        // PostgreSQL uses the index of an equal expression.
+        if indexed.iter().any(|call| call.document.equals(asked.document)) {
+            continue;
+        }
+        let Some(Ok(document)) = indexed.first().map(|call| options_json(Some(call.document))) else { continue };
+        let Ok(name) = Relation::open_locked(relation.table()).name() else { continue };
+        let message = format!("the query has other options than the passages that table \"{name}\" has indexed");
+        let detail =
+            format!("Their options are {}, so their index does not serve the query.", shown_literal(&document));
+        let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
+        warn_once(warning.set_hint(
+            "Give these options as the argument \"options\" of simhash_contains, or index the passages by the options of the query.",
+        ));
+    }
+}
+
+/// `simhash_passages(text, options)`, to which `simhash_contains` is expanded.
+struct PassagesCall {
+    text: Expression,
+    document: Expression,
+}
+
+impl PassagesCall {
+    fn read(expression: Expression) -> Option<Self> {
+        let (function, arguments) = expression.call()?;
+        let &[text, document] = &arguments[..] else { return None };
+        let schema = ExtensionSchema::beside(function)?;
+        let is_this = schema.function(c"simhash_passages", &[pg_sys::TEXTOID, pg_sys::JSONBOID]) == Some(function);
+        is_this.then_some(Self { text, document })
+    }
+}
+
+/// Warns a session once of each query: a client that makes a search many times is not told each time. A statement has
+/// one warning, so that a table's partitions do not repeat it.
 fn warn_once(warning: ErrorReport) {
-    // SAFETY: a statement is being planned, and this only reads when the client's statement began.
-    let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-    if WARNED.replace(statement) != statement {
+    // SAFETY: a statement is being planned, and this only reads when the client's statement began. The client's query
+    // is NUL-terminated, or null in a background worker.
+    let (statement, query) = unsafe {
+        let query = pg_sys::debug_query_string.as_ref().map(|query| CStr::from_ptr(query));
+        (pg_sys::GetCurrentStatementStartTimestamp(), query)
+    };
+    if STATEMENT.replace(statement) == statement {
+        return;
+    }
+    let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one((query, warning.message()));
+    let is_new = WARNED.with_borrow_mut(|warned| {
+        if warned.len() >= MAX_WARNED {
+            warned.clear();
+        }
+        warned.insert(hash)
+    });
+    if is_new {
         warn(warning);
     }
 }

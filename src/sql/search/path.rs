@@ -14,6 +14,7 @@ use simhash::distance::share_within;
 use super::condition::{SearchCondition, exceeded_distance, is_near_condition};
 use super::custom_scan;
 use super::distance_path::offer_by_distance;
+use super::other_options::warn_of_other_passages;
 use super::text_path::TextPaths;
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -63,6 +64,7 @@ unsafe extern "C-unwind" fn offer_scans(
         if let Some(relation) = BaseRelation::new(root, relation, entry) {
             let conditions = SearchCondition::all_of(relation);
             let texts = TextPaths::of(relation);
+            warn_of_other_passages(relation);
             let is_offered = IS_ENABLED.get() && relation.is_table();
             #[cfg(feature = "pg19")]
             let is_offered = is_offered && !relation.has_chosen_scan();

@@ -99,7 +99,8 @@ impl TextPaths {
 impl TextSearch {
     fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, found: &[BandIndex]) -> Self {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
-        let of_text = found.iter().filter(|index| condition.is_of_text(relation, table, index));
+        let text = condition.text.with_varno(relation.relid(), 1);
+        let of_text = found.iter().filter(|index| index.is_of_text(table, text));
         let (serving, others): (Vec<_>, Vec<_>) =
             of_text.partition(|index| index.call.options.makes_same_fingerprints(options));
         let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);

@@ -37,3 +37,28 @@ SELECT format('{"weights": {%s}}', string_agg(format('"word%s": 0.5', n), ', '))
 CREATE TABLE weighted (body text);
 SELECT simhash_attach('weighted', 'body', :'weights');
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
+\echo the same query again, in this session: no further warning; another query: a warning
+SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
+SELECT count(*) AS rows FROM weighted WHERE simhash_near(simhash, simhash('a title'));
+\echo texts by bands, window functions and passages: the options of the indexes
+CREATE TABLE pages (id integer PRIMARY KEY, html text, part text GENERATED ALWAYS AS (lower(html)) STORED);
+INSERT INTO pages VALUES (1, '<p>It was the best of times, it was the worst of times, it was the age of wisdom.</p>');
+SELECT simhash_index('pages', 'html', '{"markup": "html"}');
+CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
+SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times');
+SELECT simhash_duplicate_of(id, html) OVER () FROM pages;
+SELECT simhash_cluster(id, html, criterion => '{"weights": "table", "resemblance": 0.9}') OVER (ORDER BY id) FROM pages;
+SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times');
+\echo no warning: the options of the indexes, another text, a text that is not indexed, fingerprints
+SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times', '{"markup": "html"}');
+SELECT simhash_duplicate_of(id, html, '{"markup": "html", "same": ["numbers"]}') OVER () FROM pages;
+SELECT simhash_cluster(id, upper(html)) OVER (), simhash_cluster(id, part) OVER (),
+    simhash_cluster(id, simhash(html)) OVER (), simhash_cluster(id, html || part) OVER () FROM pages;
+SELECT simhash_cluster(id, html) OVER () FROM (SELECT 2 AS id, 'a text' AS html) AS texts;
+SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times', 0.8, '{"markup": "html"}');
+SELECT count(*) FROM pages WHERE simhash_contains(part, 'the best of times, it was the worst of times');
+\echo an expression that a generated column repeats, and a partitioned table
+SELECT simhash_index('pages', 'part', '{"ngram": 2}');
+SELECT simhash_cluster(id, lower(html)) OVER () FROM pages;
+SELECT simhash_index('parts', 'body', '{"ngram": 2}');
+SELECT simhash_cluster(id, body) OVER () FROM parts;
