@@ -36,7 +36,7 @@ fn bands_of(resemblance: f64) -> Option<usize> {
 const DEFAULT_DISTANCE: i32 = 3;
 
 /// A criterion as users write it: a JSON object. Its keys are the options of the fingerprint and of comparing, and
-/// [`OWN_KEYS`](Self::OWN_KEYS). What it does not say has a default.
+/// [`CRITERION_KEYS`](crate::fingerprint::options::CRITERION_KEYS). What it does not say has a default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriterionDocument {
     /// How the fingerprints are made, and how the texts are compared.
@@ -59,17 +59,14 @@ enum Asked {
 }
 
 impl CriterionDocument {
-    /// The keys that are not options of a fingerprint.
-    pub const OWN_KEYS: [&str; 3] = ["resemblance", "bands", "max_distance"];
-
-    pub fn keys() -> Vec<&'static str> {
-        [&Self::OWN_KEYS[..], &Options::KEYS].concat()
-    }
-
     /// Reads a document, as [`Options::from_json`] reads options.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
+        Self::read(document).map_err(InvalidOptions::in_criterion)
+    }
+
+    fn read(document: &str) -> Result<Self, InvalidOptions> {
         let mut read = Self::default();
-        for (key, value) in members(document).map_err(InvalidOptions::in_criterion)? {
+        for (key, value) in members(document)? {
             let value = value.get();
             let own = match key.as_str() {
                 "bands" => bands(value).map(|bands| read.bands = Some(bands)),
@@ -80,7 +77,7 @@ impl CriterionDocument {
                     continue;
                 }
                 _ => {
-                    read.options.set(key, value).map_err(InvalidOptions::in_criterion)?;
+                    read.options.set(key, value)?;
                     continue;
                 }
             };
@@ -117,7 +114,9 @@ impl CriterionDocument {
 
     /// The criterion for texts that are compared; an error if the document is about fingerprints.
     pub fn for_texts(&self) -> Result<TextCriterion, InvalidOptions> {
-        let wrong = |key: &str, value: &str, allowed| Err(InvalidOptions::wrong_value(key.to_owned(), value, allowed));
+        let wrong = |key: &str, value: &str, allowed| {
+            Err(InvalidOptions::wrong_value(key.to_owned(), value, allowed).in_criterion())
+        };
         match (self.texts(), self.max_distance) {
             (Some(texts), None) => Ok(texts),
             (Some(_), Some(distance)) => wrong(

@@ -1,13 +1,13 @@
 //! Options and criteria are read from JSON documents.
 
 use simhash::criterion::{CriterionDocument, TextCriterion, laid_over};
-use simhash::fingerprint::options::{InvalidOptions, Options};
+use simhash::fingerprint::options::{CRITERION_KEYS, InvalidOptions, Options, Reason};
 use simhash::fingerprint::resemblance::COPY;
 
 /// Reads the value of an option; an error has what of it is wrong.
 fn option(key: &str, value: &str) -> Result<Options, String> {
-    Options::from_json(&format!(r#"{{"{key}": {value}}}"#)).map_err(|invalid| match invalid {
-        InvalidOptions::Value { value, .. } => value,
+    Options::from_json(&format!(r#"{{"{key}": {value}}}"#)).map_err(|invalid| match invalid.reason {
+        Reason::Value { value, .. } => value,
         other => panic!("{other:?}"),
     })
 }
@@ -81,11 +81,12 @@ fn last_equal_key_counts() {
 fn other_json_is_refused() {
     let deep = format!("{}{}", "[".repeat(4000), "]".repeat(4000));
     assert!(option("seed", &deep).is_err());
+    let reason = |json| Options::from_json(json).unwrap_err().reason;
     for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"seed\": 01}", "{\"seed\": 1.}", "nul"] {
-        assert!(matches!(Options::from_json(json), Err(InvalidOptions::Unreadable(_))), "{json}");
+        assert!(matches!(reason(json), Reason::Unreadable(_)), "{json}");
     }
     for json in ["null", "[]", " 1e3 ", "\"{}\""] {
-        assert_eq!(Options::from_json(json), Err(InvalidOptions::NotAnObject), "{json}");
+        assert_eq!(reason(json), Reason::NotAnObject, "{json}");
     }
 }
 
@@ -110,7 +111,7 @@ fn texts_have_no_distance() {
         (r#"{"max_distance": 3}"#, "max_distance"),
     ] {
         let error = read(document).for_texts().unwrap_err();
-        assert!(matches!(&error, InvalidOptions::Value { key: found, .. } if found == key), "{document}: {error:?}");
+        assert!(matches!(&error.reason, Reason::Value { key: found, .. } if found == key), "{document}: {error:?}");
         assert!(error.hint().unwrap().contains("simhash_near(simhash(a), simhash(b), 3)"), "{error:?}");
     }
 }
@@ -145,7 +146,8 @@ fn wrong_documents_are_refused() {
     ] {
         for value in values.split('|') {
             let read = CriterionDocument::from_json(&format!(r#"{{"{key}": {value}}}"#));
-            let is_refused = matches!(&read, Err(InvalidOptions::Value { key: found, .. }) if found == key);
+            let invalid = read.as_ref().map_err(|invalid| &invalid.reason);
+            let is_refused = matches!(invalid, Err(Reason::Value { key: found, .. }) if found == key);
             assert!(is_refused, "{key} {value}: {read:?}");
         }
     }
@@ -158,8 +160,9 @@ fn wrong_documents_are_refused() {
 fn unknown_keys_and_keys_of_the_other_document_are_told_apart() {
     let hint = |error: InvalidOptions| error.hint().unwrap();
     let unknown = hint(CriterionDocument::from_json(r#"{"radius": 1}"#).unwrap_err());
-    assert!(CriterionDocument::keys().into_iter().all(|key| unknown.contains(&format!("\"{key}\""))), "{unknown}");
-    for key in CriterionDocument::OWN_KEYS {
+    let mut all = Options::KEYS.into_iter().chain(CRITERION_KEYS);
+    assert!(all.all(|key| unknown.contains(&format!("\"{key}\""))), "{unknown}");
+    for key in CRITERION_KEYS {
         let misplaced = hint(Options::from_json(&format!(r#"{{"{key}": 1}}"#)).unwrap_err());
         assert!(misplaced.contains("criterion"), "{misplaced}");
     }

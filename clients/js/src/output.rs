@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use simhash::Error;
-use simhash::fingerprint::options::InvalidOptions;
+use simhash::fingerprint::options::{InvalidOptions, Reason};
 
 /// The output is the result.
 const VALUE: u32 = 0;
@@ -47,13 +47,13 @@ impl From<Error> for Failed {
 
 impl From<InvalidOptions> for Failed {
     fn from(invalid: InvalidOptions) -> Self {
-        if let InvalidOptions::Failed(error) = invalid {
+        if let Reason::Failed(error) = invalid.reason {
             return error.into();
         }
         let sentences = [Some(format!("{invalid}.")), invalid.detail(), invalid.hint()];
         let message = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        match invalid {
-            InvalidOptions::Value { .. } => Self::Range(message),
+        match invalid.reason {
+            Reason::Value { .. } => Self::Range(message),
             _ => Self::Type(message),
         }
     }

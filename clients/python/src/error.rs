@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use simhash::error::Error;
-use simhash::fingerprint::options::InvalidOptions;
+use simhash::fingerprint::options::{InvalidOptions, Reason};
 
 /// The exception for an error of the crate `simhash`.
 pub fn algorithm_error(error: Error) -> PyErr {
@@ -21,13 +21,13 @@ pub fn algorithm_error(error: Error) -> PyErr {
 
 /// The exception for invalid options: as for other functions, an unknown keyword argument is a `TypeError`.
 pub fn invalid_options(invalid: &InvalidOptions) -> PyErr {
-    if let InvalidOptions::Failed(error) = invalid {
+    if let Reason::Failed(error) = &invalid.reason {
         return algorithm_error(*error);
     }
     let sentences = [Some(format!("{invalid}.")), invalid.detail(), invalid.hint()];
     let message = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    match invalid {
-        InvalidOptions::UnknownKey(_) | InvalidOptions::UnknownInCriterion(_) => PyTypeError::new_err(message),
+    match invalid.reason {
+        Reason::UnknownKey(_) => PyTypeError::new_err(message),
         _ => PyValueError::new_err(message),
     }
 }

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 use super::agreement::{Same, Words};
 use super::weight_map::WeightMap;
 use super::weights::{UNITS, log};
-use crate::criterion::CriterionDocument;
 use crate::error::{Error, shorten};
 use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
@@ -185,17 +184,20 @@ impl Options {
                 self.weights = read_weights(key, value, self)?.map(Arc::new);
                 return Ok(());
             }
-            _ => return Err(InvalidOptions::UnknownKey(key)),
+            _ => return Err(Reason::UnknownKey(key).into()),
         };
         read.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))
     }
 }
 
+/// The keys of a criterion that are not options.
+pub const CRITERION_KEYS: [&str; 3] = ["resemblance", "bands", "max_distance"];
+
 /// The members of the JSON object that a document is, in the byte order of their keys.
 pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, InvalidOptions> {
     let value: &RawValue = read_json(document)?;
     if !value.get().starts_with('{') {
-        return Err(InvalidOptions::NotAnObject);
+        return Err(Reason::NotAnObject.into());
     }
     read_json(document)
 }
@@ -270,7 +272,7 @@ fn read_strings(value: &str) -> Result<Option<Vec<String>>, InvalidOptions> {
 }
 
 fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {
-    serde_json::from_str(json).map_err(|error| InvalidOptions::Unreadable(error.to_string()))
+    serde_json::from_str(json).map_err(|error| Reason::Unreadable(error.to_string()).into())
 }
 
 /// Reads the name of an enum's value. Only a string will do: serde would also take `{"tf": null}` for "tf".
@@ -324,102 +326,93 @@ fn billionths(json: &str) -> Option<u32> {
     (value < most || value == most && is_exact).then(|| value as u32 + u32::from(rounds_up))
 }
 
+/// Why the document of options, or of a criterion, is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InvalidOptions {
+pub struct InvalidOptions {
+    pub reason: Reason,
+    /// Whether the document is a criterion.
+    in_criterion: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
     /// Memory was refused, or a limit was exceeded.
     Failed(Error),
     /// The document is not valid JSON, for this reason.
     Unreadable(String),
-    /// The document should be a criterion, and is not valid JSON, for this reason.
-    UnreadableCriterion(String),
     /// The document is JSON, but not an object.
     NotAnObject,
-    /// The document should be a criterion, and is no object.
-    NotACriterion,
-    /// The object has this key, which is no option.
+    /// The object has this key, which it may not have.
     UnknownKey(String),
-    /// The object is a criterion, and has this key, which belongs to none.
-    UnknownInCriterion(String),
     /// A key has a wrong value.
     Value {
-        /// The option, or the key of a criterion.
         key: String,
         /// The start of its value, as it is written.
         value: String,
         /// What it may be: the end of a sentence that begins with "It must be".
         allowed: &'static str,
-        /// Whether the document is a criterion.
-        in_criterion: bool,
     },
 }
 
 impl From<Error> for InvalidOptions {
     fn from(error: Error) -> Self {
-        InvalidOptions::Failed(error)
+        Reason::Failed(error).into()
+    }
+}
+
+impl From<Reason> for InvalidOptions {
+    fn from(reason: Reason) -> Self {
+        Self { reason, in_criterion: false }
     }
 }
 
 impl InvalidOptions {
     pub(crate) fn wrong_value(key: String, value: &str, allowed: &'static str) -> Self {
-        let in_criterion = CriterionDocument::OWN_KEYS.contains(&key.as_str());
-        Self::Value { key, value: shorten(value), allowed, in_criterion }
+        Reason::Value { key, value: shorten(value), allowed }.into()
     }
 
     /// The same, if the options are part of a criterion.
     pub(crate) fn in_criterion(self) -> Self {
-        match self {
-            Self::UnknownKey(key) => Self::UnknownInCriterion(key),
-            Self::NotAnObject => Self::NotACriterion,
-            Self::Unreadable(reason) => Self::UnreadableCriterion(reason),
-            Self::Value { key, value, allowed, .. } => Self::Value { key, value, allowed, in_criterion: true },
-            other => other,
-        }
+        Self { in_criterion: true, ..self }
     }
 
     /// What more is known, as a sentence.
     pub fn detail(&self) -> Option<String> {
-        match self {
-            Self::Unreadable(reason) | Self::UnreadableCriterion(reason) => Some(format!("{reason}.")),
-            _ => None,
-        }
+        if let Reason::Unreadable(reason) = &self.reason { Some(format!("{reason}.")) } else { None }
     }
 
     /// What to do, as a sentence.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Failed(_) => None,
-            Self::Unreadable(_) | Self::UnreadableCriterion(_) => {
-                Some("A JSON object is expected, such as {\"markup\": \"html\"}.".to_owned())
+        Some(match &self.reason {
+            Reason::Failed(_) => return None,
+            Reason::Unreadable(_) => "A JSON object is expected, such as {\"markup\": \"html\"}.".to_owned(),
+            Reason::Value { allowed, .. } => format!("It must be {allowed}."),
+            _ if self.in_criterion => {
+                format!("The keys of a criterion are {}.", quoted(&[&CRITERION_KEYS[..], &Options::KEYS].concat()))
             }
-            Self::NotAnObject => Some(format!("Its keys may be {}.", quoted(&Options::KEYS))),
-            Self::UnknownKey(key) if CriterionDocument::OWN_KEYS.contains(&key.as_str()) => Some(
+            Reason::UnknownKey(key) if CRITERION_KEYS.contains(&key.as_str()) => {
                 "It is a key of a criterion, such as that of simhash_near(text, text, criterion) and simhash_guard."
-                    .to_owned(),
-            ),
-            Self::UnknownKey(_) => Some(format!("The options are {}.", quoted(&Options::KEYS))),
-            Self::UnknownInCriterion(_) | Self::NotACriterion => {
-                Some(format!("The keys of a criterion are {}.", quoted(&CriterionDocument::keys())))
+                    .to_owned()
             }
-            Self::Value { allowed, .. } => Some(format!("It must be {allowed}.")),
-        }
+            _ => format!("The options are {}.", quoted(&Options::KEYS)),
+        })
     }
 }
 
 /// The message, without [`InvalidOptions::detail`] and [`InvalidOptions::hint`].
 impl fmt::Display for InvalidOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed(error) => write!(f, "{error}"),
-            Self::Unreadable(_) => write!(f, "simhash options cannot be read"),
-            Self::UnreadableCriterion(_) => write!(f, "the criterion cannot be read"),
-            Self::NotAnObject => write!(f, "simhash options must be a JSON object"),
-            Self::NotACriterion => write!(f, "a criterion must be a JSON object"),
-            Self::UnknownKey(key) => write!(f, "unknown simhash option \"{}\"", shorten(key)),
-            Self::UnknownInCriterion(key) => write!(f, "unknown key \"{}\" of a criterion", shorten(key)),
-            Self::Value { key, value, in_criterion: true, .. } => {
-                write!(f, "invalid value for key \"{key}\" of a criterion: {value}")
-            }
-            Self::Value { key, value, .. } => write!(f, "invalid value for simhash option \"{key}\": {value}"),
+        let document = if self.in_criterion { "the criterion" } else { "simhash options" };
+        let named = |key: &str| match (self.in_criterion, shorten(key)) {
+            (true, key) => format!("key \"{key}\" of a criterion"),
+            (false, key) => format!("simhash option \"{key}\""),
+        };
+        match &self.reason {
+            Reason::Failed(error) => write!(f, "{error}"),
+            Reason::Unreadable(_) => write!(f, "{document} cannot be read"),
+            Reason::NotAnObject => write!(f, "{document} must be a JSON object"),
+            Reason::UnknownKey(key) => write!(f, "unknown {}", named(key)),
+            Reason::Value { key, value, .. } => write!(f, "invalid value for {}: {value}", named(key)),
         }
     }
 }

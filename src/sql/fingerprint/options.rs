@@ -8,7 +8,7 @@ use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, u
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
 use simhash::criterion::{self, CriterionDocument, TextCriterion};
-use simhash::fingerprint::options::{InvalidOptions, Options};
+use simhash::fingerprint::options::{InvalidOptions, Options, Reason};
 use simhash::memory::check_available;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -132,9 +132,9 @@ fn parse<T>(
 
 /// The error for invalid options; `unreadable` is its SQLSTATE if the JSON is malformed.
 fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> ErrorReport {
-    let code = match invalid {
-        InvalidOptions::Failed(reason) => return algorithm_error(reason),
-        InvalidOptions::Unreadable(_) | InvalidOptions::UnreadableCriterion(_) => unreadable,
+    let code = match invalid.reason {
+        Reason::Failed(error) => return algorithm_error(error),
+        Reason::Unreadable(_) => unreadable,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };
     let mut error = user_error(code, invalid.to_string());
