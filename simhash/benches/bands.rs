@@ -14,7 +14,7 @@ use std::path::Path;
 use simhash::Options;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::resemblance::resemblance;
-use simhash::fingerprint::size::SimilarSizes;
+use simhash::fingerprint::size::similar_sizes;
 use simhash::fingerprint::{Fingerprinter, Summary};
 use simhash::random::Random;
 
@@ -113,7 +113,7 @@ fn groups(summaries: &[Option<Summary>], band: usize) -> HashMap<i32, Vec<usize>
 
 fn fits(summaries: &[Option<Summary>], a: usize, b: usize, least: f64) -> bool {
     let [Some(a), Some(b)] = [a, b].map(|text| summaries[text].as_ref()) else { return false };
-    SimilarSizes::new(a.size, least, true).range.contains(&b.size)
+    similar_sizes(a.size, least, true).contains(&b.size)
 }
 
 /// The entries that a search reads on average, of near texts and of others, scaled to [`ROWS`].

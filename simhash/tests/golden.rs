@@ -18,7 +18,6 @@ use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance;
-use simhash::fingerprint::size::size;
 use simhash::search::blocks::{Block, Probed, radius};
 
 fn options(entry: &Value) -> Options {
@@ -52,8 +51,8 @@ fn fingerprints_match_vectors() {
             let found: Vec<Value> = ["a", "b"].into_iter().zip(&lists).flat_map(of_side).collect();
             assert_eq!(Value::from(found), entry["difference"], "{name}");
         }
-        let size = size(&mut fingerprinter, &text, &options, &|| ()).expect(&text);
-        assert_eq!(size.map(i64::from), entry["size"].as_i64(), "{name}");
+        let summary = fingerprinter.summary(&text, &options, 0, &|| ()).expect(&text);
+        assert_eq!(summary.map(|summary| summary.size.into()), entry["size"].as_i64(), "{name}");
         if let Some(passages) = entry["passages"].as_array() {
             let expected: Vec<i64> = passages.iter().flat_map(Value::as_i64).collect();
             let found = passages_of(&mut fingerprinter, &text, &options, &|| ()).expect(&text);

@@ -22,7 +22,7 @@ use simhash::fingerprint::hash::{Seeded, hash, hash_1_to_8, hash_9_to_16, word_a
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
-use simhash::fingerprint::size::{SimilarSizes, is_exact, size};
+use simhash::fingerprint::size::{is_exact, similar_sizes};
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, Probed, radius};
@@ -360,7 +360,8 @@ proptest! {
         let texts = [format!("{a} {common}"), format!("{} {b}", format!("{common} ").repeat(repetitions))];
         let mut fingerprinter = Fingerprinter::default();
         let sizes = texts.each_ref().map(|text| {
-            let size = size(&mut fingerprinter, text, &options, &|| ()).expect("memory suffices");
+            let summary = fingerprinter.summary(text, &options, 0, &|| ()).expect("memory suffices");
+            let size = summary.map(|summary| summary.size);
             let total: u128 = oracle::compared(text, &options).values().map(|weight| u128::from(*weight)).sum();
             let one = if options.weights.is_some() { 1_000_000_000 } else { 1 };
             assert_eq!(size.unwrap_or(0) as u128, total.div_ceil(one));
@@ -369,7 +370,7 @@ proptest! {
         let [a, b] = &texts;
         let found = resemblance(&mut fingerprinter, a, b, &options, &|| ()).expect("memory suffices");
         if let ([Some(a), Some(b)], Some(least)) = (sizes, found.filter(|found| *found > 0.0)) {
-            let similar = |size| SimilarSizes::new(size, least, is_exact(&options)).range;
+            let similar = |size| similar_sizes(size, least, is_exact(&options));
             prop_assert!(similar(a).contains(&b) && similar(b).contains(&a), "{a} {b} {least}");
         }
     }

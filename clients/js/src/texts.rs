@@ -7,7 +7,6 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
-use simhash::fingerprint::size::size as size_of;
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
@@ -63,9 +62,9 @@ pub extern "C" fn size() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| size_of(fingerprinter, content, &options, &|| ()))?;
-            if let Some(size) = found {
-                output.push(&size.to_le_bytes())?;
+            let found = with_fingerprinter(|fingerprinter| fingerprinter.summary(content, &options, 0, &|| ()))?;
+            if let Some(summary) = &found {
+                output.push(&summary.size.to_le_bytes())?;
             }
             Ok(found.is_some())
         })

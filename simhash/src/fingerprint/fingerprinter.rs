@@ -39,7 +39,7 @@ pub struct Fingerprinter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub fingerprint: u64,
-    /// The [`size`](super::size::size()) of the text.
+    /// The [size](super::size) of the text.
     pub size: i32,
     /// The first [bands](super::bands) of the text.
     pub bands: Vec<i32>,
@@ -308,7 +308,7 @@ impl Fingerprinter {
 }
 
 /// A number of features as a size, which is at most `i32::MAX`.
-pub fn as_size(features: u128) -> i32 {
+fn as_size(features: u128) -> i32 {
     i32::try_from(features).unwrap_or(i32::MAX)
 }
 

@@ -30,7 +30,7 @@ pub struct Sketch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DifferenceSketch {
     parities: [u32; WORDS],
-    /// The [`size`](super::size::size()) of the text.
+    /// The [size](super::size) of the text.
     size: i32,
 }
 

@@ -7,7 +7,7 @@ use postgres::error::{Result, tick};
 use postgres::text::{TextArgument, decode};
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::size::{SimilarSizes, is_exact};
+use simhash::fingerprint::size::{is_exact, similar_sizes};
 use simhash::fingerprint::{Fingerprinter, Summary};
 
 use crate::sql::fingerprint::fingerprint_cache;
@@ -36,7 +36,7 @@ impl TextKeys {
     }
 
     fn new(summary: Rc<Summary>, criterion: TextCriterion, options: &Options) -> Self {
-        let sizes = SimilarSizes::new(summary.size, criterion.resemblance, is_exact(options)).range;
+        let sizes = similar_sizes(summary.size, criterion.resemblance, is_exact(options));
         Self { summary, criterion, sizes }
     }
 
