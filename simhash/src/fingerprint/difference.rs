@@ -22,7 +22,7 @@ pub fn difference(
 ) -> Result<[FeatureList; 2]> {
     let mut more_than = |text: &str, other: &str| -> Result<FeatureList> {
         let mut list = fingerprinter.features(text, options, tick)?;
-        let other = fingerprinter.weighted_features(other, options, tick)?;
+        let other = fingerprinter.weighted_features(other, false, options, tick)?;
         for (weight, hash) in ticking(list.weights.iter_mut().zip(&list.hashes), tick) {
             *weight = weight.saturating_sub(other.weight(*hash));
         }
@@ -43,7 +43,7 @@ pub fn containment(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Option<f64>> {
-    let [a, b] = [a, b].map(|text| fingerprinter.weighted_and_compared(text, options, tick));
+    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, true, options, tick));
     let (a, b) = (a?, b?);
     let (of_a, common) = total_and_common(&a, &b, tick);
     // Exact integers, and one division of IEEE doubles: the same result on every CPU.

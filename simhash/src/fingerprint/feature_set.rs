@@ -155,7 +155,7 @@ fn weighted(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<(Vec<u64>, Vec<u64>)> {
-    let features = fingerprinter.weighted_and_compared(text, options, tick)?;
+    let features = fingerprinter.weighted_features(text, true, options, tick)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
         push(&mut found, feature)?;

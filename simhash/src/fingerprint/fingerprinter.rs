@@ -102,7 +102,7 @@ impl Fingerprinter {
                 })?;
                 collector.distinct.distinct() as u128
             } else {
-                let features = this.weigh(text, options.has_pairs(), options, tick)?;
+                let features = this.weigh(text, true, options, tick)?;
                 let one = options.weigh_count(1) * options.one();
                 for (hash, weight) in ticking(features.levels(), tick) {
                     this.minima.add(hash, weight, one);
@@ -128,8 +128,15 @@ impl Fingerprinter {
         self.read(text, options, tick, |this, text| this.list(text, options, tick))
     }
 
-    pub fn weighted_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures> {
-        self.read(text, options, tick, |this, text| this.weigh(text, false, options, tick))
+    /// The features of a text, and their pairs if these are asked for, as hashes and weights.
+    pub fn weighted_features(
+        &mut self,
+        text: &str,
+        with_pairs: bool,
+        options: &Options,
+        tick: &dyn Fn(),
+    ) -> Result<WeightedFeatures> {
+        self.read(text, options, tick, |this, text| this.weigh(text, with_pairs, options, tick))
     }
 
     pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement> {
@@ -151,16 +158,6 @@ impl Fingerprinter {
             this.collector.collect(text, Pairs::together(options), options, tick, |_: &[u64]| Ok(()))?;
             Ok(std::mem::take(&mut this.collector.distinct))
         })
-    }
-
-    /// The features of a text and their pairs, by which texts are compared, as hashes and weights.
-    pub(super) fn weighted_and_compared(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<WeightedFeatures> {
-        self.read(text, options, tick, |this, text| this.weigh(text, options.has_pairs(), options, tick))
     }
 
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Calls `new` with
@@ -290,7 +287,7 @@ impl Fingerprinter {
 
     fn summarise_weighted(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<(Option<u64>, i32)> {
         let fingerprint = self.tally(text, options, tick)?;
-        let features = self.weigh(text, options.has_pairs(), options, tick)?;
+        let features = self.weigh(text, true, options, tick)?;
         let one = options.weigh_count(1) * options.one();
         for (hash, weight) in ticking(features.levels(), tick) {
             self.minima.add(hash, weight, one);
@@ -299,7 +296,7 @@ impl Fingerprinter {
     }
 
     fn weigh(&mut self, text: &str, with_pairs: bool, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures> {
-        let pairs = if with_pairs { Pairs::Together } else { Pairs::None };
+        let pairs = if with_pairs { Pairs::together(options) } else { Pairs::None };
         self.collector.collect(text, pairs, options, tick, |_: &[u64]| Ok(()))?;
         let Collector { distinct, factors, .. } = &mut self.collector;
         let (distinct, factors) = (std::mem::take(distinct), std::mem::take(factors));

@@ -106,24 +106,12 @@ impl TextSample {
         let mut fingerprinter = Fingerprinter::default();
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
-            let features = fingerprinter.weighted_features(text, &options, tick)?.distinct;
+            let features = fingerprinter.weighted_features(text, false, &options, tick)?.distinct;
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;
-        let mut common = Vec::new();
-        common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
-        for (hash, frequency) in ticking(frequencies.iter(), tick) {
-            if fifths(texts, frequency) < WEIGHT_LEVELS {
-                common.push((Reverse(frequency), hash));
-            }
-            // Not one sort of all features, which could not be cancelled.
-            if common.len() == most + NUMBERS_BETWEEN_TICKS {
-                common.sort_unstable();
-                common.truncate(most);
-            }
-        }
-        common.sort_unstable();
-        common.truncate(most);
+        let common = frequencies.iter().filter(|(_, frequency)| fifths(texts, *frequency) < WEIGHT_LEVELS);
+        let common = commonest(common, most, tick)?;
         self.named(&common, &options, tick, |frequency| fifths(texts, frequency))
     }
 
@@ -160,12 +148,9 @@ impl TextSample {
                 _ => Ok(()),
             })?;
         }
-        let mut commonest = Vec::new();
-        commonest.try_reserve_exact(common.distinct())?;
-        commonest.extend(common.iter().map(|(hash, _)| (Reverse(frequencies.count(hash)), hash)));
-        commonest.sort_unstable();
-        commonest.truncate(MAX_TABLE_WEIGHTS);
-        Ok(to_json(&self.named(&commonest, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
+        let common = common.iter().map(|(hash, _)| (hash, frequencies.count(hash)));
+        let common = commonest(common, MAX_TABLE_WEIGHTS, tick)?;
+        Ok(to_json(&self.named(&common, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
     /// Whether a tenth of the texts have what so many of them have; nothing is common to one text.
@@ -232,6 +217,27 @@ impl TextSample {
         }
         Ok(learnt)
     }
+}
+
+/// The `most` features with the largest frequencies, these first; among equal ones, those with the smallest hash first.
+fn commonest(
+    features: impl Iterator<Item = (u64, u32)>,
+    most: usize,
+    tick: &dyn Fn(),
+) -> Result<Vec<(Reverse<u32>, u64)>> {
+    let mut common = Vec::new();
+    common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
+    for (hash, frequency) in ticking(features, tick) {
+        // Not one sort of all features, which could not be cancelled.
+        if common.len() == most + NUMBERS_BETWEEN_TICKS {
+            common.sort_unstable();
+            common.truncate(most);
+        }
+        common.push((Reverse(frequency), hash));
+    }
+    common.sort_unstable();
+    common.truncate(most);
+    Ok(common)
 }
 
 /// Passes `pass` the hash of each feature of a text, and that of the feature before it in its run.

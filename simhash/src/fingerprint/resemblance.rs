@@ -54,7 +54,7 @@ impl Prepared {
         let features = if options.is_plain_set() {
             Features::Set(fingerprinter.compared_features(text, options, tick)?)
         } else {
-            Features::Weighted(fingerprinter.weighted_and_compared(text, options, tick)?)
+            Features::Weighted(fingerprinter.weighted_features(text, true, options, tick)?)
         };
         let agreement = fingerprinter.agreement(text, options, tick)?;
         Ok(Self { options: options.clone(), agreement, features })
@@ -70,10 +70,7 @@ impl Prepared {
         other: &str,
         tick: &dyn Fn(),
     ) -> Result<Option<f64>> {
-        Ok(match self.compare(least, fingerprinter, other, tick)? {
-            Compared::Resemblance(found) => Some(found).filter(|found| *found >= least),
-            Compared::Less | Compared::NoFeature => None,
-        })
+        Ok(self.compare(least, fingerprinter, other, tick)?.filter(|found| *found >= least))
     }
 
     /// Whether the [`resemblance`] of the text and another one is at least `least`; None if a text has no feature.
@@ -85,29 +82,29 @@ impl Prepared {
         other: &str,
         tick: &dyn Fn(),
     ) -> Result<Option<bool>> {
-        Ok(match self.compare(least, fingerprinter, other, tick)? {
-            Compared::Resemblance(found) => Some(found >= least),
-            Compared::Less => Some(false),
-            Compared::NoFeature => None,
-        })
+        Ok(self.compare(least, fingerprinter, other, tick)?.map(|found| found >= least))
     }
 
-    fn compare(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str, tick: &dyn Fn()) -> Result<Compared> {
+    /// The resemblance, or 0 if it is seen to be less than `least`; None if a text has no feature.
+    fn compare(
+        &self,
+        least: f64,
+        fingerprinter: &mut Fingerprinter,
+        other: &str,
+        tick: &dyn Fn(),
+    ) -> Result<Option<f64>> {
         let agrees = fingerprinter.agreement(other, &self.options, tick)? == self.agreement;
         // Of texts that do not agree, it only matters whether they have a feature.
         let reached = if agrees { least } else { f64::INFINITY };
         let found = match &self.features {
             Features::Set(features) => of_sets(features, reached, fingerprinter, other, &self.options, tick)?,
             Features::Weighted(features) => {
-                let other = fingerprinter.weighted_and_compared(other, &self.options, tick)?;
-                of_weighted(features, &other, tick)
+                let other = fingerprinter.weighted_features(other, true, &self.options, tick)?;
+                let (of_other, common) = total_and_common(&other, features, tick);
+                share(common, features.total(tick), of_other)
             }
         };
-        Ok(match found {
-            Compared::NoFeature => Compared::NoFeature,
-            _ if !agrees => Compared::Resemblance(0.0),
-            found => found,
-        })
+        Ok(if agrees { found } else { found.map(|_| 0.0) })
     }
 
     pub fn memory(&self) -> usize {
@@ -118,16 +115,8 @@ impl Prepared {
     }
 }
 
-/// The outcome of comparing two texts.
-enum Compared {
-    Resemblance(f64),
-    /// The resemblance is less than asked for.
-    Less,
-    /// A text has no feature.
-    NoFeature,
-}
-
-/// The resemblance of a text with these features and another one, unless it is seen to be smaller than `least`.
+/// The resemblance of a text with these features and another one, or 0 if it is seen to be less than `least`; None if a
+/// text has no feature.
 fn of_sets(
     features: &FeatureTable,
     least: f64,
@@ -135,7 +124,7 @@ fn of_sets(
     other: &str,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Compared> {
+) -> Result<Option<f64>> {
     let of_self = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
@@ -152,18 +141,9 @@ fn of_sets(
     };
     let counted = fingerprinter.count_compared(other, options, tick, count);
     if is_out_of_reach {
-        return Ok(if of_self > 0 { Compared::Less } else { Compared::NoFeature });
+        return Ok((of_self > 0).then_some(0.0));
     }
-    Ok(compared(common, of_self, counted? as u128))
-}
-
-fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &dyn Fn()) -> Compared {
-    let (of_b, common) = total_and_common(b, a, tick);
-    compared(common, a.total(tick), of_b)
-}
-
-fn compared(common: u128, of_a: u128, of_b: u128) -> Compared {
-    share(common, of_a, of_b).map_or(Compared::NoFeature, Compared::Resemblance)
+    Ok(share(common, of_self, counted? as u128))
 }
 
 /// The sum of the weights of a text's features, and that of the smaller of their weights in this and another text.
