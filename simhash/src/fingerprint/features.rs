@@ -137,32 +137,12 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
             Some(word) if word & self.high == 0 => {
                 self.emit.word(word | self.small & lowest_bytes(token.end - token.start), self.hash)
             }
-            _ => self.long_word(token),
-        }
-    }
-
-    /// A word of more than eight bytes, or with capitals and other characters than ASCII.
-    #[inline(never)]
-    fn long_word(&mut self, token: Range<usize>) -> Result<()> {
-        let mut word = &self.text[token];
-        if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
-            let [first, last] = [*first, *last].map(u64::from_le_bytes);
-            if (first | last) & self.high == 0 {
-                let (first, last) = (first | self.small, last | self.small);
-                let mut feature = [0; 16];
-                feature[..8].copy_from_slice(&first.to_le_bytes());
-                feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
-                return self.emit.feature(&feature[..word.len()], self.hash.hash_9_to_16(first, last, word.len()));
+            _ => {
+                let fold = [self.small, self.high];
+                let emit = |feature: &[u8], hash| self.emit.feature(feature, hash);
+                long_word(&self.text[token], fold, &mut self.folded, self.hash, emit)
             }
         }
-        if self.small != 0 {
-            self.folded.clear();
-            self.folded.try_reserve(word.len())?;
-            self.folded.extend_from_slice(word);
-            self.folded.make_ascii_lowercase();
-            word = &self.folded;
-        }
-        self.emit.feature(word, self.hash.hash(word))
     }
 
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
@@ -223,6 +203,37 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
         }
         Ok(())
     }
+}
+
+/// Passes `emit` a word of more than eight bytes, or one with capitals and other characters than ASCII, with its hash. The
+/// word has capitals that stand for small letters if `small` is [`CASE_BITS`], and perhaps other characters than ASCII if
+/// `high` is [`HIGH_BITS`]; else they are 0. `folded` is for the small letters.
+#[inline(never)]
+pub(super) fn long_word<T>(
+    word: &[u8],
+    [small, high]: [u64; 2],
+    folded: &mut Vec<u8>,
+    hash: Seeded,
+    emit: impl FnOnce(&[u8], u64) -> Result<T>,
+) -> Result<T> {
+    if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
+        let [first, last] = [*first, *last].map(u64::from_le_bytes);
+        if (first | last) & high == 0 {
+            let (first, last) = (first | small, last | small);
+            let mut feature = [0; 16];
+            feature[..8].copy_from_slice(&first.to_le_bytes());
+            feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
+            return emit(&feature[..word.len()], hash.hash_9_to_16(first, last, word.len()));
+        }
+    }
+    if small == 0 {
+        return emit(word, hash.hash(word));
+    }
+    folded.clear();
+    folded.try_reserve(word.len())?;
+    folded.extend_from_slice(word);
+    folded.make_ascii_lowercase();
+    emit(folded, hash.hash(folded))
 }
 
 /// The letter of three bytes that starts at byte `at`, as a little-endian number.

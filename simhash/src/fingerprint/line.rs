@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::features::takes_capitals;
-use super::hash::{hash, hash_1_to_8, hash_9_to_16, lowest_bytes, word_at};
+use super::features::{long_word, takes_capitals};
+use super::hash::{Seeded, hash_1_to_8, lowest_bytes, word_at};
 use super::options::Options;
 use super::tally::Tally;
 use crate::error::Result;
@@ -26,7 +26,8 @@ pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result
         return Ok(false);
     }
     let small = if options.case_fold { CASE_BITS } else { 0 };
-    let mut words = Words { text: text.as_bytes(), small, hashes: [0; SLOTS], tally, has_zero: false };
+    let hashes = [0; SLOTS];
+    let mut words = Words { text: text.as_bytes(), small, folded: Vec::new(), hashes, tally, has_zero: false };
     tokenize(text, &mut words, &|| ())?;
     Ok(!words.has_zero)
 }
@@ -36,6 +37,8 @@ struct Words<'a> {
     text: &'a [u8],
     /// [`CASE_BITS`], which makes capitals small; 0 if the options do not fold case.
     small: u64,
+    /// The small letters of a long word.
+    folded: Vec<u8>,
     /// 0 is a free slot.
     hashes: [u64; SLOTS],
     tally: &'a mut Tally,
@@ -57,28 +60,13 @@ impl Words<'_> {
     }
 }
 
-/// The hash of a word of more than eight bytes, or of any word in a line of fewer than eight bytes.
-#[inline(never)]
-fn long_hash(word: &[u8], small: u64) -> u64 {
-    if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
-        let [first, last] = [first, last].map(|bytes| u64::from_le_bytes(*bytes) | small);
-        return hash_9_to_16(first, last, word.len());
-    }
-    let mut copy = [0; MAX_LINE_BYTES];
-    let copy = &mut copy[..word.len()];
-    copy.copy_from_slice(word);
-    if small != 0 {
-        copy.make_ascii_lowercase();
-    }
-    hash(copy)
-}
-
 impl TokenSink for Words<'_> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<()> {
         let hash = match word_at(self.text, token.start, token.end) {
             Some(word) => hash_1_to_8(word | self.small & lowest_bytes(token.len()), token.len()),
-            None => long_hash(&self.text[token], self.small),
+            // A word of more than eight bytes, or any in a line of fewer than eight.
+            None => long_word(&self.text[token], [self.small, 0], &mut self.folded, Seeded(0), |_, hash| Ok(hash))?,
         };
         self.insert(hash);
         Ok(())
