@@ -2,7 +2,7 @@
 
 use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
-use super::search::{NearPair, PairSearch};
+use super::search::{Pair, PairSearch};
 use crate::error::Result;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
@@ -20,7 +20,7 @@ pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u3
     let mut forest = Forest::new(groups.len(), tick)?;
     let mut search = PairSearch::new(buffers, max_distance)?;
     let mut done = 0;
-    while let Some(NearPair { a, b, .. }) = search.next(tick)? {
+    while let Some(Pair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
         if done % NUMBERS_BETWEEN_TICKS == 0 {

@@ -1,4 +1,4 @@
-//! Compares every fingerprint of a slice with every other, or with those of another slice.
+//! Compares every fingerprint of a slice with every other.
 //!
 //! The loop is compiled for several CPUs, since the code that the compiler makes of `count_ones` depends on the CPU:
 //! the baseline of x86-64 has no instruction to count bits. The fastest version that this CPU can run is chosen.
@@ -13,13 +13,10 @@ pub const LANES: usize = 8;
 /// Number of fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
 const TILE: usize = 2048;
 
-/// How far the comparison of all pairs of a slice, or of two slices, has come.
+/// How far the comparison of all pairs of a slice has come. Each row is compared with the columns after it.
 #[derive(Default)]
 pub struct Cursor {
-    /// The range of the rows, which are compared with the columns after them.
     start: usize,
-    rows_end: usize,
-    /// The end of the columns.
     end: usize,
     /// The tile: columns that are compared with all rows before `tile_end` before the next tile begins.
     tile: usize,
@@ -38,15 +35,8 @@ pub struct RowPairs {
 
 impl Cursor {
     /// All pairs in a slice.
-    pub fn within(slice: Range<usize>) -> Self {
-        Self::between(slice.clone(), slice)
-    }
-
-    /// All pairs of a row and a column after it.
-    pub fn between(rows: Range<usize>, columns: Range<usize>) -> Self {
-        let (Range { start, end: rows_end }, Range { start: first, end }) = (rows, columns);
-        let column = first.max(start + 1);
-        Self { start, rows_end, end, tile: first, tile_end: end.min(first + TILE), row: start, column }
+    pub fn within(Range { start, end }: Range<usize>) -> Self {
+        Self { start, end, tile: start, tile_end: end.min(start + TILE), row: start, column: start + 1 }
     }
 
     pub fn is_done(&self) -> bool {
@@ -75,7 +65,7 @@ pub fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pai
     while cursor.tile < cursor.end {
         let (tile, tile_end) = (cursor.tile, cursor.tile_end);
         let (mut row, mut column) = (cursor.row, cursor.column);
-        while row < tile_end.min(cursor.rows_end) {
+        while row < tile_end {
             if *pairs == 0 {
                 (cursor.row, cursor.column) = (row, column);
                 return None;

@@ -31,6 +31,7 @@ pub use components::{Compare, components};
 pub use confirmed::Confirmed;
 pub use groups::Rows;
 pub use kept::Kept;
-pub use near_pairs::{Pair, Pairs};
+pub use near_pairs::Pairs;
+pub use search::Pair;
 pub use texts::Texts;
 pub use verification::{Outcome, Verification};

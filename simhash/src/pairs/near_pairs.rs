@@ -1,18 +1,9 @@
 //! Near pairs of rows, one after the other.
 
 use super::groups::{Groups, Rows};
-use super::search::{NearPair, PairSearch};
+use super::search::{Pair, PairSearch};
 use crate::error::Result;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pair {
-    /// Position of the earlier row.
-    pub a: u32,
-    /// Position of the later row.
-    pub b: u32,
-    pub distance: u32,
-}
 
 /// Every pair of near rows, each once: an iterator whose `next` takes a tick.
 ///
@@ -28,7 +19,7 @@ pub struct Pairs {
     group: u32,
     search: PairSearch,
     /// Two near groups, or twice the same one, whose rows are being paired, and the positions of the next two rows.
-    near: Option<NearPair>,
+    near: Option<Pair>,
     positions: (usize, usize),
     /// Number of steps since the last tick.
     since_tick: usize,
@@ -56,7 +47,7 @@ impl Pairs {
                 self.since_tick = 0;
                 tick();
             }
-            if let Some(NearPair { a, b, distance }) = self.near {
+            if let Some(Pair { a, b, distance }) = self.near {
                 let (rows, others) = (self.groups.rows(a), self.groups.rows(b));
                 let (position, other) = self.positions;
                 if let (Some(&row), Some(&other)) = (rows.get(position), others.get(other)) {
@@ -69,18 +60,18 @@ impl Pairs {
                 }
             }
             self.near = self.next_groups(tick)?;
-            let Some(NearPair { a, b, .. }) = self.near else { return Ok(None) };
+            let Some(Pair { a, b, .. }) = self.near else { return Ok(None) };
             self.positions = (0, usize::from(a == b));
         }
     }
 
     /// The next groups to pair: each group with itself, then near ones.
-    fn next_groups(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>> {
+    fn next_groups(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         let group = self.group;
         if group as usize == self.groups.len() {
             return self.search.next(tick);
         }
         self.group += 1;
-        Ok(Some(NearPair { a: group, b: group, distance: 0 }))
+        Ok(Some(Pair { a: group, b: group, distance: 0 }))
     }
 }

@@ -39,8 +39,9 @@ const SPARE_BITS: u32 = 2;
 /// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
 const WORK_BETWEEN_TICKS: usize = 1 << 20;
 
-#[derive(Clone, Copy, Debug)]
-pub struct NearPair {
+/// Two near fingerprints by their numbers; or two near rows by their positions, the earlier one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pair {
     pub a: u32,
     pub b: u32,
     pub distance: u32,
@@ -150,14 +151,14 @@ impl PairSearch {
     }
 
     /// The next near pair; None at the end. Fails if memory is refused.
-    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<NearPair>> {
+    pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         loop {
             let Numbered { fingerprints, numbers } = &self.rows;
             for (row, column) in self.found.by_ref() {
                 let differing = fingerprints[row] ^ fingerprints[column];
                 if self.levels.iter().all(|level| level.finds(differing)) {
                     let distance = hamming(differing, 0);
-                    return Ok(Some(NearPair { a: numbers[row], b: numbers[column], distance }));
+                    return Ok(Some(Pair { a: numbers[row], b: numbers[column], distance }));
                 }
             }
             if !self.cursor.is_done() {
@@ -233,7 +234,8 @@ impl PairSearch {
         self.split_by_worths(bucket, worths, width, 1.0, tick)
     }
 
-    /// Enters a level that splits a slice by blocks that are worth `width` bits each, as [`Self::open`] does.
+    /// Enters a level that splits a slice by blocks that are worth `width` bits each. Returns false unless partitioning
+    /// and comparing the buckets costs less than the share `most` of comparing all pairs.
     fn split_by_worths(
         &mut self,
         bucket: &Bucket,
@@ -242,28 +244,16 @@ impl PairSearch {
         most: f64,
         tick: &dyn Fn(),
     ) -> Result<bool> {
-        let wanted = bucket.budget + 1;
+        let Bucket { start, end, rest, budget } = *bucket;
+        let (len, wanted) = (end - start, budget + 1);
         let mut blocks = Vec::new();
         blocks.try_reserve_exact(wanted as usize)?;
-        let cuts = worths.cut(bucket.rest, wanted, width);
+        let cuts = worths.cut(rest, wanted, width);
         blocks.extend(cuts.map(|(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS)));
         // Bits that are worth too little make fewer blocks.
-        Ok(blocks.len() == wanted as usize && self.open(bucket, blocks, worths, width, most, tick)?)
-    }
-
-    /// Enters a level that splits a slice by blocks, which are expected to be worth `bits` bits each. Returns false
-    /// unless partitioning and comparing the buckets costs less than the share `most` of comparing all pairs.
-    fn open(
-        &mut self,
-        bucket: &Bucket,
-        blocks: Vec<PartitionBlock>,
-        worths: Worths,
-        bits: u32,
-        most: f64,
-        tick: &dyn Fn(),
-    ) -> Result<bool> {
-        let Bucket { start, end, budget, .. } = *bucket;
-        let len = end - start;
+        if blocks.len() < wanted as usize {
+            return Ok(false);
+        }
         let (first_count, stride) = (self.counts.len(), blocks.iter().map(|block| block.buckets()).max().unwrap_or(0));
         fill(&mut self.counts, first_count + blocks.len() * stride, 0, tick)?;
         let mut cost = blocks.len() as f64 * plan::scatter(len as f64);
@@ -284,7 +274,7 @@ impl PairSearch {
             blocks,
             first_count,
             stride,
-            expected: 2 * (len >> bits) + MIN_SPLIT_ROWS,
+            expected: 2 * (len >> width) + MIN_SPLIT_ROWS,
             ..Level::default()
         };
         push(&mut self.levels, level)?;

@@ -58,10 +58,15 @@ impl Block {
         (self.value(bits) as u32).count_ones()
     }
 
-    /// The values that differ from this block of `fingerprint` in exactly `radius` bits.
+    /// The values that differ from this block of `fingerprint` in exactly `radius` bits; there are
+    /// [`Block::ring_count`].
     pub fn ring(self, fingerprint: u64, radius: u32) -> impl Iterator<Item = i32> {
         let value = self.value(fingerprint) as u32;
         words_of_weight(radius, self.width).map(move |word| (value ^ word) as i32)
+    }
+
+    pub fn ring_count(self, radius: u32) -> u64 {
+        count_of_weight(radius, self.width)
     }
 }
 
@@ -73,24 +78,15 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// The values that differ from the block of `query` in exactly so many bits; there are [`Probed::ring_count`].
-    pub fn ring(self, query: u64, flipped: u32) -> impl Iterator<Item = i32> {
-        self.block.ring(query, flipped)
-    }
-
-    pub fn ring_count(self, flipped: u32) -> u64 {
-        count_of_weight(flipped, self.block.width())
-    }
-
     /// All values that a search looks up, ordered by the number of flipped bits.
     ///
     /// There are [`Probed::probe_count`] values; the caller must check that they are not too many.
     pub fn probes(self, query: u64) -> impl Iterator<Item = i32> {
-        (0..=self.radius.min(self.block.width())).flat_map(move |flipped| self.ring(query, flipped))
+        (0..=self.radius.min(self.block.width())).flat_map(move |flipped| self.block.ring(query, flipped))
     }
 
     pub fn probe_count(self) -> u64 {
-        (0..=self.radius.min(self.block.width())).map(|flipped| self.ring_count(flipped)).sum()
+        (0..=self.radius.min(self.block.width())).map(|flipped| self.block.ring_count(flipped)).sum()
     }
 
     /// Whether a search finds what differs from the query in these bits.

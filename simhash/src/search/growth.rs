@@ -16,7 +16,7 @@
 //! fingerprints. If a value turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and
 //! the search goes on with other blocks.
 
-use super::blocks::{Block, Probed};
+use super::blocks::Block;
 use super::cost::{ENTRY_MICROSECONDS, PROBE_MICROSECONDS};
 
 pub const LARGEST_DISTANCE: i32 = 64;
@@ -39,12 +39,6 @@ struct BlockProgress {
     radii: u32,
     /// A lower bound of the cost of the next step, in microseconds; 0 if none is known.
     at_least: f64,
-}
-
-impl BlockProgress {
-    fn probed(&self) -> Probed {
-        Probed { block: self.block, radius: self.radii }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +90,7 @@ impl Growth {
 
     /// The values that a step looks up, in a search for `query`.
     pub fn values(&self, step: Step, query: u64) -> impl Iterator<Item = i32> + use<> {
-        self.layouts[step.layout][step.block].probed().ring(query, step.radius)
+        self.layouts[step.layout][step.block].block.ring(query, step.radius)
     }
 
     /// The next step of a search for everything within `distance`; None if everything has been found, or if the
@@ -166,7 +160,7 @@ impl Growth {
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None)?;
         for (progress, &radii) in self.layouts[layout].iter().zip(&sequence.radii) {
-            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(progress.probed(), radius)) {
+            for (probes, found) in (progress.radii..radii).map(|radius| self.expected(progress.block, radius)) {
                 total.probes += probes;
                 total.entries += found;
             }
@@ -210,15 +204,15 @@ impl Growth {
     }
 
     fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
-        let (probes, found) = self.expected(progress.probed(), radius);
+        let (probes, found) = self.expected(progress.block, radius);
         let expected = probes * PROBE_MICROSECONDS + found * ENTRY_MICROSECONDS;
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }
     }
 
     /// The probes of a step, and the index entries that they find among uniform fingerprints.
-    fn expected(&self, probed: Probed, radius: u32) -> (f64, f64) {
-        let probes = probed.ring_count(radius) as f64;
-        (probes, probes * self.rows / (1u64 << probed.block.width()) as f64)
+    fn expected(&self, block: Block, radius: u32) -> (f64, f64) {
+        let probes = block.ring_count(radius) as f64;
+        (probes, probes * self.rows / (1u64 << block.width()) as f64)
     }
 }
 
