@@ -91,7 +91,6 @@ pub mod windowapi {
         pub fn WinGetPartitionLocalMemory(window: WindowObject, size: usize) -> *mut std::ffi::c_void;
         pub fn WinGetCurrentPosition(window: WindowObject) -> i64;
         pub fn WinGetPartitionRowCount(window: WindowObject) -> i64;
-        pub fn WinSetMarkPosition(window: WindowObject, position: i64);
         pub fn WinGetFuncArgInPartition(
             window: WindowObject,
             argument: c_int,

@@ -5,7 +5,7 @@ use std::{ptr, slice};
 
 use pgrx::pg_sys::NodeTag;
 use pgrx::prelude::*;
-use pgrx::{AnyElement, FromDatum, PgMemoryContexts};
+use pgrx::{AnyElement, FromDatum};
 
 use super::call::Call;
 use super::error::{ErrorReport, Result, invalid_parameter};
@@ -17,7 +17,7 @@ pub struct Window<'a> {
     call: Call<'a>,
     object: windowapi::WindowObject,
     pub rows: usize,
-    /// The position of the current row in the partition, from 0. Rows before it cannot be read any more.
+    /// The position of the current row in the partition, from 0.
     pub current: usize,
     /// A number for each row. They are zero when the partition begins, and last until it ends.
     pub numbers: &'a mut [u32],
@@ -28,8 +28,9 @@ pub struct Window<'a> {
 /// number for each row follows.
 #[repr(C)]
 pub struct PartitionMemory {
-    /// Values that are kept until the partition ends.
+    /// Values that are kept until the partition ends: those so far, and how many there are.
     kept: *mut Option<pg_sys::Datum>,
+    kept_count: usize,
     pub is_computed: bool,
 }
 
@@ -53,7 +54,6 @@ impl<'a> Window<'a> {
                 windowapi::WinCheckAndInitializeNullTreatment(object, false, call.info);
                 let rows = windowapi::WinGetPartitionRowCount(object);
                 let current = windowapi::WinGetCurrentPosition(object);
-                windowapi::WinSetMarkPosition(object, current);
                 let memory = if rows <= max_rows as i64 {
                     let numbers = rows as usize * size_of::<u32>();
                     windowapi::WinGetPartitionLocalMemory(object, size_of::<PartitionMemory>() + numbers)
@@ -70,37 +70,36 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Keeps the values of an argument at these positions, in ascending order, until the partition ends: 16 bytes for
-    /// each, and its copy. [`Self::kept`] returns them.
-    pub fn keep(&mut self, argument: c_int, positions: &[u32], tick: impl Fn()) {
-        let (mut length, mut by_value) = (0, false);
-        // What evaluating an argument leaves: it may be computed from a text, as in simhash_cluster(md5(body), body).
-        let mut scratch = PgMemoryContexts::new("simhash key");
-        // SAFETY: the window is the running call's. The array and the copies are allocated in the context of the
-        // partition's memory, so they live as long. PostgreSQL copies a value before the next row is read.
+    /// Allocates the memory to keep so many values until the partition ends: 16 bytes for each.
+    pub fn reserve_kept(&mut self, count: usize) {
+        let size = count * size_of::<Option<pg_sys::Datum>>();
+        // SAFETY: the context of the partition's memory, in which the array lives as long.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
-            let size = positions.len() * size_of::<Option<pg_sys::Datum>>();
-            let kept = pg_sys::MemoryContextAllocHuge(partition, size).cast::<Option<pg_sys::Datum>>();
-            pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
-            for (place, &position) in positions.iter().enumerate() {
-                tick();
-                let value = guarded(|| {
-                    let before = pg_sys::MemoryContextSwitchTo(scratch.value());
-                    let value = self.at(argument, position as c_int);
-                    pg_sys::MemoryContextSwitchTo(partition);
-                    let value = value.map(|value| pg_sys::datumCopy(value, by_value, length.into()));
-                    pg_sys::MemoryContextSwitchTo(before);
-                    value
-                });
-                scratch.reset();
-                kept.add(place).write(value);
-            }
-            self.memory.kept = kept;
+            self.memory.kept = pg_sys::MemoryContextAllocHuge(partition, size).cast();
         }
     }
 
-    /// A value that was kept, by its place among the positions that were given; None if it is NULL.
+    /// Keeps a copy of an argument's value at the current row until the partition ends, as the next of the values for
+    /// which memory is reserved. Returns its place among them.
+    pub fn keep(&mut self, argument: c_int) -> usize {
+        let (mut length, mut by_value) = (0, false);
+        let value = self.current_datum(argument);
+        // SAFETY: the value is of the argument's type. The copy is allocated in the context of the partition's memory, so
+        // it lives as long.
+        unsafe {
+            let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
+            pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
+            let before = pg_sys::MemoryContextSwitchTo(partition);
+            let value = value.map(|value| pg_sys::datumCopy(value, by_value, length.into()));
+            pg_sys::MemoryContextSwitchTo(before);
+            self.memory.kept.add(self.memory.kept_count).write(value);
+        }
+        self.memory.kept_count += 1;
+        self.memory.kept_count - 1
+    }
+
+    /// A value that was kept, by its place among them; None if it is NULL.
     pub fn kept(&self, argument: c_int, place: usize) -> Option<AnyElement> {
         // SAFETY: the place is one of those that were kept.
         unsafe {
@@ -111,12 +110,16 @@ impl<'a> Window<'a> {
 
     /// The value of an argument at the current row; None if it is NULL.
     pub fn argument<T: FromDatum>(&self, argument: c_int) -> Option<T> {
+        let datum = self.current_datum(argument)?;
+        // SAFETY: the argument is of the type that the SQL declaration says.
+        unsafe { T::from_polymorphic_datum(datum, false, self.call.argument_type(argument)) }
+    }
+
+    fn current_datum(&self, argument: c_int) -> Option<pg_sys::Datum> {
         let mut is_null = false;
-        // SAFETY: the window is the running call's, and the argument is of the type that the SQL declaration says.
-        unsafe {
-            let datum = guarded(|| windowapi::WinGetFuncArgCurrent(self.object, argument, &mut is_null));
-            T::from_polymorphic_datum(datum, is_null, self.call.argument_type(argument))
-        }
+        // SAFETY: the window is the running call's.
+        let datum = unsafe { guarded(|| windowapi::WinGetFuncArgCurrent(self.object, argument, &mut is_null)) };
+        (!is_null).then_some(datum)
     }
 
     /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1.

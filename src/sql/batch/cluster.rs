@@ -9,7 +9,7 @@ use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, tick};
 use simhash::pairs::{Confirmed, Kept, clusters};
 
-use super::partition::{NULL, OWN_KEY, key_of_current_row, read_fingerprints};
+use super::partition::{key_of_current_row, read_fingerprints};
 use super::texts::compare;
 use crate::sql::arguments::check_distance;
 
@@ -21,7 +21,7 @@ const MAX_DISTANCE_ARGUMENT: c_int = 2;
 /// Returns the key of the first row in the cluster of the current row; NULL for a row without a fingerprint.
 #[pg_extern(sql = false)]
 fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, RESULT_NAME, OWN_KEY, |window| {
+    key_of_current_row(call, RESULT_NAME, true, |window| {
         // If the distance is NULL, so are all clusters.
         let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
             return Ok(None);
@@ -34,12 +34,12 @@ fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
 fn simhash_cluster_texts(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, RESULT_NAME, OWN_KEY, compare::<Confirmed>)
+    key_of_current_row(call, RESULT_NAME, true, compare::<Confirmed>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
 /// no such row.
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, "duplicates", NULL, compare::<Kept>)
+    key_of_current_row(call, "duplicates", false, compare::<Kept>)
 }

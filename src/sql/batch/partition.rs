@@ -1,11 +1,12 @@
 //! A partition of a window. For each of its rows, the row that names it is computed at the first row.
 
 use std::ffi::c_int;
+use std::mem;
 
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error, push, tick, user_error};
+use postgres::error::{Result, algorithm_error, tick, user_error};
 use postgres::window::Window;
 use simhash::pairs::Rows;
 use simhash::ticking::ticking;
@@ -21,21 +22,24 @@ const ROWS_AT_ONCE: usize = 16;
 const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 
-/// The result for a row, in the partition's numbers: NULL, its own key, or a key that was kept, counted from here.
-pub const NULL: u32 = 0;
-pub const OWN_KEY: u32 = 1;
-const FIRST_KEPT_KEY: u32 = 2;
+/// The number of a row, until its result is returned: NULL, its own key or NULL, the same and others return its key, or
+/// the position of the row whose key it returns, counted from here. The number of a row that represents others is then
+/// the place of its key among those that are kept.
+pub const NO_RESULT: u32 = 0;
+pub const ALONE: u32 = 1;
+const REPRESENTS_OTHERS: u32 = 2;
+const FIRST_REPRESENTATIVE: u32 = 3;
 
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
-/// earlier row, or itself. None if all results are NULL. The partition's memory holds 4 bytes for each row, and the
-/// keys of rows that represent others. `alone`, [`NULL`] or [`OWN_KEY`], is the result for a row with a fingerprint
-/// that no other row represents. `result_name` names the result in an error.
+/// earlier row that represents itself, or itself. None if all results are NULL. The partition's memory holds 4 bytes for
+/// each row, and the keys of rows that represent others. `names_itself` says whether the result for a row that represents
+/// itself is its own key, or NULL. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,
-    alone: u32,
+    names_itself: bool,
     compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>>,
 ) -> Result<Option<AnyElement>> {
     let too_many = |rows| {
@@ -47,40 +51,32 @@ pub fn key_of_current_row(
     let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
     if !window.memory.is_computed {
         if let Some(representatives) = compute(&mut window)? {
-            keep_keys(&mut window, alone, &representatives);
+            number(&mut window, &representatives);
         }
         window.memory.is_computed = true;
     }
-    Ok(match window.numbers[window.current] {
-        NULL => None,
-        OWN_KEY => window.argument(KEY_ARGUMENT),
-        kept => window.kept(KEY_ARGUMENT, (kept - FIRST_KEPT_KEY) as usize),
-    })
+    let number = window.numbers[window.current];
+    if number >= FIRST_REPRESENTATIVE {
+        let place = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
+        return Ok(window.kept(KEY_ARGUMENT, place as usize));
+    }
+    if number == REPRESENTS_OTHERS {
+        window.numbers[window.current] = window.keep(KEY_ARGUMENT) as u32;
+    }
+    Ok(if number == NO_RESULT || !names_itself { None } else { window.argument(KEY_ARGUMENT) })
 }
 
-/// Keeps the keys of the rows that represent others. The numbers of rows with a fingerprint are [`OWN_KEY`].
-fn keep_keys(window: &mut Window<'_>, alone: u32, representatives: &[u32]) {
-    let numbers = &mut *window.numbers;
-    let represented = || (0..).zip(representatives).filter(|(row, representative)| row != *representative);
-    for (_, &representative) in ticking(represented(), tick) {
-        numbers[representative as usize] = FIRST_KEPT_KEY;
-    }
-    let mut kept = Vec::new();
-    for (row, number) in ticking((0..).zip(numbers.iter_mut()), tick) {
-        if *number == FIRST_KEPT_KEY {
-            *number += kept.len() as u32;
-            push(&mut kept, row);
-        }
-    }
-    // From the last row to the first: a row gets its result after all rows that it represents, which are later ones.
-    for (row, &representative) in ticking(representatives.iter().enumerate().rev(), tick) {
+/// Numbers the rows that represent others, and those that are represented.
+fn number(window: &mut Window<'_>, representatives: &[u32]) {
+    let mut representing = 0;
+    for (row, &representative) in ticking(representatives.iter().enumerate(), tick) {
         if representative as usize != row {
-            numbers[row] = numbers[representative as usize];
-        } else if numbers[row] != NULL {
-            numbers[row] = alone;
+            window.numbers[row] = FIRST_REPRESENTATIVE + representative;
+            let before = mem::replace(&mut window.numbers[representative as usize], REPRESENTS_OTHERS);
+            representing += usize::from(before != REPRESENTS_OTHERS);
         }
     }
-    window.keep(KEY_ARGUMENT, &kept, tick);
+    window.reserve_kept(representing);
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.
@@ -100,7 +96,7 @@ pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
             context.reset();
         }
         for (number, fingerprint) in window.numbers[position..].iter_mut().zip(fingerprints) {
-            *number = if fingerprint.is_some() { OWN_KEY } else { NULL };
+            *number = if fingerprint.is_some() { ALONE } else { NO_RESULT };
             rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
         }
     }

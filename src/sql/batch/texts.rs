@@ -17,7 +17,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::sketch::Sketch;
 use simhash::pairs::{Outcome, Texts, Verification};
 
-use super::partition::{CONTENT_ARGUMENT, NULL, OWN_KEY};
+use super::partition::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::fingerprint::options::{OptionsDocument, read_criterion_of_table, text_criterion, with_weights};
 
@@ -48,7 +48,7 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
             let weighted = fingerprinter.sketch(text, &compared, 0, &tick)?;
             Ok(sketch.zip(weighted).map(|(sketch, Sketch { difference, .. })| Sketch { difference, ..sketch }))
         })?;
-        window.numbers[row] = if sketch.is_some() { OWN_KEY } else { NULL };
+        window.numbers[row] = if sketch.is_some() { ALONE } else { NO_RESULT };
         texts.push(sketch.as_ref()).map_err(algorithm_error)?;
     }
     // SAFETY: the setting is a plain number, of kilobytes.
