@@ -119,26 +119,3 @@ $$;
 -- The same random fingerprint for each number.
 CREATE FUNCTION random_fingerprint(n bigint) RETURNS bigint IMMUTABLE LANGUAGE sql
     RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
-
--- Whether a search for a text finds a fingerprint: it differs in at most so many bits, and in some block in no others
--- than the search flips. The votes on a bit are those of the text's features.
-CREATE FUNCTION is_found(
-    fingerprint bigint, query text, options jsonb, max_distance integer, radii integer[], flips integer[]
-) RETURNS boolean LANGUAGE sql AS $$
-    WITH votes AS (
-        SELECT bit, abs(sum(weight * CASE WHEN hash >> bit & 1 = 1 THEN 1 ELSE -1 END)) AS margin
-        FROM simhash_features(query, options), generate_series(0, 63) AS bit GROUP BY bit
-    ), ranks AS (
-        SELECT block, row_number() OVER (PARTITION BY block ORDER BY margin, bit) AS rank,
-            (fingerprint # simhash(query, options)) >> bit & 1 = 1 AS differs
-        FROM votes JOIN generate_series(0, cardinality(radii) - 1) AS block
-            ON simhash_block(1::bigint << bit, block, cardinality(radii)) <> 0
-    ), blocks AS (
-        SELECT block, count(*) FILTER (WHERE differs) AS differing, max(rank) FILTER (WHERE differs) AS last
-        FROM ranks GROUP BY block
-    )
-    SELECT simhash_near(fingerprint, simhash(query, options), max_distance) AND EXISTS (
-        SELECT FROM blocks
-        WHERE differing = 0 AND radii[block + 1] >= 0 OR radii[block + 1] > 0 AND last <= flips[differing]
-    )
-$$;
