@@ -61,11 +61,12 @@ DECLARE
 BEGIN
     CREATE TABLE bands AS SELECT id, band, simhash_band(body, band, options) AS key
         FROM docs, generate_series(0, bands - 1) AS band;
+    -- Of the pairs that share a band, those that are near. Others are not, as the table `edited` below shows.
     CREATE TABLE pairs AS SELECT a.id AS a, b.id AS b, simhash_resemblance(a.body, b.body, options) AS resemblance
         FROM (SELECT DISTINCT a.id AS a, b.id AS b FROM bands AS a JOIN bands AS b USING (band, key) WHERE a.id < b.id)
                 AS near
-            JOIN docs AS a ON a.id = a JOIN docs AS b ON b.id = b;
-    DELETE FROM pairs WHERE resemblance < (criterion ->> 'resemblance')::float8;
+            JOIN docs AS a ON a.id = a JOIN docs AS b ON b.id = b
+        WHERE simhash_near(a.body, b.body, criterion);
     TRUNCATE expected;
     INSERT INTO expected SELECT id, id FROM bands WHERE band = 0 AND key IS NOT NULL;
     LOOP -- Each row takes the lowest name among its near rows, until none changes.
@@ -102,6 +103,22 @@ SELECT criterion, found.* FROM (VALUES
     ('{"resemblance": 0.5, "bands": 6, "same": ["94"]}', 6)
 ) AS criteria (criterion, bands), differences(criterion::jsonb, bands) AS found;
 
+-- A guard that sees the rows one by one decides the same.
+CREATE TABLE guarded (id integer PRIMARY KEY, body text, original integer);
+CREATE FUNCTION differences_of_guard(criterion jsonb, OUT duplicates bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE guarded;
+    PERFORM simhash_index('guarded', 'body', criterion - '{bands,resemblance,same}'::text[], 12);
+    PERFORM simhash_guard('guarded', 'mark', criterion, mark_column => 'original');
+    INSERT INTO guarded (id, body) SELECT id, body FROM docs ORDER BY id;
+    SELECT count(original), count(*) FILTER (WHERE original IS DISTINCT FROM duplicate_of) INTO duplicates, wrong
+        FROM (SELECT id, simhash_duplicate_of(id, body, criterion) OVER (ORDER BY id) AS duplicate_of FROM docs) AS f
+            FULL JOIN guarded USING (id);
+END
+$$;
+SELECT criterion, found.* FROM (VALUES ('{}'), ('{"resemblance": 0.75, "same": ["94"]}'))
+    AS criteria (criterion), differences_of_guard(criterion::jsonb) AS found;
+
 -- One template: texts that disagree in what must be the same, and equal ones, are not compared with each other.
 CREATE TABLE letters AS
 SELECT n AS id, 'Dear customer, our records show that invoice ' || n % 15000 || ' has not been paid, although it was due two '
@@ -112,3 +129,18 @@ FROM (VALUES (jsonb '{}'), ('{"same": ["numbers"]}')) AS criteria (criterion), L
     SELECT simhash_cluster(id, body, criterion) OVER w AS cluster, simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of
     FROM letters WINDOW w AS (ORDER BY id)) AS found
 GROUP BY criterion ORDER BY criterion;
+
+-- Two rows are connected if simhash_near of their texts is true: pairs of texts of which one is edited more or less, also
+-- so much that not all share a band.
+CREATE TABLE edited AS
+SELECT pair, version, string_agg(md5(format('%s %s %s', pair, word, version = 1 AND word <= 1 + pair % 4)), ' ' ORDER BY word) AS body
+FROM generate_series(1, 2000) AS pair, generate_series(0, 1) AS version, generate_series(1, 40) AS word
+GROUP BY pair, version;
+SELECT simhash_near(a.body, b.body) AS near, count(*), max(simhash_resemblance(a.body, b.body)) >= 0.84 AS resembles,
+    count(*) FILTER (WHERE (cluster = 0) <> simhash_near(a.body, b.body)) AS wrong_clusters,
+    count(*) FILTER (WHERE (duplicate_of IS NOT NULL) <> simhash_near(a.body, b.body)) AS wrong_duplicates
+FROM (SELECT *, simhash_cluster(version, body) OVER w AS cluster, simhash_duplicate_of(version, body) OVER w AS duplicate_of
+      FROM edited WINDOW w AS (PARTITION BY pair ORDER BY version)) AS b
+    JOIN edited AS a USING (pair)
+WHERE a.version = 0 AND b.version = 1
+GROUP BY near ORDER BY near;
