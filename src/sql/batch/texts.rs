@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys;
+use pgrx::prelude::*;
 use postgres::error::{Result, algorithm_error, tick};
 use postgres::json::RawJsonb;
 use postgres::text::decode;
@@ -27,6 +27,9 @@ const CRITERION_ARGUMENT: c_int = 2;
 /// window would be read ten times as often.
 const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
+/// Texts that are read between two messages about the progress.
+const TEXTS_BETWEEN_MESSAGES: usize = 100_000;
+
 /// For each row of the partition, the position of the row that represents it by the criterion of the function: the
 /// first row of its cluster, or the row that it duplicates. None if the criterion is NULL.
 pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
@@ -39,6 +42,7 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
     let mut texts = Texts::with_capacity(window.rows, criterion, &compared).map_err(algorithm_error)?;
     for row in 0..window.rows {
         tick();
+        report(row, || format!("read {row} of {} texts", window.rows));
         let sketch = with_text(window, row, &mut context, |fingerprinter, text| {
             let sketch = fingerprinter.sketch(text, &document.options, criterion.bands, &tick)?;
             if !document.weights_of_table {
@@ -55,13 +59,23 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
     let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
     let verification = Verification::<O>::new(texts, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
     let mut verification = verification.map_err(algorithm_error)?;
+    let mut read = 0;
     while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {
+        report(read, || format!("compared {read} texts, up to row {row} of {}", window.rows));
+        read += 1;
         let features = with_text(window, row as usize, &mut context, |fingerprinter, text| {
             FeatureSet::new(fingerprinter, text, &compared, &tick)
         })?;
         verification.push(features, &tick).map_err(algorithm_error)?;
     }
     verification.into_results(&tick).map_err(algorithm_error).map(Some)
+}
+
+/// Shows the progress to a client that asks for messages of the level DEBUG1.
+fn report(texts: usize, message: impl FnOnce() -> String) {
+    if texts > 0 && texts.is_multiple_of(TEXTS_BETWEEN_MESSAGES) {
+        debug1!("{}", message());
+    }
 }
 
 /// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from

@@ -144,3 +144,8 @@ FROM (SELECT *, simhash_cluster(version, body) OVER w AS cluster, simhash_duplic
     JOIN edited AS a USING (pair)
 WHERE a.version = 0 AND b.version = 1
 GROUP BY near ORDER BY near;
+
+-- The progress is shown on demand.
+SET client_min_messages = debug1;
+SELECT count(DISTINCT cluster) FROM (SELECT simhash_cluster(n, md5((n / 2)::text)) OVER (ORDER BY n) AS cluster
+                                     FROM generate_series(1, 220000) AS n) AS found;
