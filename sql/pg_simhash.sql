@@ -340,14 +340,20 @@ CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
     LANGUAGE c STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
     'part of simhash_guards: the arguments of a guard''s trigger as a document';
+CREATE FUNCTION simhash_guard_error(target oid, arguments bytea) RETURNS text
+    AS 'MODULE_PATHNAME', 'simhash_guard_error_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_guard_error(oid, bytea) IS
+    'part of simhash_guards: why a guard cannot decide about rows, tried on the first row of its table';
 CREATE FUNCTION simhash_guards(
     OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT source text, OUT scope text[],
     OUT mark_column name, OUT among text, OUT unless text, OUT enabled "char", OUT error text
 ) RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+    LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 10
     BEGIN ATOMIC
         SELECT t.tgrelid::pg_catalog.regclass, t.tgname, d.action, d.criterion, d.source, d.scope, d.mark_column,
-            d.among, d.unless, t.tgenabled, d.error
+            d.among, d.unless, t.tgenabled,
+            CASE WHEN d.error IS NULL THEN simhash_guard_error(t.tgrelid, t.tgargs) ELSE d.error END
         FROM pg_catalog.pg_trigger AS t,
             pg_catalog.jsonb_to_record(simhash_guard_definition(t.tgargs)) AS d (
                 action text, criterion jsonb, source text, scope text[], mark_column name, among text, unless text,
@@ -358,7 +364,7 @@ CREATE FUNCTION simhash_guards(
         ORDER BY t.tgrelid, t.tgname;
     END;
 COMMENT ON FUNCTION simhash_guards() IS
-    'the guards of the database: what each does, and by which criterion; or why its trigger''s arguments cannot be read';
+    'the guards of the database: what each does, and by which criterion; or why it cannot decide about rows';
 
 CREATE FUNCTION simhash_preview(
     target regclass, criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}', among text DEFAULT NULL,

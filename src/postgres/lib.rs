@@ -15,9 +15,9 @@
 #![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
 
 pub mod arrays;
+pub mod built_in;
 pub mod call;
 pub mod catalog;
-pub mod condition;
 pub mod error;
 pub mod expression;
 pub mod ffi;
@@ -36,6 +36,7 @@ pub mod row_movement;
 pub mod server_text;
 pub mod settings;
 pub mod spi;
+pub mod subtransaction;
 pub mod text;
 pub mod trigger;
 pub mod window;

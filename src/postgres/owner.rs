@@ -24,7 +24,7 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 ///
 /// The previous user, restrictions and settings are restored when `f` returns. After a PostgreSQL error, PostgreSQL
 /// restores them itself when it ends the (sub)transaction.
-pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
+pub(crate) fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
     // SAFETY: a transaction is running, as in every function call; all changes are undone in reverse order.

@@ -10,7 +10,6 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::error::sendable;
-use super::memory::OnDrop;
 
 /// The names of objects in an error, which drivers can read; in the server's encoding.
 pub struct ErrorNames {
@@ -65,18 +64,4 @@ fn throw(mut error: pg_sys::ErrorData) -> ! {
     // SAFETY: all strings are null or NUL-terminated, and PostgreSQL copies them.
     unsafe { pg_sys::ThrowErrorData(&mut error) };
     unreachable!("an error has been raised")
-}
-
-/// Runs `f`, and sends the client nothing meanwhile: no message of any level, not even INFO, which client_min_messages
-/// does not hold back. The caller has to raise errors anew, as [`raise_without_values`] does: an error that is only
-/// passed on is not sent either. If the server ends the session meanwhile, the client does not get the reason.
-pub fn without_messages<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: a plain variable of this process, which has one thread. `f` returns or unwinds: pgrx makes a panic of
-    // PostgreSQL's errors.
-    unsafe {
-        let before = pg_sys::whereToSendOutput;
-        let _restore = OnDrop(|| pg_sys::whereToSendOutput = before);
-        pg_sys::whereToSendOutput = pg_sys::CommandDest::DestNone;
-        f()
-    }
 }

@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, ParseExprKind};
 use pgrx::prelude::*;
 
 use super::expression::Expression;
+use crate::catalog::column::Column;
 use crate::catalog::relation::Relation;
 use crate::error::{Result, not_supported, user_error};
 use crate::ffi::errcontext_msg;
@@ -30,8 +31,35 @@ pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> R
     parse(table, sql, argument, ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, |_, tree| tree)
 }
 
+/// Parses a value of any type that is made from a row's columns. An error if it has subqueries, system columns or whole
+/// rows. Names and literals are as for [`parse_index_key`].
+pub fn parse_value(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
+    parse_checked(table, sql, argument, |_, tree| tree)
+}
+
+/// Parses a condition on a row, as [`parse_value`] does.
+pub fn parse_condition(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
+    // SAFETY: the node and the parser's state are valid.
+    parse_checked(table, sql, argument, |state, tree| unsafe {
+        pg_sys::coerce_to_boolean(state, tree, argument.name.as_ptr())
+    })
+}
+
+fn parse_checked(
+    table: &Relation,
+    sql: &str,
+    argument: Argument<'_>,
+    coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
+) -> Result<Expression> {
+    let tree = parse(table, sql, argument, ParseExprKind::EXPR_KIND_WHERE, coerce)?;
+    if tree.own_columns().into_iter().all(|attnum| Column::at(table, attnum).is_some()) {
+        return Ok(tree);
+    }
+    Err(not_supported(format!("{} must not use system columns or whole rows", argument.name.to_string_lossy())))
+}
+
 /// Parses one expression, which PostgreSQL checks as its kind says. `coerce` converts it to another type.
-pub(crate) fn parse(
+fn parse(
     table: &Relation,
     sql: &str,
     argument: Argument<'_>,

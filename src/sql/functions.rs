@@ -61,6 +61,18 @@ impl ExtensionSchema {
         schema.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(|_| schema)
     }
 
+    /// Whether a function is one of the extension's own in C.
+    pub fn owns(self, function: Oid) -> bool {
+        // SAFETY: look-ups in catalogs by an OID; the rows of this cache are of this form.
+        let (extension, language) = unsafe {
+            let language = |found: &pg_sys::FormData_pg_proc| found.prolang;
+            let language = read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], language);
+            (|function| pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function), language)
+        };
+        let own = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension);
+        language == Some(C_LANGUAGE) && own == Some(extension(function)) && own != Some(Oid::INVALID)
+    }
+
     /// The schema of the running function.
     pub fn running(call: Call<'_>) -> Result<Self> {
         Self::from_function(call.function()).ok_or_else(|| {

@@ -10,7 +10,7 @@ use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation, relation_kind};
 use crate::error::{ErrorReport, Result, user_error};
-use crate::owner::is_owner;
+use crate::owner::{as_owner, is_owner};
 
 pub type Lock = pg_sys::LOCKMODE;
 
@@ -27,16 +27,19 @@ pub struct Target {
 }
 
 impl Target {
-    /// Locks an ordinary or partitioned table that the current user owns; an error if it does not exist, is of another
-    /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
+    /// Locks an ordinary or partitioned table that the current user owns, and runs `f` as its owner ([`as_owner`]): who
+    /// may be a superuser runs no code of the owner as itself. An error if the table does not exist, is of another kind,
+    /// or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
     /// [`Target::family`] locks the names of its members.
-    pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self> {
-        Self::lock_kind(oid, lock, false)
+    pub fn lock<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let table = Self::lock_kind(oid, lock, false)?;
+        as_owner(table.owner, || f(&table))
     }
 
     /// Locks a table as [`Target::lock`] does, or a materialized view.
-    pub fn lock_indexable(oid: pg_sys::Oid, lock: Lock) -> Result<Self> {
-        Self::lock_kind(oid, lock, true)
+    pub fn lock_indexable<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let table = Self::lock_kind(oid, lock, true)?;
+        as_owner(table.owner, || f(&table))
     }
 
     fn lock_kind(oid: pg_sys::Oid, lock: Lock, may_be_view: bool) -> Result<Self> {

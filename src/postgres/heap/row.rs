@@ -117,6 +117,26 @@ impl TableSlot {
         }
     }
 
+    /// Fetches the first row of the table that the snapshot sees.
+    ///
+    /// # Safety
+    /// The snapshot is valid.
+    pub unsafe fn first(&self, table: &Relation, snapshot: pg_sys::Snapshot) -> Option<Row<'_>> {
+        // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
+        unsafe {
+            #[cfg(not(feature = "pg19"))]
+            let scan = pg_sys::table_beginscan(table.as_ptr(), snapshot, 0, std::ptr::null_mut());
+            #[cfg(feature = "pg19")]
+            let scan = pg_sys::table_beginscan(table.as_ptr(), snapshot, 0, std::ptr::null_mut(), 0);
+            let forward = pg_sys::ScanDirection::ForwardScanDirection;
+            let found = pg_sys::table_scan_getnextslot(scan, forward, self.0).then(|| (*self.0).tts_tid);
+            // The slot refers to the scan's memory.
+            pg_sys::ExecClearTuple(self.0);
+            pg_sys::table_endscan(scan);
+            self.fetch(table, found?, snapshot)
+        }
+    }
+
     pub fn as_ptr(&self) -> *mut pg_sys::TupleTableSlot {
         self.0
     }

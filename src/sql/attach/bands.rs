@@ -38,10 +38,9 @@ fn simhash_index(
     let asked = Asked::read(source, options, bands, scope)?;
     // The lock of CREATE INDEX, made stronger so that two calls wait for each other.
     let lock = pg_sys::ShareRowExclusiveLock as Lock;
-    let table = Target::lock_indexable(target, lock)?;
-    command::run(call, &table, lock, |schema, family| {
-        let wanted = asked.indexes(schema, &table, family)?;
-        let steps = steps(&wanted, &table, family, false)?;
+    let build = |table: &Target, schema, family: &[Target]| {
+        let wanted = asked.indexes(schema, table, family)?;
+        let steps = steps(&wanted, table, family, false)?;
         if steps.is_empty() {
             notice(format!("table \"{}\" already has these indexes, skipping", table.name));
             return Ok(());
@@ -62,6 +61,9 @@ fn simhash_index(
         }
         notice(format!("search with: WHERE {}", wanted.condition()?));
         Ok(())
+    };
+    Target::lock_indexable(target, lock, |table| {
+        command::run(call, table, lock, |schema, family| build(table, schema, family))
     })
 }
 
@@ -77,9 +79,10 @@ fn simhash_index_commands(
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
     let lock = pg_sys::AccessShareLock as Lock;
-    let table = Target::lock_indexable(target, lock)?;
-    let steps = command::run(call, &table, lock, |schema, family| {
-        steps(&asked.indexes(schema, &table, family)?, &table, family, true)
+    let steps = Target::lock_indexable(target, lock, |table| {
+        command::run(call, table, lock, |schema, family| {
+            steps(&asked.indexes(schema, table, family)?, table, family, true)
+        })
     })?;
     if !steps.is_empty() {
         let number = match steps.len() {

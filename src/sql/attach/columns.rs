@@ -68,8 +68,9 @@ impl<'a> Columns<'a> {
         };
         let additions = missing.iter().map(addition).collect::<Result<Vec<_>>>()?;
         execute(&format!("ALTER TABLE {} {}", table.sql(), additions.join(", ")))?;
-        for (name, meaning) in missing {
-            let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(name));
+        // A partition that is detached later is a table of its own, with its columns.
+        for (member, (name, meaning)) in family.iter().flat_map(|member| missing.iter().map(move |new| (member, new))) {
+            let object = format!("COLUMN {}.{}", member.sql(), quote_identifier(name));
             execute(&self.wanted.prefix.comment(&object, &self.describe(*meaning)))?;
         }
         self.check_foreign_tables(family)?;

@@ -1,4 +1,4 @@
-//! The common start of the commands that change a table: lock its inheritors, and run as its owner.
+//! The common start of the commands that change a table: lock its inheritors.
 
 use std::ffi::CStr;
 
@@ -8,7 +8,6 @@ use postgres::catalog::citus::distribution;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
-use postgres::owner::as_owner;
 use postgres::settings::{read_setting, set_locally};
 use postgres::trigger::triggers;
 
@@ -17,8 +16,7 @@ use crate::sql::functions::ExtensionSchema;
 /// The setting of Citus by which a command runs in this session if its shard is on this server.
 const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
-/// Runs a command on a table, which is locked in mode `lock`, and on its inheritors, which are locked in the same mode,
-/// as the table's owner.
+/// Runs a command on a table, which is locked in mode `lock`, and on its inheritors, which are locked in the same mode.
 pub fn run<T>(
     call: Call<'_>,
     table: &Target,
@@ -26,13 +24,11 @@ pub fn run<T>(
     f: impl FnOnce(ExtensionSchema, &[Target]) -> Result<T>,
 ) -> Result<T> {
     let schema = ExtensionSchema::running(call)?;
-    as_owner(table.owner, || {
-        // Citus refuses to run a command on all servers after it has run a command on this server alone.
-        if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
-            set_locally(LOCAL_EXECUTION, c"off");
-        }
-        f(schema, &table.family(lock)?)
-    })
+    // Citus refuses to run a command on all servers after it has run a command on this server alone.
+    if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
+        set_locally(LOCAL_EXECUTION, c"off");
+    }
+    f(schema, &table.family(lock)?)
 }
 
 /// The guards of a table: the triggers that execute `simhash_dedup`.

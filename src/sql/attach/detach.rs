@@ -26,16 +26,16 @@ fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, call: Call
     let target = required(target, "target")?;
     let prefix = Prefix::read(prefix)?;
     let lock = pg_sys::AccessExclusiveLock as Lock;
-    let table = Target::lock(target, lock)?;
-    command::run(call, &table, lock, |schema, family| {
-        let attached = Attached::find(&prefix, &table, family)?;
+    let detach = |table: &Target, schema, family: &[Target]| {
+        let attached = Attached::find(&prefix, table, family)?;
         if attached.columns.is_empty() && attached.indexes.is_empty() {
-            return Err(nothing_attached(&prefix, &table)?);
+            return Err(nothing_attached(&prefix, table)?);
         }
         check_has_no_guard(schema, family)?;
-        attached.check_dependents(&table, family)?;
-        attached.remove(&table)
-    })
+        attached.check_dependents(table, family)?;
+        attached.remove(table)
+    };
+    Target::lock(target, lock, |table| command::run(call, table, lock, |schema, family| detach(table, schema, family)))
 }
 
 /// What is attached to a table under a prefix.

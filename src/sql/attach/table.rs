@@ -42,11 +42,12 @@ fn simhash_attach(
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
     let is_indexed_alone = holds_fingerprints(target, &source, options)?;
     let lock = if is_indexed_alone { pg_sys::ShareRowExclusiveLock } else { pg_sys::AccessExclusiveLock };
-    let table = Target::lock(target, lock as Lock)?;
-    command::run(call, &table, lock as Lock, |schema, family| {
-        let source = Source::read(&table, source, options)?;
-        let wanted = BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope };
-        attach(&wanted, &table, family)
+    Target::lock(target, lock as Lock, |table| {
+        command::run(call, table, lock as Lock, |schema, family| {
+            let source = Source::read(table, source, options)?;
+            let wanted = BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope };
+            attach(&wanted, table, family)
+        })
     })
 }
 

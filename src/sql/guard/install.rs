@@ -14,7 +14,6 @@ use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, invalid_parameter, notice, sendable, user_error, warn};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
-use postgres::owner::as_owner;
 use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_bytes};
 use postgres::trigger::{arguments, is_before_each_row, triggers};
@@ -22,7 +21,7 @@ use postgres::trigger::{arguments, is_before_each_row, triggers};
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::AskedSource;
 use super::definition::condition::{AMONG, AskedCondition, UNLESS};
-use super::definition::criterion::{AskedCriterion, GuardCriterion};
+use super::definition::criterion::AskedCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::mark_column::{self, MarkColumn};
 use super::definition::members::{Members, check_is_whole};
@@ -30,8 +29,10 @@ use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
 use super::definition::source::column_name;
 use super::preview::common_words::report_common_words;
+use super::row::condition::Conditions;
 use super::row::confirmation::SourceReader;
 use super::row::stored_rows::RunningGuard;
+use super::trial::try_stored_rows;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 
@@ -64,17 +65,15 @@ fn simhash_guard(
         unless,
     };
     // CREATE TRIGGER takes the same lock.
-    let table = Target::lock(target, pg_sys::ShareRowExclusiveLock as Lock)?;
-    as_owner(table.owner, || guard.install(&table))
+    Target::lock(target, pg_sys::ShareRowExclusiveLock as Lock, |table| guard.install(table))
 }
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
     let schema = ExtensionSchema::running(call)?;
     // DROP TRIGGER takes the same lock.
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
-    as_owner(table.owner, || {
-        if find_guard(schema, &table)?.is_none() {
+    Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock, |table| {
+        if find_guard(schema, table)?.is_none() {
             let message = format!("table \"{}\" has no guard", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
         }
@@ -100,24 +99,15 @@ struct AskedGuard {
 impl AskedGuard {
     fn install(&self, table: &Target) -> Result<()> {
         let relation = table.open();
-        let (source, criterion, searched) = self.check(table, &relation)?;
-        let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
-        let unless = self.unless.as_ref().map(|unless| unless.check(&relation, None)).transpose()?;
+        let (arguments, searched) = self.check(table, &relation)?;
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
         let guard = unsafe { RunningGuard::new(self.function, TRIGGER_NAME, memory) };
-        report_common_words(&criterion, &searched, &SourceReader::new(guard), table)?;
-        let arguments = Arguments {
-            action: self.action,
-            criterion,
-            source: source.clone(),
-            mark_column: self.mark_column.clone(),
-            scope: self.scope.clone(),
-            among,
-            unless,
-        };
-        let arguments = arguments.to_texts()?;
+        let sources = SourceReader::new(&guard);
+        try_stored_rows(&searched, &sources, &Conditions::new(&guard))?;
+        report_common_words(&arguments.criterion, &searched, &sources, table)?;
+        let (source, arguments) = (&arguments.source, arguments.to_texts()?);
         let existing = find_guard(self.schema, table)?;
         let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
@@ -126,7 +116,7 @@ impl AskedGuard {
         }
         // The third argument is the source.
         if let Some(other) = existing.as_ref().and_then(|existing| existing.arguments.get(2))
-            && *other != source
+            && other != source
             && let Some(column) = column_name(other)
             && Column::find(&table.open(), &column)?.is_some()
         {
@@ -151,19 +141,29 @@ impl AskedGuard {
         Ok(())
     }
 
-    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the source as SQL, the
-    /// criterion of near-duplicates, and the tables to search.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<(String, GuardCriterion, Vec<SearchedTable>)> {
+    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the trigger's arguments, and
+    /// the tables to search.
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let members = Members::read(table.oid, None)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope);
         members.all.iter().try_for_each(can_guard)?;
         GuardScope::new(relation, &self.scope)?;
         let (source, criterion) = self.source.find(&members, &self.criterion, self.schema)?;
-        let mut searched = members.searched(&source, &self.scope, &criterion, Some(self.schema))?;
+        let (among, unless) = (self.among.as_ref(), self.unless.as_ref());
+        let arguments = Arguments {
+            action: self.action,
+            criterion,
+            source,
+            mark_column: self.mark_column.clone(),
+            scope: self.scope.clone(),
+            among: among.map(|among| among.to_sql(relation, self.mark_column.as_deref())).transpose()?,
+            unless: unless.map(|unless| unless.to_sql(relation, None)).transpose()?,
+        };
+        let mut searched = members.searched(&arguments, Some(self.schema))?;
         self.check_mark(relation, &mut searched)?;
         self.warn_of_shared_key(table, relation)?;
-        Ok((source, criterion, searched))
+        Ok((arguments, searched))
     }
 
     fn check_mark(&self, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {

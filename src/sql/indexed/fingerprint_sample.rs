@@ -1,5 +1,4 @@
-//! A sample of the fingerprints of a table, read by a query that runs as the current user, with that user's rights and
-//! row-level security.
+//! A sample of the fingerprints of a table, read by a query.
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
@@ -7,7 +6,8 @@ use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::{Relation, is_foreign, no_such_relation, relation_name};
+use postgres::catalog::relation::{Relation, no_such_relation};
+use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, algorithm_error, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
@@ -36,18 +36,15 @@ pub struct SampledTable {
 }
 
 impl SampledTable {
-    /// Finds a table and its columns, and locks the table as a SELECT does.
-    pub fn lock(oid: pg_sys::Oid, column: &str, scope: &Scope) -> Result<Self> {
-        let Some(table) = Relation::open_for_planning(oid) else {
-            return Err(no_such_relation(oid));
-        };
-        let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW];
-        if !kinds.contains(&table.kind()) {
-            let message = format!("\"{}\" is not a table", table.name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
-                .set_detail("Tables, partitioned tables and materialized views can be sampled."));
+    /// Finds the columns of a table. Locks its partitions and inheritors, which must have the same owner.
+    pub fn new(target: &Target, column: &str, scope: &Scope) -> Result<Self> {
+        let family = target.family(pg_sys::AccessShareLock as Lock)?;
+        if let Some(foreign) = family.iter().find(|member| member.is_foreign()) {
+            return Err(not_supported(format!("foreign table \"{}\" cannot be sampled", foreign.name))
+                .set_detail("All its rows would be fetched from its server.")
+                .set_hint("Call simhash_layouts on that server."));
         }
-        check_is_here(oid)?;
+        let (oid, table) = (target.oid, target.open());
         let name = meant_column(&table, column)?;
         let fingerprint = named_fingerprint(&table, &name)?;
         let column = Column::named(&table, &name)?;
@@ -137,16 +134,6 @@ impl SampledTable {
         let tables = members.into_iter().filter_map(Relation::open_for_planning);
         Ok(tables.map(|table| f64::from(table.page_count())).sum())
     }
-}
-
-/// Refuses a table with foreign partitions or inheritors: PostgreSQL does not sample them, but fetches all their rows.
-fn check_is_here(table: pg_sys::Oid) -> Result<()> {
-    let family = with_inheritors(table, pg_sys::NoLock as pg_sys::LOCKMODE);
-    let Some(foreign) = family.into_iter().find(|&member| is_foreign(member)) else { return Ok(()) };
-    let name = relation_name(foreign)?.unwrap_or_default();
-    Err(not_supported(format!("foreign table \"{name}\" cannot be sampled"))
-        .set_detail("All its rows would be fetched from its server.")
-        .set_hint("Call simhash_layouts on that server."))
 }
 
 /// The error if the names in a query mean another table than `table`.

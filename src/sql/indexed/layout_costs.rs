@@ -1,11 +1,12 @@
 //! `simhash_layouts`: the cost of searches of a table within a distance, with each layout.
 //!
-//! The sample of the table is read with the calling user's rights and row-level security.
+//! The sample of the table is read with the rights of its owner.
 
 use std::ffi::CStr;
 
 use pgrx::AnyArray;
 use pgrx::prelude::*;
+use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, algorithm_error, tick};
 use postgres::text::from_bytes;
 use simhash::search::blocks::BLOCK_COUNTS;
@@ -43,9 +44,12 @@ fn simhash_layouts(
     };
     let max_distance = check_distance(max_distance)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
-    let table = SampledTable::lock(target, &from_bytes(fingerprint.to_bytes())?, &Scope::read(scope)?)?;
-    let (sample, rows) = table.sample()?;
-    let served = table.indexed();
+    let (fingerprint, scope, lock) =
+        (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?, pg_sys::AccessShareLock as Lock);
+    let ((sample, rows), served) = Target::lock_indexable(target, lock, |table| {
+        let table = SampledTable::new(table, &fingerprint, &scope)?;
+        Ok((table.sample()?, table.indexed()))
+    })?;
     let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (

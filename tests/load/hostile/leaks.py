@@ -132,7 +132,7 @@ ROUNDS = {
 }
 # What these statements call without naming it.
 CALLED_BY_POSTGRES = {
-    "simhash_dedup", "simhash_guard_definition", "simhash_near_support", "simhash_block_support",
+    "simhash_dedup", "simhash_guard_definition", "simhash_guard_error", "simhash_near_support", "simhash_block_support",
     *(f"simhash_agg_{part}" for part in ("add", "combine", "serialize", "deserialize", "final")),
     "simhash_weights_add", "simhash_weights_final",
 }

@@ -63,15 +63,3 @@ SELECT pages('INSERT INTO copies VALUES (3002, 2)') < 200 AS few_pages;
 UPDATE copies SET f = 3, pad = '' WHERE id = 3000;
 INSERT INTO copies VALUES (3003, 2) RETURNING near;
 SELECT pages('INSERT INTO copies VALUES (3004, 0)') < 200 AS few_pages;
-
--- Rows that the condition excludes: it is evaluated once for each.
-CREATE SEQUENCE evaluations;
-CREATE FUNCTION excludes(integer) RETURNS boolean STABLE LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM nextval('public.evaluations'); RETURN false; END $$;
-CREATE TABLE excluded (id integer PRIMARY KEY, body text);
-SELECT simhash_index('excluded', 'body');
-INSERT INTO excluded SELECT n, words() FROM generate_series(1, 2000) AS n;
-ANALYZE excluded;
-SELECT simhash_guard('excluded', 'skip', among => 'public.excludes(id)');
-INSERT INTO excluded VALUES (2001, words());
-SELECT last_value FROM evaluations;

@@ -36,7 +36,7 @@ BEGIN
         (SELECT string_agg(quote_literal(argument), ', ') FROM unnest(arguments) AS argument));
     SELECT * INTO STRICT listed FROM simhash_guards() WHERE guard = 'by_hand';
     DROP TRIGGER by_hand ON docs;
-    ASSERT num_nonnulls(listed.criterion, listed.error) = 1;
+    ASSERT num_nonnulls(listed.criterion, listed.error) > 0;
     RETURN coalesce(listed.error, listed.criterion::text);
 END $$;
 SELECT arguments, error_of(arguments) FROM (VALUES

@@ -2,7 +2,7 @@
 //!
 //! What can be guarded is what is indexed. It must be named only if several sources are.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -11,7 +11,7 @@ use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::expression::Expression;
-use postgres::settings::{set_locally, with_settings};
+use postgres::settings::{search_path, set_locally, with_settings};
 use postgres::text::{RawText, from_bytes};
 use simhash::fingerprint::options::Options;
 
@@ -44,9 +44,7 @@ struct IndexedText {
 
 impl AskedSource {
     pub fn new(source: Option<RawText<'_>>) -> Result<Self> {
-        // SAFETY: the setting is NUL-terminated, and copied at once.
-        let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
-        Ok(Self { sql: source.map(from_bytes).transpose()?, search_path })
+        Ok(Self { sql: source.map(from_bytes).transpose()?, search_path: search_path() })
     }
 
     /// The source as SQL, and the criterion for it.

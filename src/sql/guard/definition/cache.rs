@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -51,8 +52,12 @@ thread_local! {
 /// the two.
 pub fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
-        // SAFETY: the callback is a function of this library, which is never unloaded.
-        unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
+        let functions = pg_sys::SysCacheIdentifier::PROCOID as _;
+        // SAFETY: the callbacks are functions of this library, which is never unloaded.
+        unsafe {
+            pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null());
+            pg_sys::CacheRegisterSyscacheCallback(functions, Some(function_changed), Datum::null());
+        }
     }
     drop_changed();
     let trigger = event.trigger().tgoid;
@@ -102,4 +107,10 @@ unsafe extern "C-unwind" fn changed(_argument: Datum, table: Oid) {
             changed.push(table);
         }
     });
+}
+
+/// PostgreSQL calls this if a function may have changed, which an expression of any guard may name.
+#[pg_guard]
+unsafe extern "C-unwind" fn function_changed(_argument: Datum, _cache: c_int, _hash: u32) {
+    CHANGED.set(vec![Oid::INVALID]);
 }

@@ -17,7 +17,6 @@ use simhash::search::lock_keys::Secret;
 
 use super::arguments::{Action, Arguments};
 use super::cache::cached;
-use super::condition::{AMONG, GuardCondition, UNLESS};
 use super::distribution::{check_sees_all, user_names_of};
 use super::mark_column::MarkColumn;
 use super::members::Members;
@@ -41,10 +40,6 @@ pub struct Guard {
     /// The secret with which lock keys are hashed.
     pub secret: Secret,
     pub action: Action,
-    /// The condition under which existing rows count; None if all rows count.
-    pub among: Option<Rc<GuardCondition>>,
-    /// The condition under which a new row is stored unchecked.
-    pub unless: Option<Rc<GuardCondition>>,
     /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
     /// All tables that the guard depends on, including partitioned ones.
@@ -79,23 +74,21 @@ impl Guard {
     pub fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
-        let Arguments { action, criterion, source, mark_column, scope, among, unless } = Arguments::parse(&arguments)?;
-        check_columns(event, column_name(&source).iter().chain(&mark_column).chain(&scope))?;
+        let arguments = Arguments::parse(&arguments)?;
+        let Arguments { action, source, mark_column, scope, .. } = &arguments;
+        check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
         let members = Members::read(identity.root, identity.detached)?;
-        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope);
+        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
-        let mut searched = members.searched(&source, &scope, &criterion, schema)?;
+        let mut searched = members.searched(&arguments, schema)?;
         if let Some(mark) = mark_column {
-            MarkColumn::set(&mut searched, &mark)?;
+            MarkColumn::set(&mut searched, mark)?;
         }
-        let condition = |argument, sql: Option<String>| sql.map(|sql| Rc::new(GuardCondition::new(argument, sql)));
         Ok(Self {
             identity: identity.clone(),
             secret: identity.secret(),
-            action,
-            among: condition(AMONG, among),
-            unless: condition(UNLESS, unless),
+            action: *action,
             searched,
             members: members.all,
         })

@@ -7,7 +7,8 @@ use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, not_supported, user_error};
 
-use super::criterion::GuardCriterion;
+use super::arguments::Arguments;
+use super::guard_expression::GuardExpressions;
 use super::searched_table::SearchedTable;
 use super::source::check_has_source_of;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
@@ -52,27 +53,24 @@ impl Members {
 
     /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched, or has another
     /// source.
-    pub fn searched(
-        &self,
-        source: &str,
-        scope: &[String],
-        criterion: &GuardCriterion,
-        schema: Option<ExtensionSchema>,
-    ) -> Result<Vec<SearchedTable>> {
+    pub fn searched(&self, arguments: &Arguments, schema: Option<ExtensionSchema>) -> Result<Vec<SearchedTable>> {
         let needed = [(c"simhash_band", SIMHASH_BAND), (c"simhash_block", SIMHASH_BLOCK)];
         let exists = |schema: ExtensionSchema| needed.iter().all(|(name, of)| schema.function(name, of).is_some());
-        if !schema.is_some_and(exists) {
+        let Some(schema) = schema.filter(|schema| exists(*schema)) else {
             let message = "pg_simhash lacks functions here that its library needs";
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));
-        }
+        };
         let root = Relation::open(self.all[0]);
+        if root.is_partitioned() {
+            GuardExpressions::read(&root, arguments, schema)?;
+        }
         let searched = |&member: &Oid| {
             let table = Relation::open(member);
             if member != root.oid() {
-                check_has_source_of(&root, &table, source)?;
+                check_has_source_of(&root, &table, &arguments.source)?;
             }
-            SearchedTable::new(&table, source, scope, criterion)
+            SearchedTable::new(&table, arguments, schema)
         };
         self.with_rows.iter().map(searched).collect()
     }

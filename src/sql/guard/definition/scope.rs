@@ -4,12 +4,15 @@ use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use postgres::built_in::is_allowed_type;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, not_supported, user_error};
 use postgres::heap::entry_scan::equality_key;
 use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
+
+use super::guard_expression::refused_type;
 
 /// The scope columns of a table, in the order of the guard's arguments. Partitions have the same columns, of the same
 /// types.
@@ -18,7 +21,7 @@ pub struct GuardScope(Vec<ScopeColumn>);
 struct ScopeColumn {
     column: Column,
     equality: Oid,
-    /// The hash function of the column's type. None for a user-defined type, whose owner could change the function.
+    /// The hash function of the column's type; None if it has none.
     hash: Option<Oid>,
 }
 
@@ -99,10 +102,11 @@ impl ScopeColumn {
         }
         // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
         let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(found.eq_opr)) };
-        // SAFETY: as above.
-        let is_fixed = base.to_u32() < pg_sys::FirstNormalObjectId || unsafe { pg_sys::type_is_enum(base) };
+        if !is_allowed_type(base) {
+            return Err(refused_type(&column.type_name(), "scope"));
+        }
         // The type cache returns a hash function only if it agrees with the equality.
-        let hash = (is_fixed && found.hash_proc != Oid::INVALID).then_some(found.hash_proc);
+        let hash = Some(found.hash_proc).filter(|hash| *hash != Oid::INVALID);
         Ok(Self { column, equality, hash })
     }
 }

@@ -7,19 +7,24 @@ use postgres::error::Result;
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::heap::row::Row;
 
+use super::arguments::Arguments;
 use super::criterion::GuardCriterion;
+use super::guard_expression::{GuardExpression, GuardExpressions};
 use super::mark_column::MarkColumn;
 use super::row_key::RecentRows;
 use super::scope::GuardScope;
 use super::searched_fingerprints::SearchedFingerprints;
 use super::searched_texts::SearchedTexts;
-use super::searched_texts::not_a_text;
-use super::source::{TableSource, as_text, parse_source};
+use crate::sql::functions::ExtensionSchema;
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
     pub oid: Oid,
-    pub source: TableSource,
+    pub source: GuardExpression,
+    /// The condition under which existing rows count; None if all rows count.
+    pub among: Option<GuardExpression>,
+    /// The condition under which a new row is stored unchecked.
+    pub unless: Option<GuardExpression>,
     pub lookup: Lookup,
     pub scope: GuardScope,
     pub primary_key: PrimaryKey,
@@ -39,21 +44,21 @@ pub enum Lookup {
 
 impl SearchedTable {
     /// Reads the columns and the indexes of a table. An error if the indexes do not serve searches by the criterion.
-    pub fn new(table: &Relation, source: &str, scope: &[String], criterion: &GuardCriterion) -> Result<Self> {
-        let mut expression = parse_source(table, source)?;
-        let scope = GuardScope::new(table, scope)?;
-        let lookup = match criterion {
-            GuardCriterion::Texts(texts) => {
-                expression = as_text(expression).ok_or_else(|| not_a_text(table))?;
-                Lookup::Texts(SearchedTexts::read(table, expression, &scope, texts)?)
-            }
+    pub fn new(table: &Relation, arguments: &Arguments, schema: ExtensionSchema) -> Result<Self> {
+        let (GuardExpressions { source, among, unless }, expression) =
+            GuardExpressions::read(table, arguments, schema)?;
+        let scope = GuardScope::new(table, &arguments.scope)?;
+        let lookup = match &arguments.criterion {
+            GuardCriterion::Texts(texts) => Lookup::Texts(SearchedTexts::read(table, expression, &scope, texts)?),
             GuardCriterion::Distance(most) => {
                 Lookup::Fingerprints(SearchedFingerprints::read(table, expression, &scope, *most)?)
             }
         };
         Ok(Self {
             oid: table.oid(),
-            source: TableSource::new(table, expression),
+            source,
+            among,
+            unless,
             lookup,
             scope,
             primary_key: PrimaryKey::read(table)?,
@@ -81,9 +86,14 @@ impl SearchedTable {
         self.source.read_from.iter().any(|&column| row.is_out_of_line(column))
     }
 
+    /// The same for what the condition `among` reads.
+    pub fn has_external_condition(&self, row: Row<'_>) -> bool {
+        self.among.as_ref().is_some_and(|among| among.read_from.iter().any(|&column| row.is_out_of_line(column)))
+    }
+
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
-        let TableSource { made_from, read_from, .. } = &self.source;
+        let GuardExpression { made_from, read_from, .. } = &self.source;
         self.primary_key.columns().any(|of_key| of_key.attnum == column)
             || self.scope.columns().any(|scope| scope == column)
             || [made_from, read_from, &self.partition_columns].into_iter().flatten().any(|other| *other == column)

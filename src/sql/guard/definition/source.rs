@@ -3,22 +3,31 @@
 //! It is an argument of the trigger, as SQL. So what a guard needs to compute it is in the guard, and not in an index,
 //! which may be dropped.
 
+use std::ffi::{CStr, CString};
+
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::with_generation;
 use postgres::catalog::relation::Relation;
-use postgres::condition::parse_value;
 use postgres::error::{Result, user_error};
-use postgres::expression::{Expression, StoredExpression};
-use postgres::row_expression::Argument;
+use postgres::expression::Expression;
+use postgres::row_expression::{Argument, parse_value};
 use postgres::settings::with_fixed_settings;
 use postgres::text::to_server;
 
+use super::distribution::user_name_of;
+
 /// Parses an expression of a table's columns under the current search path, in the current memory context.
 pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
-    // A writer who causes an error has passed no argument.
-    let context = to_server(&format!("argument \"source\" of the guard of table \"{}\"", table.name()?))?;
-    parse_value(table, sql, Argument { name: c"source", context: &context })
+    parse_value(table, sql, Argument { name: c"source", context: &context(table, c"source")? })
+}
+
+/// The CONTEXT of an error in an argument of a guard. A writer who causes one has passed no argument.
+pub fn context(table: &Relation, argument: &CStr) -> Result<CString> {
+    let (argument, table) = (argument.to_string_lossy(), user_name_of(table)?);
+    to_server(&format!(
+        "argument \"{argument}\" of the guard of table \"{table}\"; if the table has changed, call simhash_guard again"
+    ))
 }
 
 /// Parses the source in a guard's arguments, as [`source_sql`] prints it.
@@ -45,33 +54,6 @@ pub fn column_name(sql: &str) -> Option<String> {
     match sql.strip_prefix('"').and_then(|sql| sql.strip_suffix('"')) {
         Some(quoted) => Some(quoted.replace("\"\"", "\"")).filter(|name| quote_identifier(name) == sql),
         None => sql.chars().all(is_plain).then(|| sql.to_owned()),
-    }
-}
-
-/// The guard's source for the rows of a table: a text or a fingerprint, as an expression of the table's columns.
-pub struct TableSource {
-    /// The source of a new row, whose generated columns PostgreSQL computes only after the trigger.
-    pub of_new_row: StoredExpression,
-    pub of_stored_row: StoredExpression,
-    /// Whether the source of a stored row is the value of a column.
-    pub is_column: bool,
-    /// The columns that the source of a new row is made from.
-    pub made_from: Vec<i16>,
-    /// The columns from which the source of a stored row is read.
-    pub read_from: Vec<i16>,
-}
-
-impl TableSource {
-    pub fn new(table: &Relation, source: Expression) -> Self {
-        let of_new_row = computed(table, source);
-        let of_stored_row = with_generation(table, source, |column| !column.is_stored);
-        Self {
-            is_column: of_stored_row.as_own_column().is_some(),
-            made_from: of_new_row.own_columns(),
-            read_from: of_stored_row.own_columns(),
-            of_new_row: StoredExpression::new(of_new_row),
-            of_stored_row: StoredExpression::new(of_stored_row),
-        }
     }
 }
 

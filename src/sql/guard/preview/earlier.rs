@@ -77,12 +77,8 @@ impl Preview {
         searched: &SearchedTable,
         candidate: &Candidate,
     ) -> Result<Option<Closeness>> {
-        if let Some(among) = &self.among
-            && !among.holds(searched.oid, candidate.found.version.row())?
-        {
-            return Ok(None);
-        }
-        query.closeness(searched, &candidate.found)
+        let counts = self.conditions.counts(searched, candidate.found.version.row())?;
+        if counts { query.closeness(searched, &candidate.found) } else { Ok(None) }
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {

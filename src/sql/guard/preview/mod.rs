@@ -9,7 +9,6 @@ mod earlier;
 mod sample;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
@@ -18,22 +17,21 @@ use postgres::call::Call;
 use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{ErrorReport, Result, invalid_parameter, raise};
+use postgres::error::{Result, invalid_parameter, raise};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
-use postgres::owner::as_owner;
 use postgres::text::{RawText, to_datum, to_text};
 
 use self::common_words::report_common_words;
 use self::earlier::{EarlierRow, ShownRow};
 use self::sample::each_sampled_row;
-use super::definition::arguments::TRIGGER_NAME;
+use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::AskedSource;
-use super::definition::condition::{AMONG, AskedCondition, GuardCondition, UNLESS};
+use super::definition::condition::{AMONG, AskedCondition, UNLESS};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
-use super::row::condition::Condition;
+use super::row::condition::Conditions;
 use super::row::confirmation::SourceReader;
 use super::row::search::Closeness;
 use super::row::stored_rows::RunningGuard;
@@ -76,18 +74,19 @@ fn simhash_preview(
         return Err(invalid_parameter(format!("sample of {sample} rows is too small"))
             .set_hint("A sample of some thousand rows takes seconds."));
     }
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
-    check_has_rows(&table.open())?;
-    check_is_whole(&table)?;
-    let family = table.family(pg_sys::AccessShareLock as Lock)?;
-    let hides = || family.iter().any(|member| hides_rows(member.oid, None));
-    let is_hidden = hides() || as_owner(table.owner, hides);
-    let (groups, is_of_texts) = as_owner(table.owner, || {
+    // SAFETY: a plain number of this process.
+    let caller = unsafe { pg_sys::GetUserId() };
+    let lock = pg_sys::AccessShareLock as Lock;
+    let (groups, is_of_texts, is_hidden) = Target::lock(required(target, "target")?, lock, |table| {
+        check_has_rows(&table.open())?;
+        check_is_whole(table)?;
+        let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
+        let is_hidden = table.family(lock)?.iter().any(hides);
         let conditions = [among.as_ref(), unless.as_ref()];
-        let preview = Preview::new(call, &table, &asked, &source, &scope, conditions)?;
+        let preview = Preview::new(call, table, &asked, &source, &scope, conditions)?;
         let mut groups = Groups::new();
-        each_sampled_row(&preview.searched, &table, sample, |own, row| preview.add(&mut groups, own, row))?;
-        Ok::<_, ErrorReport>((groups, preview.resemblance.is_some()))
+        each_sampled_row(&preview.searched, table, sample, |own, row| preview.add(&mut groups, own, row))?;
+        Ok((groups, preview.resemblance.is_some(), is_hidden))
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
@@ -122,9 +121,7 @@ struct Preview {
     resemblance: Option<f64>,
     searched: Vec<SearchedTable>,
     sources: SourceReader,
-    among: Option<Condition>,
-    /// The condition under which a guard stores a row unchecked.
-    unless: Option<Condition>,
+    conditions: Conditions,
 }
 
 /// Groups of rows, by the distance of the earlier row, or by the steps in its resemblance times -1: the closest one comes
@@ -170,30 +167,27 @@ impl Preview {
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
         let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
-        let sources = SourceReader::new(guard.clone());
-        let searched = members.searched(&source, scope, &criterion, Some(schema))?;
-        report_common_words(&criterion, &searched, &sources, table)?;
-        let condition = |asked: &AskedCondition| {
-            let condition = Rc::new(GuardCondition::new(asked.argument, asked.check(&relation, None)?));
-            Ok::<_, ErrorReport>(Condition::new(condition, guard.clone()))
+        let sources = SourceReader::new(&guard);
+        let sql = |asked: &AskedCondition| asked.to_sql(&relation, None);
+        let arguments = Arguments {
+            action: Action::Reject,
+            criterion,
+            source,
+            mark_column: None,
+            scope: scope.to_vec(),
+            among: among.map(sql).transpose()?,
+            unless: unless.map(sql).transpose()?,
         };
-        Ok(Self {
-            resemblance,
-            searched,
-            sources,
-            among: among.map(condition).transpose()?,
-            unless: unless.map(condition).transpose()?,
-        })
+        let searched = members.searched(&arguments, Some(schema))?;
+        report_common_words(&arguments.criterion, &searched, &sources, table)?;
+        Ok(Self { resemblance, searched, sources, conditions: Conditions::new(&guard) })
     }
 
     /// Adds a row, unless it has no word or no fingerprint.
     fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
         let Some(key) = self.sources.key(own, row)? else { return Ok(()) };
-        let unchecked = |unless: &Condition| unless.holds(own.oid, row);
-        let earlier = match self.unless.as_ref().map(unchecked).transpose()? {
-            Some(true) => None,
-            _ => self.earlier(own, row, &key)?,
-        };
+        let is_unchecked = self.conditions.is_unchecked(own, row)?;
+        let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
         let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {
             Closeness::Resemblance(found) => -(found * STEPS + 1e-9) as i32,
             Closeness::Distance(found) => found.cast_signed(),

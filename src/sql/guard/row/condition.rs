@@ -1,60 +1,58 @@
-//! Evaluates a condition of a guard in one statement.
+//! Evaluates the conditions of a guard in one statement. A condition does not hold if it is NULL.
 
-use std::rc::Rc;
-
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Datum;
 use postgres::error::Result;
-use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::settings::with_fixed_settings;
 
-use super::stored_rows::RunningGuard;
-use crate::sql::guard::definition::cache::{PerTable, of_table};
-use crate::sql::guard::definition::condition::GuardCondition;
+use super::stored_rows::{Evaluated, RunningGuard};
+use crate::sql::guard::definition::guard_expression::GuardExpression;
+use crate::sql::guard::definition::searched_table::SearchedTable;
 
-/// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
-pub struct Condition {
-    condition: Rc<GuardCondition>,
-    guard: RunningGuard,
-    /// The condition for each table, made when it is first evaluated.
-    computed: PerTable<Computed>,
+pub struct Conditions {
+    among: Evaluated,
+    unless: Evaluated,
 }
 
-impl Condition {
-    pub fn new(condition: Rc<GuardCondition>, guard: RunningGuard) -> Self {
-        Self { condition, guard, computed: PerTable::default() }
+impl Conditions {
+    pub fn new(guard: &RunningGuard) -> Self {
+        Self { among: Evaluated::new(guard), unless: Evaluated::new(guard) }
     }
 
-    /// Whether the condition holds for a row of a table. It does not hold if it is NULL.
-    pub fn holds(&self, table: Oid, row: Row<'_>) -> Result<bool> {
-        let condition = self.of_table(table)?;
-        // SAFETY: the condition was made for the row's table, and its value is a boolean.
-        let holds = || Ok(unsafe { condition.value(row) } == Some(Datum::from(true)));
-        self.guard.on_stored_row(table, true, || with_fixed_settings(holds))
+    /// Whether a stored row counts, by the condition `among`.
+    pub fn counts(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+        let Some(among) = &searched.among else { return Ok(true) };
+        self.among.of_stored_row(searched.oid, among, row, holds)
     }
 
-    /// Whether the condition holds for a new row, of which the writer knows all values.
-    pub fn holds_for_new(&self, table: Oid, row: Row<'_>) -> Result<bool> {
-        let condition = self.of_table(table)?;
-        // SAFETY: the condition was made for the row's table, and its value is a boolean.
-        Ok(with_fixed_settings(|| unsafe { condition.value(row) }) == Some(Datum::from(true)))
+    /// Whether a row that is not stored yet will count.
+    pub fn will_count(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+        let Some(among) = &searched.among else { return Ok(true) };
+        with_fixed_settings(|| self.among.of_new_row(searched.oid, among, row, holds))
     }
 
-    /// Whether two rows of a table have the same values in the condition's columns.
-    pub fn has_same_columns(&self, table: Oid, a: Row<'_>, b: Row<'_>) -> Result<bool> {
-        Ok(a.has_same_values(b, self.condition.columns(table)?.iter().copied()))
+    /// Whether a new row is stored unchecked, by the condition `unless`.
+    pub fn is_unchecked(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+        let Some(unless) = &searched.unless else { return Ok(false) };
+        with_fixed_settings(|| self.unless.of_new_row(searched.oid, unless, row, holds))
     }
 
-    /// Whether a value that the condition reads is stored out of line.
-    pub fn is_out_of_line(&self, table: Oid, row: Row<'_>) -> Result<bool> {
-        Ok(self.condition.columns(table)?.iter().any(|&column| row.is_out_of_line(column)))
+    /// Whether an UPDATE makes the condition `among` hold for a row, or `unless` no longer hold. Then the row is checked
+    /// as if it were new. A condition that may not be evaluated on the old row counts as one that held.
+    pub fn are_new(&self, searched: &SearchedTable, old: Row<'_>, new: Row<'_>) -> Result<bool> {
+        let has_changed = |condition: &&GuardExpression| !old.has_same_values(new, condition.made_from.iter().copied());
+        if searched.among.as_ref().is_some_and(|among| has_changed(&among))
+            && self.will_count(searched, new)?
+            && !self.counts(searched, old)?
+        {
+            return Ok(true);
+        }
+        let Some(unless) = searched.unless.as_ref().filter(has_changed) else { return Ok(false) };
+        Ok(!self.is_unchecked(searched, new)?
+            && (!unless.is_for_stored_rows() || self.unless.of_stored_row(searched.oid, unless, old, holds)?))
     }
+}
 
-    fn of_table(&self, table: Oid) -> Result<Rc<Computed>> {
-        let make = || {
-            let condition = self.condition.parse(table)?;
-            Ok(with_fixed_settings(|| Computed::new(condition)))
-        };
-        of_table(&self.computed, table, || self.guard.in_memory(make))
-    }
+fn holds(value: Option<Datum>) -> Result<bool> {
+    Ok(value == Some(Datum::from(true)))
 }

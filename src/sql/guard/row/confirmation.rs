@@ -8,38 +8,26 @@
 //! Reading texts is what costs: the features of the new text are computed once, when the first row is found.
 
 use std::cell::{Cell, OnceCell};
-use std::rc::Rc;
 
+use pgrx::pg_sys::Datum;
 use postgres::error::{Result, tick};
-use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
-use postgres::settings::with_safe_search_path;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::resemblance::Prepared;
 
-use super::stored_rows::RunningGuard;
+use super::stored_rows::{Evaluated, RunningGuard};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::guard::definition::cache::{PerTable, of_table};
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
 
 /// Computes the source of rows of a guarded table and its partitions, in one statement.
-pub struct SourceReader {
-    guard: RunningGuard,
-    tables: PerTable<ComputedSource>,
-}
-
-struct ComputedSource {
-    of_new_row: Computed,
-    /// Made when the first stored row is read, which is rare.
-    of_stored_row: OnceCell<Computed>,
-}
+pub struct SourceReader(Evaluated);
 
 impl SourceReader {
-    pub fn new(guard: RunningGuard) -> Self {
-        Self { guard, tables: PerTable::default() }
+    pub fn new(guard: &RunningGuard) -> Self {
+        Self(Evaluated::new(guard))
     }
 
     /// What a new row is looked up by; None if its source is NULL, or has no word.
@@ -49,11 +37,9 @@ impl SourceReader {
                 let keys = self.with_new_text(searched, row, |text| TextKeys::of(text, *near, options))?;
                 Ok(keys.flatten().map(RowKey::Text))
             }
-            Lookup::Fingerprints(fingerprints) => {
-                // SAFETY: the row is of the table for which the source was made, and a fingerprint is passed by value.
-                let value = unsafe { self.table(searched)?.of_new_row.value(row) };
+            Lookup::Fingerprints(fingerprints) => self.0.of_new_row(searched.oid, &searched.source, row, |value| {
                 Ok(value.map(|value| fingerprints.key(value.value() as i64)))
-            }
+            }),
         }
     }
 
@@ -72,23 +58,18 @@ impl SourceReader {
 
     /// The fingerprint of a stored row; None for NULL.
     pub fn stored_fingerprint(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<i64>> {
-        let table = self.table(searched)?;
-        // SAFETY: as in `key`.
-        let read = || Ok(unsafe { self.of_stored_row(&table, searched).value(row) });
-        let value = self.guard.on_stored_row(searched.oid, !searched.source.is_column, read)?;
-        Ok(value.map(|value| value.value() as i64))
+        let read = |value: Option<Datum>| Ok(value.map(|value| value.value() as i64));
+        self.0.of_stored_row(searched.oid, &searched.source, row, read)
     }
 
-    /// Calls `f` with the text of a new row, also if a generated column that is not computed yet has it; None if it is
-    /// NULL.
+    /// Calls `f` with the text of a new row; None if it is NULL.
     fn with_new_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
         f: impl FnOnce(TextArgument<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        unsafe { with_text(&self.table(searched)?.of_new_row, row, f) }
+        self.0.of_new_row(searched.oid, &searched.source, row, |text| with_text(text, f))
     }
 
     /// Calls `f` with the text of a stored row; None if the text is NULL. The text's memory is freed when `f` returns.
@@ -98,37 +79,13 @@ impl SourceReader {
         row: Row<'_>,
         f: impl FnOnce(TextArgument<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let table = self.table(searched)?;
-        // SAFETY: the row is of the table for which the expression was made, and the expression's value is a `text`.
-        let read = || unsafe { with_text(self.of_stored_row(&table, searched), row, f) };
-        self.guard.on_stored_row(searched.oid, !searched.source.is_column, read)
-    }
-
-    fn of_stored_row<'a>(&self, table: &'a ComputedSource, searched: &SearchedTable) -> &'a Computed {
-        let make = || Computed::new(searched.source.of_stored_row.read());
-        table.of_stored_row.get_or_init(|| self.guard.in_memory(|| with_safe_search_path(make)))
-    }
-
-    fn table(&self, searched: &SearchedTable) -> Result<Rc<ComputedSource>> {
-        let make = || {
-            let of_new_row = Computed::new(searched.source.of_new_row.read());
-            Ok(ComputedSource { of_new_row, of_stored_row: OnceCell::new() })
-        };
-        of_table(&self.tables, searched.oid, || self.guard.in_memory(make))
+        self.0.of_stored_row(searched.oid, &searched.source, row, |text| with_text(text, f))
     }
 }
 
-/// Calls `f` with a text; None if it is NULL.
-///
-/// # Safety
-/// The row is of the table for which the expression was made, and the expression's value is a `text`.
-unsafe fn with_text<T>(
-    expression: &Computed,
-    row: Row<'_>,
-    f: impl FnOnce(TextArgument<'_>) -> Result<T>,
-) -> Result<Option<T>> {
-    // SAFETY: the caller passes an expression with such a value, and a row of the expression's table.
-    unsafe { expression.with_value(row, |text| text.map(|text| f(TextArgument::new(text))).transpose()) }
+fn with_text<T>(text: Option<Datum>, f: impl FnOnce(TextArgument<'_>) -> Result<T>) -> Result<Option<T>> {
+    // SAFETY: the source of a guard that compares texts is a `text`.
+    text.map(|text| f(unsafe { TextArgument::new(text) })).transpose()
 }
 
 /// The text of a new row, with which the rows that are found for it are compared during one search. Its features are

@@ -12,7 +12,6 @@ use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
-use super::condition::Condition;
 use super::running::{PendingRow, rows_of_other_statements};
 use super::search::{Candidate, Closeness, Judged, NearQuery, Sought};
 use super::statement::Statement;
@@ -106,12 +105,11 @@ fn may_count(statement: &Statement, searched: &SearchedTable, candidate: &Candid
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
-    let Some(among) = &statement.among else { return Ok(true) };
     match candidate.found.state {
         // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
         // not read them yet, as in [`NearRows::add`].
-        VersionState::Depends { inserts: true, .. } if among.is_out_of_line(searched.oid, row)? => Ok(true),
-        _ => among.holds(searched.oid, row),
+        VersionState::Depends { inserts: true, .. } if searched.has_external_condition(row) => Ok(true),
+        _ => statement.conditions.counts(searched, row),
     }
 }
 
@@ -147,13 +145,12 @@ fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Res
         pg_sys::ExecForceStoreHeapTuple(pending.tuple, slot.as_ptr(), false);
         Row::new(slot.as_ptr())
     };
-    let includes = |among: &Condition| among.holds(searched.oid, row);
     let is_confirmed = || match &query.sought {
         Sought::Text { text, .. } => Ok(text.confirm_new(searched, row)?.is_some()),
         Sought::Fingerprint { .. } => Ok(true),
     };
     Ok(searched.scope.has_values(row, query.scope)
-        && statement.among.as_ref().map_or(Ok(true), includes)?
+        && statement.conditions.will_count(searched, row)?
         && is_confirmed()?)
 }
 

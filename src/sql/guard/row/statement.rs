@@ -6,19 +6,18 @@ use std::rc::Rc;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result};
+use postgres::error::Result;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
 use postgres::portal::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
-use super::condition::Condition;
+use super::condition::Conditions;
 use super::confirmation::SourceReader;
 use super::running::{CurrentRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
 use super::stored_rows::RunningGuard;
-use crate::sql::guard::definition::condition::GuardCondition;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
@@ -33,10 +32,7 @@ pub struct Statement {
     position: usize,
     unique_indexes: OnceCell<UniqueIndexes>,
     pub sources: SourceReader,
-    /// The condition under which existing rows count; None if all rows count.
-    pub among: Option<Condition>,
-    /// The condition under which the new row is stored unchecked.
-    unless: Option<Condition>,
+    pub conditions: Conditions,
     /// The row that the statement is storing, also in other partitions.
     pub current: Rc<RefCell<CurrentRow>>,
 }
@@ -66,10 +62,9 @@ impl Statement {
         // SAFETY: the statement is dropped with its memory context.
         let running = unsafe { RunningGuard::new(function, &user_names_of(&table, event.trigger_name()?)?.1, memory) };
         let current = current_row(memory, guard.identity.without_detached());
-        let sources = SourceReader::new(running.clone());
-        let (among, unless) = conditions(&guard, &running);
+        let (sources, conditions) = (SourceReader::new(&running), Conditions::new(&running));
         let unique_indexes = OnceCell::new();
-        Ok(Self { running, guard, position, unique_indexes, sources, among, unless, current })
+        Ok(Self { running, guard, position, unique_indexes, sources, conditions, current })
     }
 
     /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
@@ -80,8 +75,7 @@ impl Statement {
         let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
         if !Rc::ptr_eq(&guard, &self.guard) {
             self.position = guard.position_of(&event.table())?;
-            self.sources = SourceReader::new(self.running.clone());
-            (self.among, self.unless) = conditions(&guard, &self.running);
+            (self.sources, self.conditions) = (SourceReader::new(&self.running), Conditions::new(&self.running));
             self.guard = guard;
         }
         Ok(())
@@ -94,8 +88,7 @@ impl Statement {
 
     /// Whether the new row is stored unchecked, by the condition `unless`.
     pub fn is_unchecked(&self, event: &RowEvent) -> Result<bool> {
-        let unless = self.unless.as_ref();
-        unless.map_or(Ok(false), |unless| unless.holds_for_new(event.table().oid(), event.new_row()))
+        self.conditions.is_unchecked(self.own_table(), self.new_row(event))
     }
 
     /// The new row of an event, which must be one of this statement's table.
@@ -109,17 +102,9 @@ impl Statement {
         self.sources.key(self.own_table(), self.new_row(event))
     }
 
-    /// Whether an UPDATE makes the condition `among` hold for the row, or `unless` no longer hold. Then the row is
-    /// checked as if it were new.
+    /// Whether the conditions have an UPDATE checked as if its row were new.
     pub fn is_checked_anew(&self, event: &RowEvent, old: Row<'_>) -> Result<bool> {
-        let (table, new) = (event.table().oid(), event.new_row());
-        let becomes = |condition: &Option<Condition>, value| match condition {
-            Some(condition) if !condition.has_same_columns(table, old, new)? => {
-                Ok::<_, ErrorReport>(condition.holds(table, new)? == value && condition.holds(table, old)? != value)
-            }
-            _ => Ok(false),
-        };
-        Ok(becomes(&self.among, true)? || becomes(&self.unless, false)?)
+        self.conditions.are_new(self.own_table(), old, self.new_row(event))
     }
 
     /// Looks for the rows that ON CONFLICT would find.
@@ -160,10 +145,4 @@ impl Statement {
     pub fn release(&self) {
         self.current.borrow_mut().registration.release();
     }
-}
-
-/// The conditions `among` and `unless` of a guard, if it has them.
-fn conditions(guard: &Guard, running: &RunningGuard) -> (Option<Condition>, Option<Condition>) {
-    let condition = |condition: &Rc<GuardCondition>| Condition::new(condition.clone(), running.clone());
-    (guard.among.as_ref().map(condition), guard.unless.as_ref().map(condition))
 }

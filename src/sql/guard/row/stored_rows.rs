@@ -1,24 +1,27 @@
-//! A guard in one statement, and how it evaluates expressions of a table on stored rows, which may be hidden from the
-//! writer.
+//! A guard in one statement, and how it evaluates expressions of a table on rows.
 //!
-//! They are evaluated as the writer, like everything on a table that PostgreSQL runs when it stores a row. So that a
-//! writer does not get hidden values by them, names in functions are not looked up in the writer's search path, and
-//! messages do not reach a writer who may not read the rows. PostgreSQL puts the bodies of functions in SQL in place of
-//! their calls when it prepares an expression, and looks up the names in them then.
+//! Those on a new row are evaluated as the writer, like a CHECK constraint. Those on stored rows, which may be hidden
+//! from the writer, run PostgreSQL's own code alone, under settings by which they mean the same in every session. Their
+//! errors do not show values to a writer who may not read the rows.
 
+use std::cell::OnceCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, raise};
-use postgres::raised::{raise_without_values, without_messages};
-use postgres::settings::with_safe_search_path;
+use postgres::heap::computed::Computed;
+use postgres::heap::row::Row;
+use postgres::raised::raise_without_values;
+use postgres::settings::with_fixed_settings;
 
 use super::disclosure::may_select_rows;
+use crate::sql::guard::definition::cache::{PerTable, of_table};
 use crate::sql::guard::definition::distribution::user_name_of;
+use crate::sql::guard::definition::guard_expression::GuardExpression;
 
 /// A guard in a running statement.
 #[derive(Clone)]
@@ -47,18 +50,70 @@ impl RunningGuard {
         unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| f()) }
     }
 
-    /// Reads a value of a stored row, which may be an expression to evaluate. If the current user may not read the rows
-    /// of the table, an error keeps its SQLSTATE, and the message says only which guard has failed.
-    pub fn on_stored_row<T>(&self, table: Oid, is_expression: bool, read: impl FnOnce() -> Result<T>) -> Result<T> {
-        let is_readable = may_select_rows(table);
-        let read = || if is_expression { with_safe_search_path(read) } else { read() };
-        if is_readable {
+    /// Reads a value of a stored row. If the current user may not read the rows of the table, an error keeps its
+    /// SQLSTATE, and the message says only which guard has failed.
+    fn on_stored_row<T>(&self, table: Oid, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        if may_select_rows(table) {
             return read();
         }
         let (guard, name) = (&self.name, user_name_of(&Relation::open(table))?);
         let message = || format!("guard \"{guard}\" of table \"{name}\" cannot evaluate an expression on another row");
-        Ok(PgTryBuilder::new(AssertUnwindSafe(|| without_messages(read).unwrap_or_else(|error| raise(error))))
+        Ok(PgTryBuilder::new(AssertUnwindSafe(|| read().unwrap_or_else(|error| raise(error))))
             .catch_others(|error| raise_without_values(error, message()))
             .execute())
+    }
+}
+
+/// An expression of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
+pub struct Evaluated {
+    guard: RunningGuard,
+    tables: PerTable<PreparedExpression>,
+}
+
+/// Each is made when it is first evaluated.
+#[derive(Default)]
+struct PreparedExpression {
+    of_new_row: OnceCell<Computed>,
+    of_stored_row: OnceCell<Computed>,
+}
+
+impl Evaluated {
+    pub fn new(guard: &RunningGuard) -> Self {
+        Self { guard: guard.clone(), tables: PerTable::default() }
+    }
+
+    /// Calls `f` with the expression's value for a new row, also if it needs a generated column, which is not computed
+    /// yet; None for NULL. `f` runs in memory that is freed when it returns.
+    pub fn of_new_row<T>(
+        &self,
+        table: Oid,
+        expression: &GuardExpression,
+        row: Row<'_>,
+        f: impl FnOnce(Option<Datum>) -> Result<T>,
+    ) -> Result<T> {
+        let prepared = self.table(table)?;
+        let make = || self.guard.in_memory(|| Computed::new(expression.of_new_row.read()));
+        // SAFETY: the row is of the table for which the expression was made.
+        unsafe { prepared.of_new_row.get_or_init(make).with_value(row, f) }
+    }
+
+    /// The same for a stored row.
+    pub fn of_stored_row<T>(
+        &self,
+        table: Oid,
+        expression: &GuardExpression,
+        row: Row<'_>,
+        f: impl FnOnce(Option<Datum>) -> Result<T>,
+    ) -> Result<T> {
+        let prepared = self.table(table)?;
+        let make = || self.guard.in_memory(|| Computed::new(expression.of_stored_row.read()));
+        // SAFETY: as above.
+        let read = || unsafe { prepared.of_stored_row.get_or_init(make).with_value(row, f) };
+        let is_column = expression.is_column;
+        self.guard.on_stored_row(table, || if is_column { read() } else { with_fixed_settings(read) })
+    }
+
+    fn table(&self, table: Oid) -> Result<Rc<PreparedExpression>> {
+        of_table(&self.tables, table, || Ok(PreparedExpression::default()))
     }
 }

@@ -1,0 +1,165 @@
+//! Expressions that run nothing but code that PostgreSQL itself ships.
+//!
+//! Such code means the same in every session. Other code may not: PL/pgSQL, for example, looks up the names of types
+//! when a session first calls a function, and finds those that the session has made.
+
+use pgrx::pg_sys::{self, NodeTag, Oid};
+
+use crate::catalog::column::type_name;
+use crate::error::Result;
+use crate::expression::{Expression, functions_of, type_of};
+use crate::text::from_server;
+
+/// The stable functions that are allowed: the time of the transaction, and arithmetic and comparisons of times, which
+/// depend on the setting TimeZone alone.
+const STABLE: [u32; 39] = [
+    pg_sys::F_NOW,
+    pg_sys::F_TRANSACTION_TIMESTAMP,
+    pg_sys::F_STATEMENT_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_PL_INTERVAL,
+    pg_sys::F_TIMESTAMPTZ_MI_INTERVAL,
+    pg_sys::F_INTERVAL_PL_TIMESTAMPTZ,
+    pg_sys::F_DATE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMPTZ_DATE,
+    pg_sys::F_TIMESTAMP_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMPTZ_TIMESTAMP,
+    pg_sys::F_DATE_TRUNC_TEXT_TIMESTAMPTZ,
+    pg_sys::F_DATE_PART_TEXT_TIMESTAMPTZ,
+    pg_sys::F_EXTRACT_TEXT_TIMESTAMPTZ,
+    pg_sys::F_AGE_TIMESTAMP,
+    pg_sys::F_AGE_TIMESTAMPTZ,
+    pg_sys::F_DATE_EQ_TIMESTAMPTZ,
+    pg_sys::F_DATE_NE_TIMESTAMPTZ,
+    pg_sys::F_DATE_LT_TIMESTAMPTZ,
+    pg_sys::F_DATE_LE_TIMESTAMPTZ,
+    pg_sys::F_DATE_GT_TIMESTAMPTZ,
+    pg_sys::F_DATE_GE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMPTZ_EQ_DATE,
+    pg_sys::F_TIMESTAMPTZ_NE_DATE,
+    pg_sys::F_TIMESTAMPTZ_LT_DATE,
+    pg_sys::F_TIMESTAMPTZ_LE_DATE,
+    pg_sys::F_TIMESTAMPTZ_GT_DATE,
+    pg_sys::F_TIMESTAMPTZ_GE_DATE,
+    pg_sys::F_TIMESTAMP_EQ_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_NE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_LT_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_LE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_GT_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_GE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMPTZ_EQ_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_NE_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_LT_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_LE_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_GT_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_GE_TIMESTAMP,
+];
+
+/// What an expression runs, at any depth, that PostgreSQL does not ship, or that does not depend on its arguments
+/// alone, for a message: `function app.f(text)`. None if there is nothing. Immutable functions for which `is_own` is
+/// true count as PostgreSQL's.
+///
+/// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
+/// cast that runs no function, for one of their fields, or by IS NULL.
+pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
+    let nodes = expression.nodes();
+    let mut only_read = vec![expression.as_ptr()];
+    // SAFETY: the nodes are valid, and these have an argument.
+    only_read.extend(nodes.iter().filter_map(|&node| unsafe { read_by(node) }));
+    let is_code = |function: &Oid| {
+        // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
+        let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
+        let is_shipped = is_built_in(*function) || is_own(*function);
+        !(is_shipped && is_immutable() || STABLE.contains(&function.to_u32()))
+    };
+    for node in nodes {
+        // SAFETY: the nodes are valid.
+        let (tag, functions, of_type) = unsafe { ((*node).type_, functions_of(node), type_of(node)) };
+        if let Some(function) = functions.into_iter().find(is_code) {
+            // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
+            return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
+        }
+        // SAFETY: a valid node.
+        if !unsafe { is_allowed(node) } {
+            return Ok(Some(format!("{tag:?}").replace("T_", "an expression of the kind ")));
+        }
+        let is_read = tag == NodeTag::T_Var && only_read.contains(&node);
+        if let Some(of_type) = of_type.filter(|of_type| !is_read && !is_allowed_type(*of_type)) {
+            return Ok(Some(format!("type {}", type_name(of_type)?)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a function or a type is one that PostgreSQL ships, which nobody can drop.
+fn is_built_in(object: Oid) -> bool {
+    object.to_u32() < pg_sys::FirstUnpinnedObjectId
+}
+
+/// Whether values of a type are handled by PostgreSQL's own code alone, at any depth.
+pub fn is_allowed_type(of_type: Oid) -> bool {
+    // SAFETY: look-ups in system caches.
+    let (is_enum, element) = unsafe { (pg_sys::type_is_enum(of_type), pg_sys::get_element_type(of_type)) };
+    is_built_in(of_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
+}
+
+/// The argument of a node that only reads it.
+///
+/// # Safety
+/// The node is valid.
+unsafe fn read_by(node: *mut pg_sys::Node) -> Option<*mut pg_sys::Node> {
+    // SAFETY: the caller passes a valid node, and each of these kinds has an argument.
+    let argument = unsafe {
+        match (*node).type_ {
+            NodeTag::T_RelabelType => (*node.cast::<pg_sys::RelabelType>()).arg,
+            NodeTag::T_FieldSelect => (*node.cast::<pg_sys::FieldSelect>()).arg,
+            NodeTag::T_NullTest => (*node.cast::<pg_sys::NullTest>()).arg,
+            _ => return None,
+        }
+    };
+    Some(argument.cast())
+}
+
+/// Whether a node is of a kind that runs no code but the functions in it and those of its types.
+///
+/// # Safety
+/// The node is valid.
+unsafe fn is_allowed(node: *mut pg_sys::Node) -> bool {
+    use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
+    // SAFETY: the caller passes a valid node.
+    match unsafe { (*node).type_ } {
+        // Times come first in this list. Then come users and schemas.
+        // SAFETY: the node is of this kind.
+        NodeTag::T_SQLValueFunction => unsafe {
+            (*node.cast::<pg_sys::SQLValueFunction>()).op <= SVFOP_LOCALTIMESTAMP_N
+        },
+        tag => matches!(
+            tag,
+            NodeTag::T_List
+                | NodeTag::T_Var
+                | NodeTag::T_Const
+                | NodeTag::T_FuncExpr
+                | NodeTag::T_NamedArgExpr
+                | NodeTag::T_OpExpr
+                | NodeTag::T_DistinctExpr
+                | NodeTag::T_NullIfExpr
+                | NodeTag::T_ScalarArrayOpExpr
+                | NodeTag::T_BoolExpr
+                | NodeTag::T_SubscriptingRef
+                | NodeTag::T_FieldSelect
+                | NodeTag::T_RelabelType
+                | NodeTag::T_CoerceViaIO
+                | NodeTag::T_ArrayCoerceExpr
+                | NodeTag::T_CollateExpr
+                | NodeTag::T_CaseExpr
+                | NodeTag::T_CaseWhen
+                | NodeTag::T_CaseTestExpr
+                | NodeTag::T_ArrayExpr
+                | NodeTag::T_RowExpr
+                | NodeTag::T_RowCompareExpr
+                | NodeTag::T_CoalesceExpr
+                | NodeTag::T_MinMaxExpr
+                | NodeTag::T_NullTest
+                | NodeTag::T_BooleanTest
+        ),
+    }
+}

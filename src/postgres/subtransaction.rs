@@ -1,0 +1,45 @@
+//! Subtransactions.
+
+use std::panic::UnwindSafe;
+
+use pgrx::PgTryBuilder;
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::CaughtError;
+
+use super::error::{Result, raise};
+
+/// Runs `f` in a subtransaction, which it must not change anything in. Returns the message of its error; None if it
+/// succeeds. An interrupt is raised.
+pub fn error_of(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Option<String> {
+    // SAFETY: a function runs in a transaction, and outside of parallel mode if it is PARALLEL UNSAFE. Memory and
+    // resources are those of the caller again when the subtransaction has ended.
+    unsafe {
+        let (memory, resources) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
+        let restore = move || {
+            pg_sys::CurrentMemoryContext = memory;
+            pg_sys::CurrentResourceOwner = resources;
+        };
+        pg_sys::BeginInternalSubTransaction(std::ptr::null());
+        pg_sys::CurrentMemoryContext = memory;
+        PgTryBuilder::new(|| {
+            f().unwrap_or_else(|error| raise(error));
+            pg_sys::ReleaseCurrentSubTransaction();
+            restore();
+            None
+        })
+        .catch_others(move |error| {
+            let message = match &error {
+                CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
+                    if report.function_name() != Some("ProcessInterrupts") =>
+                {
+                    report.message().to_owned()
+                }
+                _ => error.rethrow(),
+            };
+            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            restore();
+            Some(message)
+        })
+        .execute()
+    }
+}

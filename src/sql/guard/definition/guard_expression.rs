@@ -1,0 +1,112 @@
+//! What a guard computes of the rows of a table: its source, and its conditions.
+//!
+//! On stored rows, which may be hidden from the writer, it runs only code that PostgreSQL ships ([`other_code`]), and
+//! functions of the extension. On the new row it runs any code, as the writer, like a CHECK constraint.
+
+use postgres::built_in::other_code;
+use postgres::catalog::column::with_generation;
+use postgres::catalog::relation::Relation;
+use postgres::error::{ErrorReport, Result, not_supported};
+use postgres::expression::{Expression, StoredExpression};
+
+use super::arguments::Arguments;
+use super::condition::{AMONG, UNLESS, parse_condition};
+use super::criterion::GuardCriterion;
+use super::searched_texts::not_a_text;
+use super::source::{as_text, computed, parse_source};
+use crate::sql::functions::ExtensionSchema;
+
+/// An expression of a table's columns.
+pub struct GuardExpression {
+    /// For a new row, whose generated columns PostgreSQL computes only after the trigger.
+    pub of_new_row: StoredExpression,
+    pub of_stored_row: StoredExpression,
+    /// Whether the value for a stored row is that of a column.
+    pub is_column: bool,
+    /// The columns that the value for a new row is made from.
+    pub made_from: Vec<i16>,
+    /// The columns from which the value for a stored row is read.
+    pub read_from: Vec<i16>,
+    /// What it would run on a stored row that a guard must not run there, for a message.
+    other_code: Option<String>,
+}
+
+impl GuardExpression {
+    fn new(table: &Relation, expression: Expression, schema: ExtensionSchema) -> Result<Self> {
+        let of_new_row = computed(table, expression);
+        let of_stored_row = with_generation(table, expression, |column| !column.is_stored);
+        Ok(Self {
+            is_column: of_stored_row.as_own_column().is_some(),
+            made_from: of_new_row.own_columns(),
+            read_from: of_stored_row.own_columns(),
+            other_code: other_code(of_stored_row, |function| schema.owns(function))?,
+            of_new_row: StoredExpression::new(of_new_row),
+            of_stored_row: StoredExpression::new(of_stored_row),
+        })
+    }
+
+    /// Whether the guard may evaluate it on stored rows.
+    pub fn is_for_stored_rows(&self) -> bool {
+        self.other_code.is_none()
+    }
+
+    fn for_stored_rows(self, argument: &str, hint: &'static str) -> Result<Self> {
+        match &self.other_code {
+            Some(code) => Err(refused(code, argument, hint)),
+            None => Ok(self),
+        }
+    }
+}
+
+fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
+    not_supported(format!("cannot use {code} in {argument}"))
+        .set_detail(
+            "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of times, so that \
+             no session decides what they mean.",
+        )
+        .set_hint(hint)
+}
+
+/// Refuses a type of values that a guard compares on stored rows.
+pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
+    refused(&format!("type {type_name}"), argument, "Name a column of a type of PostgreSQL's own, or of an enum.")
+}
+
+/// The expressions of a guard for one table.
+pub struct GuardExpressions {
+    pub source: GuardExpression,
+    /// The condition under which existing rows count; None if all rows count.
+    pub among: Option<GuardExpression>,
+    /// The condition under which a new row is stored unchecked.
+    pub unless: Option<GuardExpression>,
+}
+
+impl GuardExpressions {
+    /// Reads them from a guard's arguments, with the source as it is written. An error if a guard must not evaluate one
+    /// of them.
+    pub fn read(table: &Relation, arguments: &Arguments, schema: ExtensionSchema) -> Result<(Self, Expression)> {
+        let mut source = parse_source(table, &arguments.source)?;
+        if let GuardCriterion::Texts(_) = arguments.criterion {
+            source = as_text(source).ok_or_else(|| not_a_text(table))?;
+        }
+        let condition = |sql: &Option<String>, name| {
+            let parse = |sql: &String| GuardExpression::new(table, parse_condition(table, sql, name)?, schema);
+            sql.as_ref().map(parse).transpose()
+        };
+        let for_stored_rows = |among: GuardExpression| {
+            among.for_stored_rows(
+                "among",
+                "Put the condition into a stored column, which may be generated: among => 'live'.",
+            )
+        };
+        let expressions = Self {
+            source: GuardExpression::new(table, source, schema)?.for_stored_rows(
+                "source",
+                "Put the text into a stored generated column, and index and guard that column.",
+            )?,
+            among: condition(&arguments.among, AMONG)?.map(for_stored_rows).transpose()?,
+            unless: condition(&arguments.unless, UNLESS)?,
+        };
+        Ok((expressions, source))
+    }
+}

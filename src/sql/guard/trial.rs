@@ -1,0 +1,64 @@
+//! Tries a guard on stored rows, so that one that cannot decide says so before a row is written.
+
+use std::panic::AssertUnwindSafe;
+
+use pgrx::AnyElement;
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use postgres::call::Call;
+use postgres::catalog::relation::Relation;
+use postgres::error::Result;
+use postgres::heap::row::TableSlot;
+use postgres::subtransaction::error_of;
+use postgres::text::{from_unchecked, to_text};
+
+use super::definition::arguments::{Arguments, TRIGGER_NAME};
+use super::definition::mark_column::MarkColumn;
+use super::definition::members::Members;
+use super::definition::searched_table::SearchedTable;
+use super::row::condition::Conditions;
+use super::row::confirmation::SourceReader;
+use super::row::stored_rows::RunningGuard;
+use crate::sql::functions::ExtensionSchema;
+
+/// Evaluates what a guard evaluates on stored rows, for the first row of each table.
+pub fn try_stored_rows(searched: &[SearchedTable], sources: &SourceReader, conditions: &Conditions) -> Result<()> {
+    for searched in searched {
+        let table = Relation::open(searched.oid);
+        if table.is_temporary_elsewhere() {
+            continue;
+        }
+        let slot = TableSlot::new(&table);
+        // SAFETY: a running function has an active snapshot.
+        if let Some(row) = unsafe { slot.first(&table, pg_sys::GetActiveSnapshot()) } {
+            sources.stored_key(searched, row)?;
+            conditions.counts(searched, row)?;
+        }
+    }
+    Ok(())
+}
+
+/// Why the guard with these arguments, as `pg_trigger` stores them, cannot decide about rows of a table; None if it can,
+/// as far as the first row shows. It runs no code of the table's owner.
+#[pg_extern(sql = false)]
+fn simhash_guard_error(target: Oid, arguments: &[u8], call: Call<'_>) -> Result<Option<AnyElement>> {
+    let texts = arguments.split(|&byte| byte == 0).map(from_unchecked).collect::<Result<Vec<_>>>()?;
+    // SAFETY: any OID may be locked.
+    if !unsafe { pg_sys::ConditionalLockRelationOid(target, pg_sys::AccessShareLock as pg_sys::LOCKMODE) } {
+        return to_text("the table is locked, and so its guard was not tried");
+    }
+    let arguments = Arguments::parse(&texts[..texts.len() - 1])?;
+    let tried = || {
+        let mut searched =
+            Members::read(target, None)?.searched(&arguments, ExtensionSchema::from_function(call.function()))?;
+        if let Some(mark) = &arguments.mark_column {
+            MarkColumn::set(&mut searched, mark)?;
+        }
+        let memory = PgMemoryContexts::CurrentMemoryContext.value();
+        // SAFETY: the memory context of the running call.
+        let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
+        try_stored_rows(&searched, &SourceReader::new(&guard), &Conditions::new(&guard))
+    };
+    Ok(error_of(AssertUnwindSafe(tried)).map(|error| to_text(&error)).transpose()?.flatten())
+}
