@@ -78,13 +78,13 @@ pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Resul
             // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
             return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
         }
+        let is_read = matches!(tag, NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.contains(&node);
+        if let Some(of_type) = of_type.filter(|of_type| !is_read && !is_allowed_type(*of_type)) {
+            return Ok(Some(format!("type {}", type_name(of_type)?)));
+        }
         // SAFETY: a valid node.
         if !unsafe { is_allowed(node) } {
             return Ok(Some(format!("{tag:?}").replace("T_", "an expression of the kind ")));
-        }
-        let is_read = tag == NodeTag::T_Var && only_read.contains(&node);
-        if let Some(of_type) = of_type.filter(|of_type| !is_read && !is_allowed_type(*of_type)) {
-            return Ok(Some(format!("type {}", type_name(of_type)?)));
         }
     }
     Ok(None)
