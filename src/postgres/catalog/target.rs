@@ -99,9 +99,10 @@ impl Target {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
 
-    pub fn is_name_taken(&self, name: &CStr) -> bool {
+    /// The relation of this name in the table's schema; the invalid OID if there is none.
+    pub fn relation_named(&self, name: &CStr) -> pg_sys::Oid {
         // SAFETY: a look-up in a system cache; the name is NUL-terminated.
-        unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) != pg_sys::InvalidOid }
+        unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) }
     }
 
     pub fn is_partitioned(&self) -> bool {

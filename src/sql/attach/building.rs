@@ -58,7 +58,7 @@ impl IndexNames {
             // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
             let (name, exists) = unsafe {
                 let name = pg_sys::makeObjectName(table_name.as_ptr(), part.as_ptr(), label.as_ptr());
-                (from_server(name)?, table.is_name_taken(CStr::from_ptr(name)))
+                (from_server(name)?, table.relation_named(CStr::from_ptr(name)) != pg_sys::InvalidOid)
             };
             let in_schema = (table.schema, name.clone());
             if (!exists || self.free.contains(&in_schema)) && self.chosen.insert(in_schema) {

@@ -13,8 +13,11 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
-use postgres::catalog::target::Target;
+use postgres::catalog::names::relation_sql;
+use postgres::catalog::partition::with_inheritors;
+use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, sendable, user_error};
+use postgres::text::to_server;
 
 use super::building::IndexNames;
 use super::prefix::{Maker, Prefix};
@@ -61,8 +64,8 @@ impl BlockIndexes<'_> {
         Ok(found)
     }
 
-    /// Names an index, and returns the name and the commands that create and label it.
-    pub fn create(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, [String; 2])> {
+    /// Names an index, and returns the name and the command that creates it.
+    pub fn create(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, String)> {
         let name = names.choose(table, &self.prefix.block(block), self.scope)?;
         let keys = if self.has_columns() {
             [self.prefix.block(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
@@ -71,9 +74,19 @@ impl BlockIndexes<'_> {
         };
         let (table_name, keys) = (table.sql(), self.scope.keys(keys));
         let create = format!("CREATE INDEX {} ON {table_name} USING btree ({keys})", quote_identifier(&name));
-        let object = format!("INDEX {}", table.index_sql(&name)?);
-        let comment = self.prefix.comment(&object, &format!("btree of block {block} of {}", self.blocks));
-        Ok((name, [create, comment]))
+        Ok((name, create))
+    }
+
+    /// The commands that label an index, and those of partitions that it has: a partition that is detached later keeps
+    /// its own.
+    pub fn label(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
+        let description = format!("btree of block {block} of {}", self.blocks);
+        let index = table.relation_named(&to_server(name)?);
+        let names = with_inheritors(index, pg_sys::NoLock as Lock).into_iter().map(relation_sql);
+        let comment = |name: Result<Option<String>>| {
+            name.map(|name| self.prefix.comment(&format!("INDEX {}", name.unwrap_or_default()), &description))
+        };
+        names.map(comment).collect()
     }
 
     /// Refuses a family that cannot have these indexes.

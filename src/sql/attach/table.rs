@@ -83,11 +83,12 @@ fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result
     }
     let mut names = IndexNames::default();
     for (number, &(member, block)) in missing.iter().enumerate() {
-        let (name, commands) = wanted.create(&mut names, member, block)?;
+        let (name, create) = wanted.create(&mut names, member, block)?;
         let number = number + 1;
         notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
-        for command in commands {
-            execute(&command)?;
+        execute(&create)?;
+        for label in wanted.label(member, &name, block)? {
+            execute(&label)?;
         }
     }
     Ok(missing.len())

@@ -93,3 +93,11 @@ SELECT simhash_detach('detach_comments');
 COMMENT ON COLUMN detach_comments.simhash IS E'@omit\nmade by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN detach_comments.simhash_block1 IS E'\n\nmade by simhash_attach, prefix simhash: \nmore';
 SELECT simhash_detach('detach_comments');
+
+-- A partition that was detached from its table is a table of its own.
+CREATE TABLE detach_parts (id integer, body text) PARTITION BY LIST (id);
+CREATE TABLE detach_part PARTITION OF detach_parts FOR VALUES IN (1);
+SELECT simhash_attach('detach_parts', 'body', blocks => 2);
+ALTER TABLE detach_parts DETACH PARTITION detach_part;
+SELECT simhash_detach('detach_part');
+\d detach_part

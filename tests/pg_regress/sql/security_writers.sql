@@ -202,7 +202,7 @@ BEGIN
     PERFORM public.simhash_guard('app.literals', among => $c$path = E'C:\\temp' AND at = '2024-01-02 03:04+00'
         AND span = '@ 1 day -2 hours ago' AND raw = decode('5c27', 'hex') AND ratio = 0.1::real
         AND list = ARRAY[NULL]::text[] AND raw::text = E'\\x5c27' AND ratio::text = '0.1'
-        AND quote_ident(path) = E'"C:\\temp"' AND date_trunc('day', at) = '2024-01-02 00:00+00'
+        AND at AT TIME ZONE 'EST' = '2024-01-01 22:04' AND quote_ident(path) = E'"C:\\temp"' AND date_trunc('day', at) = '2024-01-02 00:00+00'
         AND at > '1970-01-01 00:00+00'::timestamptz + '-1 day'::interval AND at::date = '2024-01-02'$c$);
     SELECT tgargs INTO arguments FROM pg_trigger WHERE tgrelid = 'app.literals'::regclass;
 END $$;
