@@ -108,6 +108,11 @@ impl Index {
         from_bytes(self.name.to_bytes())
     }
 
+    /// Whether a command that failed has left the index of an ordinary table, so that it can be dropped.
+    pub fn is_left_behind(&self) -> bool {
+        !self.is_valid && !self.is_partition && self.is_unconstrained
+    }
+
     /// Whether ANALYZE has computed statistics of the key at `position`, which is an expression.
     pub fn has_statistics(&self, position: usize) -> bool {
         let keys = [self.oid.into(), (position as i16 + 1).into(), false.into()];

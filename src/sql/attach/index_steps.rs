@@ -137,8 +137,7 @@ impl Steps<'_> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, band)?;
         }
-        let is_left_behind = |index: &&Index| !index.is_valid && !index.is_partition && index.is_unconstrained;
-        for index in self.of_band(table, band).filter(is_left_behind).filter(|_| !table.is_partitioned()) {
+        for index in self.of_band(table, band).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
             self.push(
                 format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?),

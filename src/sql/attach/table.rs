@@ -73,6 +73,7 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
 }
 
 fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<usize> {
+    drop_invalid(wanted, family)?;
     let mut missing = Vec::new();
     for member in one_by_one(table, family) {
         for block in 0..wanted.blocks {
@@ -92,4 +93,17 @@ fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result
         }
     }
     Ok(missing.len())
+}
+
+/// Drops the indexes that a failed REINDEX or CREATE INDEX CONCURRENTLY has left.
+fn drop_invalid(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
+    let members = || family.iter().filter(|member| !member.is_partitioned());
+    for (member, block) in members().flat_map(|member| (0..wanted.blocks).map(move |block| (member, block))) {
+        for index in wanted.of_block(member, block)?.iter().filter(|index| index.is_left_behind()) {
+            let name = index.name()?;
+            notice(format!("dropping index \"{name}\", which is not valid"));
+            execute(&format!("DROP INDEX {}", member.index_sql(&name)?))?;
+        }
+    }
+    Ok(())
 }

@@ -83,3 +83,12 @@ CREATE TABLE clash_parent (body text);
 CREATE TABLE clash_child (simhash bigint) INHERITS (clash_parent);
 SELECT errors($$SELECT simhash_attach('clash_parent', 'body')$$);
 \d clash_parent
+
+-- What a REINDEX CONCURRENTLY that failed has left.
+CREATE TABLE clash_reindexed (body text);
+SELECT simhash_attach('clash_reindexed', 'body', blocks => 2);
+CREATE INDEX clash_reindexed_ccnew ON clash_reindexed (simhash_block0, simhash);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'clash_reindexed_ccnew'::regclass;
+SET client_min_messages = notice;
+SELECT simhash_attach('clash_reindexed', 'body', blocks => 2);
+\di clash_reindexed*
