@@ -54,12 +54,28 @@ const STABLE: [u32; 39] = [
     pg_sys::F_TIMESTAMPTZ_GE_TIMESTAMP,
 ];
 
+/// The immutable functions that are not allowed, because a setting decides what they return.
+const BY_SETTING: [u32; 11] = [
+    pg_sys::F_BYTEAOUT,
+    pg_sys::F_FLOAT4OUT,
+    pg_sys::F_FLOAT8OUT,
+    pg_sys::F_POINT_OUT,
+    pg_sys::F_LSEG_OUT,
+    pg_sys::F_LINE_OUT,
+    pg_sys::F_PATH_OUT,
+    pg_sys::F_BOX_OUT,
+    pg_sys::F_POLY_OUT,
+    pg_sys::F_CIRCLE_OUT,
+    pg_sys::F_QUOTE_IDENT,
+];
+
 /// What an expression runs, at any depth, that PostgreSQL does not ship, or that does not depend on its arguments
 /// alone, for a message: `function app.f(text)`. None if there is nothing. Immutable functions for which `is_own` is
 /// true count as PostgreSQL's.
 ///
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
-/// cast that runs no function, for one of their fields, or by IS NULL.
+/// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is code
+/// too, and is allowed as a constant that PostgreSQL ships.
 pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
     let nodes = expression.nodes();
     let mut only_read = vec![expression.as_ptr()];
@@ -68,7 +84,7 @@ pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Resul
     let is_code = |function: &Oid| {
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
-        let is_shipped = is_built_in(*function) || is_own(*function);
+        let is_shipped = is_built_in(*function) && !BY_SETTING.contains(&function.to_u32()) || is_own(*function);
         !(is_shipped && is_immutable() || STABLE.contains(&function.to_u32()))
     };
     for node in nodes {
@@ -79,7 +95,9 @@ pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Resul
             return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
         }
         let is_read = matches!(tag, NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.contains(&node);
-        if let Some(of_type) = of_type.filter(|of_type| !is_read && !is_allowed_type(*of_type)) {
+        // SAFETY: a valid node.
+        let is_other = |of_type: &Oid| !is_allowed_type(*of_type) || unsafe { is_other_search(node, *of_type) };
+        if let Some(of_type) = of_type.filter(|of_type| !is_read && is_other(of_type)) {
             return Ok(Some(format!("type {}", type_name(of_type)?)));
         }
         // SAFETY: a valid node.
@@ -100,6 +118,17 @@ pub fn is_allowed_type(of_type: Oid) -> bool {
     // SAFETY: look-ups in system caches.
     let (is_enum, element) = unsafe { (pg_sys::type_is_enum(of_type), pg_sys::get_element_type(of_type)) };
     is_built_in(of_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
+}
+
+/// Whether a node of this type is a text search configuration or dictionary, and none that PostgreSQL ships.
+///
+/// # Safety
+/// The node is valid.
+unsafe fn is_other_search(node: *mut pg_sys::Node, of_type: Oid) -> bool {
+    // SAFETY: the caller passes a valid node, which outlives the call.
+    let constant = unsafe { Expression::new(node) }.and_then(Expression::constant);
+    let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
+    matches!(of_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !constant.is_some_and(is_shipped)
 }
 
 /// The argument of a node that only reads it.

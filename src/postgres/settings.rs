@@ -7,8 +7,11 @@ use pgrx::pg_sys;
 /// A search path in which nobody but a superuser can put objects in the way of PostgreSQL's own.
 const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
-/// The settings that decide how PostgreSQL prints and reads names, literals, operators and values.
-const FIXED: [(&CStr, &CStr); 16] = [
+/// The settings on which arithmetic of times depends.
+const OF_TIMES: [Setting; 2] = [(c"TimeZone", c"UTC"), (c"timezone_abbreviations", c"Default")];
+
+/// The other settings that decide how PostgreSQL prints and reads names, literals, operators and values.
+const FIXED: [Setting; 12] = [
     (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),
     (c"backslash_quote", c"safe_encoding"),
@@ -17,15 +20,14 @@ const FIXED: [(&CStr, &CStr); 16] = [
     (c"array_nulls", c"on"),
     (c"DateStyle", c"ISO, MDY"),
     (c"IntervalStyle", c"postgres"),
-    (c"TimeZone", c"UTC"),
-    (c"timezone_abbreviations", c"Default"),
     (c"bytea_output", c"hex"),
     (c"extra_float_digits", c"1"),
     (c"lc_monetary", c"C"),
-    (c"lc_numeric", c"C"),
-    (c"lc_time", c"C"),
     (c"xmloption", c"content"),
 ];
+
+/// A name and a value.
+type Setting = (&'static CStr, &'static CStr);
 
 /// Runs `f` under [`SAFE_SEARCH_PATH`].
 pub fn with_safe_search_path<T>(f: impl FnOnce() -> T) -> T {
@@ -37,10 +39,19 @@ pub fn with_safe_search_path<T>(f: impl FnOnce() -> T) -> T {
 
 /// Runs `f` under settings by which SQL and values mean the same, and are printed the same, whatever a session has set.
 pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
+    with_fixed(OF_TIMES.into_iter().chain(FIXED), f)
+}
+
+/// Runs `f` with times in UTC.
+pub fn with_fixed_times<T>(f: impl FnOnce() -> T) -> T {
+    with_fixed(OF_TIMES.into_iter(), f)
+}
+
+fn with_fixed<T>(settings: impl Iterator<Item = Setting>, f: impl FnOnce() -> T) -> T {
     with_settings(|| {
         // Reading the file of time zones takes as long as many rows.
-        let differs = |&(name, value): &(&CStr, &CStr)| read_setting(name).as_deref() != value.to_str().ok();
-        FIXED.into_iter().filter(differs).for_each(|(name, value)| set_locally(name, value));
+        let differs = |&(name, value): &Setting| read_setting(name).as_deref() != value.to_str().ok();
+        settings.filter(differs).for_each(|(name, value)| set_locally(name, value));
         f()
     })
 }

@@ -7,9 +7,12 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use postgres::call::Call;
+use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
-use postgres::error::Result;
+use postgres::catalog::target::{Lock, Target};
+use postgres::error::{Result, user_error};
 use postgres::heap::row::TableSlot;
+use postgres::owner::is_owner;
 use postgres::subtransaction::error_of;
 use postgres::text::{from_unchecked, to_text};
 
@@ -40,25 +43,42 @@ pub fn try_stored_rows(searched: &[SearchedTable], sources: &SourceReader, condi
 }
 
 /// Why the guard with these arguments, as `pg_trigger` stores them, cannot decide about rows of a table; None if it can,
-/// as far as the first row shows. It runs no code of the table's owner.
+/// as far as the first row shows, and for a caller without the owner's rights: who passes arguments could learn of
+/// hidden rows by them.
 #[pg_extern(sql = false)]
 fn simhash_guard_error(target: Oid, arguments: &[u8], call: Call<'_>) -> Result<Option<AnyElement>> {
     let texts = arguments.split(|&byte| byte == 0).map(from_unchecked).collect::<Result<Vec<_>>>()?;
-    // SAFETY: any OID may be locked.
-    if !unsafe { pg_sys::ConditionalLockRelationOid(target, pg_sys::AccessShareLock as pg_sys::LOCKMODE) } {
-        return to_text("the table is locked, and so its guard was not tried");
-    }
     let arguments = Arguments::parse(&texts[..texts.len() - 1])?;
     let tried = || {
-        let mut searched =
-            Members::read(target, None)?.searched(&arguments, ExtensionSchema::from_function(call.function()))?;
-        if let Some(mark) = &arguments.mark_column {
-            MarkColumn::set(&mut searched, mark)?;
+        if !is_owner(target) {
+            return Ok(());
         }
-        let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        // SAFETY: the memory context of the running call.
-        let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
-        try_stored_rows(&searched, &SourceReader::new(&guard), &Conditions::new(&guard))
+        check_is_free(target)?;
+        Target::lock(target, pg_sys::AccessShareLock as Lock, |_| try_guard(target, &arguments, call))
     };
     Ok(error_of(AssertUnwindSafe(tried)).map(|error| to_text(&error)).transpose()?.flatten())
+}
+
+/// An error if a table or one of its partitions is locked: a list of guards must not wait.
+fn check_is_free(target: Oid) -> Result<()> {
+    let lock = pg_sys::AccessShareLock as Lock;
+    // SAFETY: any OID may be locked.
+    let is_free = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, lock) };
+    if with_inheritors(target, pg_sys::NoLock as Lock).into_iter().all(is_free) {
+        return Ok(());
+    }
+    let message = "the table is locked, and so its guard was not tried";
+    Err(user_error(PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE, message))
+}
+
+fn try_guard(target: Oid, arguments: &Arguments, call: Call<'_>) -> Result<()> {
+    let schema = ExtensionSchema::from_function(call.function());
+    let mut searched = Members::read(target, None)?.searched(arguments, schema)?;
+    if let Some(mark) = &arguments.mark_column {
+        MarkColumn::set(&mut searched, mark)?;
+    }
+    let memory = PgMemoryContexts::CurrentMemoryContext.value();
+    // SAFETY: the memory context of the running call.
+    let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
+    try_stored_rows(&searched, &SourceReader::new(&guard), &Conditions::new(&guard))
 }

@@ -80,7 +80,8 @@ CREATE FUNCTION app.is_same(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql A
 CREATE OPERATOR app.~~~ (FUNCTION = app.is_same, LEFTARG = text, RIGHTARG = text);
 CREATE TABLE app.typed (id integer PRIMARY KEY, status app.status, word app.word, pair app.pair, range app.words, body text,
     at timestamptz DEFAULT '2026-01-01', day date DEFAULT '2026-01-01', list text[], raw bytea, ratio float8,
-    words app.word[]);
+    words app.word[], search regconfig);
+CREATE TEXT SEARCH CONFIGURATION app.english (COPY = pg_catalog.english);
 SELECT simhash_index('app.typed', 'body');
 SELECT condition, split_part(app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)),
     ' in among', 1) AS error
@@ -93,13 +94,15 @@ FROM unnest(ARRAY[
     'at::text = body', 'concat(id, body) = body', 'random() > .5', 'clock_timestamp() > at', 'to_regclass(body) IS NULL',
     'body = current_user', 'body = current_role', 'body = user', 'body = session_user', 'body = current_schema',
     'body = current_catalog', 'body = current_setting(''role'')', 'pg_has_role(''pg_monitor'', ''member'')',
-    'has_table_privilege(''app.docs'', ''select'')', 'inet_client_addr() IS NULL', 'pg_backend_pid() > id'
+    'has_table_privilege(''app.docs'', ''select'')', 'inet_client_addr() IS NULL', 'pg_backend_pid() > id',
+    'ratio::text = ''1''', 'raw::text = ''\x01''', 'point(1, ratio)::text = ''(1,1)''', 'quote_ident(body) = body',
+    'to_tsvector(''app.english'', body) @@ ''run''::tsquery', 'to_tsvector(search, body) @@ ''run''::tsquery'
 ]) AS condition;
 \echo what is allowed
 SELECT condition, app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)) AS error
 FROM unnest(ARRAY[
     'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''', '(pair).b IS NULL',
-    'pair IS NOT NULL', 'range IS NOT NULL', 'list[1] = ''a''', '''a'' = ANY (list)', 'body::integer > 0', 'ratio::text = ''1''',
+    'pair IS NOT NULL', 'range IS NOT NULL', 'list[1] = ''a''', '''a'' = ANY (list)', 'body::integer > 0', 'ratio::numeric = 1',
     'lower(body) LIKE ''a%'' OR body ~ ''b'' OR length(body) > 3', 'coalesce(body, ''x'') = CASE id WHEN 1 THEN ''a'' ELSE ''b'' END',
     'greatest(id, 3) = 3', '(id, body) > (1, ''a'')', 'at > now() - interval ''7 days''', 'day > current_date - 7',
     'day < now()', 'at::date = ''2026-01-01''', '(at AT TIME ZONE ''Europe/Berlin'')::date = day',
@@ -168,7 +171,7 @@ SET ROLE regress_owner;
 DELETE FROM app.secret;
 SELECT simhash_guard('app.secret', among => 'reader IS NOT NULL AND secret::numeric > 0');
 INSERT INTO app.secret VALUES (1, 'salary is 4711', 'one text of several words');
-\echo simhash_guard and simhash_guards try the guard on a row
+\echo simhash_guard tries the guard on a row, and so does simhash_guards for those who have the rights of the owner
 SELECT app.error($$SELECT public.simhash_guard('app.secret', among => '1 / (id - 1) > 0')$$);
 SELECT error FROM simhash_guards() WHERE target = 'app.secret'::regclass;
 SET ROLE regress_writer;
@@ -189,7 +192,20 @@ SET ROLE regress_writer;
 SELECT app.error($$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$$) AS key;
 RESET ROLE;
 
--- 6. A condition means the same whatever a session has set, and so do the values that it makes.
+-- 6. Some literals run code. A superuser who lists the guards runs it as the owner, and others do not run it.
+SET ROLE regress_owner;
+CREATE FUNCTION app.ran(content text) RETURNS boolean LANGUAGE plpgsql AS
+    $$ BEGIN RAISE WARNING '% runs the check of %', current_user, content; RETURN true; END $$;
+CREATE DOMAIN app.checked AS text CHECK (app.ran(value));
+CREATE TYPE app.boxed AS (content app.checked);
+SELECT simhash_guard('app.stated', unless => 'state = (''(x)''::app.boxed).content');
+RESET ROLE;
+SELECT error FROM simhash_guards() WHERE target = 'app.stated'::regclass;
+SET ROLE regress_writer;
+SELECT error FROM public.simhash_guards() WHERE target = 'app.stated'::regclass;
+RESET ROLE;
+
+-- 7. A condition means the same whatever a session has set, and so do the values that it makes.
 SET ROLE regress_owner;
 CREATE TABLE app.literals (id integer PRIMARY KEY, path text, at timestamptz, span interval, raw bytea, ratio real,
     list text[], body text);
@@ -201,8 +217,8 @@ CREATE FUNCTION app.guard(OUT arguments bytea) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM public.simhash_guard('app.literals', among => $c$path = E'C:\\temp' AND at = '2024-01-02 03:04+00'
         AND span = '@ 1 day -2 hours ago' AND raw = decode('5c27', 'hex') AND ratio = 0.1::real
-        AND list = ARRAY[NULL]::text[] AND raw::text = E'\\x5c27' AND ratio::text = '0.1'
-        AND at AT TIME ZONE 'EST' = '2024-01-01 22:04' AND quote_ident(path) = E'"C:\\temp"' AND date_trunc('day', at) = '2024-01-02 00:00+00'
+        AND list = ARRAY[NULL]::text[] AND at AT TIME ZONE 'EST' = '2024-01-01 22:04'
+        AND date_trunc('day', at) = '2024-01-02 00:00+00'
         AND at > '1970-01-01 00:00+00'::timestamptz + '-1 day'::interval AND at::date = '2024-01-02'$c$);
     SELECT tgargs INTO arguments FROM pg_trigger WHERE tgrelid = 'app.literals'::regclass;
 END $$;

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use postgres::error::Result;
 use postgres::heap::row::Row;
-use postgres::settings::with_fixed_settings;
+use postgres::settings::{with_fixed_settings, with_fixed_times};
 
 use super::stored_rows::{Evaluated, RunningGuard};
 use crate::sql::guard::definition::guard_expression::GuardExpression;
@@ -28,7 +28,7 @@ impl Conditions {
     /// Whether a row that is not stored yet will count.
     pub fn will_count(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
         let Some(among) = &searched.among else { return Ok(true) };
-        with_fixed_settings(|| self.among.of_new_row(searched.oid, among, row, holds))
+        with_fixed_times(|| self.among.of_new_row(searched.oid, among, row, holds))
     }
 
     /// Whether a new row is stored unchecked, by the condition `unless`.

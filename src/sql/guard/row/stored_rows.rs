@@ -1,7 +1,7 @@
 //! A guard in one statement, and how it evaluates expressions of a table on rows.
 //!
 //! Those on a new row are evaluated as the writer, like a CHECK constraint. Those on stored rows, which may be hidden
-//! from the writer, run PostgreSQL's own code alone, under settings by which they mean the same in every session. Their
+//! from the writer, run PostgreSQL's own code alone, with times in UTC: they mean the same in every session. Their
 //! errors do not show values to a writer who may not read the rows.
 
 use std::cell::OnceCell;
@@ -16,7 +16,7 @@ use postgres::error::{Result, raise};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::raised::raise_without_values;
-use postgres::settings::with_fixed_settings;
+use postgres::settings::with_fixed_times;
 
 use super::disclosure::may_select_rows;
 use crate::sql::guard::definition::cache::{PerTable, of_table};
@@ -110,7 +110,7 @@ impl Evaluated {
         // SAFETY: as above.
         let read = || unsafe { prepared.of_stored_row.get_or_init(make).with_value(row, f) };
         let is_column = expression.is_column;
-        self.guard.on_stored_row(table, || if is_column { read() } else { with_fixed_settings(read) })
+        self.guard.on_stored_row(table, || if is_column { read() } else { with_fixed_times(read) })
     }
 
     fn table(&self, table: Oid) -> Result<Rc<PreparedExpression>> {
