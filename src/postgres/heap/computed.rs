@@ -38,7 +38,7 @@ impl Computed {
     /// when it returns.
     ///
     /// # Safety
-    /// The row is of the expression's table.
+    /// The row is of the expression's table. `f` does not evaluate this expression again, which would free the value.
     pub unsafe fn with_value<T>(&self, row: Row<'_>, f: impl FnOnce(Option<Datum>) -> T) -> T {
         // SAFETY: the caller passes a row of the expression's table. The memory is the context's own.
         unsafe {

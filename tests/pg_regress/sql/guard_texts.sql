@@ -91,6 +91,7 @@ CREATE TRIGGER zzzz_inner BEFORE INSERT ON nested FOR EACH ROW WHEN (new.inner_b
 INSERT INTO nested VALUES (1, 'the outer text', 'another text');
 INSERT INTO nested VALUES (2, 'a second outer text of words', 'a second OUTER text of words');
 \echo :LAST_ERROR_SQLSTATE
+INSERT INTO nested SELECT 2, long, upper(long) FROM words(1, 4000) AS long;
 SELECT id, body FROM nested ORDER BY id;
 -- Another row with its text, stored and deleted meanwhile, is not taken for the row that is being stored.
 CREATE OR REPLACE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS $$

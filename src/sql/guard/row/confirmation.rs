@@ -110,16 +110,17 @@ impl<'a> NewText<'a> {
     /// The resemblance of a stored row's text to the new text; None if it is less than `least_resemblance`, or if one
     /// of the texts is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
     pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
-        Ok(self.reader.with_stored_text(searched, row, |text| self.resemblance(text))?.flatten())
+        let Some(features) = self.features()? else { return Ok(None) };
+        Ok(self.reader.with_stored_text(searched, row, |text| self.resemblance(features, text))?.flatten())
     }
 
     /// The same for a row that is not stored yet.
     pub fn confirm_new(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
-        Ok(self.reader.with_new_text(searched, row, |text| self.resemblance(text))?.flatten())
+        let Some(features) = self.features()? else { return Ok(None) };
+        Ok(self.reader.with_new_text(searched, row, |text| self.resemblance(features, text))?.flatten())
     }
 
-    fn resemblance(&self, text: TextArgument<'_>) -> Result<Option<f64>> {
-        let Some(features) = self.features()? else { return Ok(None) };
+    fn resemblance(&self, features: &Prepared, text: TextArgument<'_>) -> Result<Option<f64>> {
         let text = decode(text.detoast())?.as_str();
         with_fingerprinter(|fingerprinter| {
             features.resemblance_from(self.least_resemblance.get(), fingerprinter, text, &tick)

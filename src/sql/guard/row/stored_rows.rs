@@ -83,7 +83,7 @@ impl Evaluated {
     }
 
     /// Calls `f` with the expression's value for a new row, also if it needs a generated column, which is not computed
-    /// yet; None for NULL. `f` runs in memory that is freed when it returns.
+    /// yet; None for NULL. `f` runs in memory that is freed when it returns, and must not evaluate the expression again.
     pub fn of_new_row<T>(
         &self,
         table: Oid,
@@ -93,7 +93,8 @@ impl Evaluated {
     ) -> Result<T> {
         let prepared = self.table(table)?;
         let make = || self.guard.in_memory(|| Computed::new(expression.of_new_row.read()));
-        // SAFETY: the row is of the table for which the expression was made.
+        // SAFETY: the row is of the table for which the expression was made. Nothing in this library passes an `f` that
+        // evaluates an expression.
         unsafe { prepared.of_new_row.get_or_init(make).with_value(row, f) }
     }
 
