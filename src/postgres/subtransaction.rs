@@ -28,17 +28,17 @@ pub fn error_of(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Option<String> {
             None
         })
         .catch_others(move |error| {
-            let message = match &error {
+            // Also before an interrupt goes on: whoever catches it ends a subtransaction of its own.
+            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            restore();
+            match &error {
                 CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
                     if report.function_name() != Some("ProcessInterrupts") =>
                 {
-                    report.message().to_owned()
+                    Some(report.message().to_owned())
                 }
                 _ => error.rethrow(),
-            };
-            pg_sys::RollbackAndReleaseCurrentSubTransaction();
-            restore();
-            Some(message)
+            }
         })
         .execute()
     }

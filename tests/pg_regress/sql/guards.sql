@@ -52,6 +52,31 @@ SELECT arguments, error_of(arguments) FROM (VALUES
 
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
 
+\echo an interrupt while a guard is tried rolls back the block that catches it, and no more
+CREATE FUNCTION interrupts(content text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('guards.interrupt', true) = 'on' THEN
+        PERFORM pg_cancel_backend(pg_backend_pid()), pg_sleep(600);
+    END IF;
+    RETURN true;
+END $$;
+CREATE DOMAIN interrupting AS text CHECK (interrupts(value));
+CREATE TYPE box_of_interrupting AS (content interrupting);
+SELECT simhash_guard('docs', criterion => '{"resemblance": 0.7}', unless => 'body = (''(x)''::box_of_interrupting).content');
+CREATE TABLE done (step text);
+SET guards.interrupt = on;
+DO $$
+BEGIN
+    INSERT INTO done VALUES ('before');
+    BEGIN
+        INSERT INTO done VALUES ('within');
+        PERFORM count(error) FROM simhash_guards();
+    EXCEPTION WHEN query_canceled THEN INSERT INTO done VALUES (sqlerrm);
+    END;
+END $$;
+RESET guards.interrupt;
+SELECT step FROM done;
+
 \echo the catalog is public
 SET ROLE regress_reader;
 SELECT count(*) > 0 AS is_visible FROM public.simhash_guards() WHERE criterion IS NOT NULL;
