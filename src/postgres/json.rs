@@ -70,11 +70,6 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
     }
 }
 
-/// Whether `jsonb` can represent this JSON: it cannot represent the character U+0000, which JSON escapes.
-pub fn is_jsonb(json: &str) -> bool {
-    !json.replace(r"\\", "").contains(r"\u0000")
-}
-
 /// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
 /// encoding lacks a character.
 pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>> {

@@ -45,10 +45,13 @@ SELECT arguments, error_of(arguments) FROM (VALUES
     (ARRAY['skip', '{"max_distance": 99}', 'simhash']),
     (ARRAY['skip', '{"bands": 65}', 'simhash']),
     (ARRAY['skip', '{"weights": {"\u0000": 1}}', 'simhash']),
+    (ARRAY['skip', '{"\u0000": 1}', 'simhash']),
     (ARRAY['skip', '{"weights": {"a": 1e-99999999999999999999, "b": 1e-17000}}', 'simhash']),
     (ARRAY['skip', '{"weights": {"a": 1e999}}', 'simhash']),
     (ARRAY['skip', '{"resemblance": null}', 'no_such_column'])
 ) AS of_trigger (arguments);
+
+SELECT error_of(ARRAY['skip', '{}', 'simhash', '', '', repeat('x', 1 << 24)]);
 
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
 

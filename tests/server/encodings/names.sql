@@ -81,5 +81,11 @@ SELECT simhash_index('marked', 'body'), simhash_guard('marked', 'mark', mark_col
 INSERT INTO marked VALUES (:'one', 'some words of text'), ('x', 'some words of text');
 SELECT mark = jsonb_build_object(:'one', :'one') FROM marked WHERE :"one" = 'x';
 DROP TABLE marked;
+\echo a guard with a character that the encoding lacks
+CREATE TABLE by_hand (body text);
+CREATE TRIGGER by_hand BEFORE INSERT ON by_hand
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '{"weights": {"\ud83d\ude00": 0.5}}', 'body');
+SELECT num_nonnulls(criterion, error) FROM simhash_guards();
+DROP TABLE by_hand;
 \echo the others are unchanged
 SELECT of_others = :'of_others' FROM state;
