@@ -108,14 +108,15 @@ BEGIN
         RAISE 'table "%%" must be written at READ COMMITTED', TG_TABLE_NAME USING ERRCODE = 'feature_not_supported';
     END IF;
 
-    PERFORM pg_advisory_xact_lock((%6$L::bigint << 18) | ((block << 16) | %4$s.simhash_block(NEW.%2$I, block))::bigint)
+    PERFORM pg_advisory_xact_lock(
+        (%6$L::bigint << 18) | ((block << 16) | %4$s.simhash_block(NEW.%2$I::bigint, block))::bigint)
     FROM generate_series(0, 3) AS block
     WHERE NEW.%2$I IS NOT NULL;
 
     -- This statement has a new snapshot, which sees what was committed while the locks were waited for.
     SELECT %3$I INTO existing FROM %1$s AS stored
-    WHERE %4$s.simhash_near(%2$I, NEW.%2$I) AND %3$I <> NEW.%3$I
-    ORDER BY %4$s.hamming(%2$I, NEW.%2$I), %3$I LIMIT 1;
+    WHERE %4$s.simhash_near(%2$I::bigint, NEW.%2$I::bigint) AND %3$I <> NEW.%3$I
+    ORDER BY %4$s.hamming(%2$I::bigint, NEW.%2$I::bigint), %3$I LIMIT 1;
     IF NOT FOUND THEN
         RETURN NEW;
     ELSIF %5$L = 'skip' THEN

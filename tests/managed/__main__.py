@@ -223,7 +223,9 @@ class Hostile(Managed):
         self.connection.execute("CREATE TABLE photos (id bigint PRIMARY KEY, simhash bigint)")
 
     def test_calls(self):
-        """Also for a caller with another search path than that of whoever ran the file."""
+        """Also for a caller with another search path than that of whoever ran the file, and in the functions' schema."""
+        called = set(re.findall(r"(?:pg_catalog|%4\$s)\.(\w+)\(", FUNCTIONS))
+        self.assertLessEqual(called, {function.partition("(")[0] for function in self.FUNCTIONS})
         self.connection.execute("SET search_path = public, pg_catalog")
         for call, expected in (
             ("hamming(0, 7)", 3),
@@ -234,10 +236,16 @@ class Hostile(Managed):
             self.assertEqual(self.values(f"SELECT app.{call}"), [expected])
         self.assertEqual(len(self.values("SELECT app.simhash_probes(0, 0, 4)")[0]), 17)
         self.connection.execute("SELECT app.simhash_lock('app.photos', '{1,2}')")
-        self.connection.execute("SELECT app.simhash_keep_out('app.photos', 'simhash', 'id')")
-        self.connection.execute("INSERT INTO app.photos VALUES (1, 0)")
-        with self.assertRaises(psycopg.errors.ExclusionViolation):
-            self.connection.execute("INSERT INTO app.photos VALUES (2, 7)")
+        raises = "RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'called'; END $$"
+        for overload in "simhash_near", "simhash_block", "hamming":
+            self.connection.execute(f"CREATE FUNCTION app.{overload}(integer, integer) {raises}")
+        for type_ in "bigint", "integer":
+            table = f"app.of_{type_}"
+            self.connection.execute(f"CREATE TABLE {table} (id bigint PRIMARY KEY, simhash {type_})")
+            self.connection.execute(f"SELECT app.simhash_keep_out('{table}', 'simhash', 'id')")
+            self.connection.execute(f"INSERT INTO {table} VALUES (1, 0)")
+            with self.assertRaises(psycopg.errors.ExclusionViolation):
+                self.connection.execute(f"INSERT INTO {table} VALUES (2, 7)")
 
 
 class Fingerprints(Managed):
