@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::cancel::{Signals, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
 use crate::texts::{element, is_bytes, iterable};
+use crate::values::FingerprintValues;
 use crate::{numpy, options, pandas};
 
 /// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
@@ -21,30 +22,6 @@ const BATCH_TEXTS: usize = 1 << 14;
 thread_local! {
     /// Scratch memory, up to 1 MB for each thread.
     static SCRATCH: Cell<Option<Box<Fingerprinter>>> = const { Cell::new(None) };
-}
-
-/// The fingerprints of rows.
-#[derive(Default)]
-pub struct FingerprintValues {
-    /// 0 for a row without a fingerprint.
-    pub values: Vec<i64>,
-    /// Whether a row has no fingerprint.
-    pub is_missing: Vec<bool>,
-}
-
-impl FingerprintValues {
-    fn push(&mut self, fingerprint: Option<i64>) -> Result<(), Error> {
-        self.values.try_reserve(1)?;
-        self.is_missing.try_reserve(1)?;
-        self.values.push(fingerprint.unwrap_or_default());
-        self.is_missing.push(fingerprint.is_none());
-        Ok(())
-    }
-
-    fn into_options(self) -> Vec<Option<i64>> {
-        let option = |(value, is_missing)| if is_missing { None } else { Some(value) };
-        self.values.into_iter().zip(self.is_missing).map(option).collect()
-    }
 }
 
 /// Runs `work` with this thread's fingerprinter. While it runs, a signal handler gets another one. If `work` unwinds,

@@ -23,6 +23,7 @@ mod pandas;
 mod passages;
 mod resemblance;
 mod texts;
+mod values;
 
 use pyo3::pymodule;
 

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::fingerprint::FingerprintValues;
+use crate::values::FingerprintValues;
 
 /// NumPy, or an exception that says how to install it.
 pub fn require(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {

@@ -5,8 +5,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::fingerprint::FingerprintValues;
 use crate::numpy::{array, is_of_loaded};
+use crate::values::FingerprintValues;
 
 /// Whether an object is a series of pandas. Without pandas in the process, none is.
 pub fn is_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -9,7 +9,7 @@ from django.db.models import BaseConstraint, BooleanField, Model
 from django.db.models.constants import LOOKUP_SEP
 from django.db.models.expressions import RawSQL
 
-from . import lookups  # noqa: F401  # It registers the lookup near.
+from .lookups import NearText  # noqa: F401  # It registers the lookup near.
 
 
 class NoNearDuplicate(BaseConstraint):
