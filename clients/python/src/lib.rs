@@ -1,7 +1,7 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
-//! [`fingerprint`], [`bands`], [`features`], [`resemblance`], [`passages`], [`distance`], [`pairs`] and [`clusters`] hold
-//! the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays and
+//! [`fingerprint`], [`bands`], [`features`], [`resemblance`], [`passages`], [`markup`], [`distance`], [`pairs`] and
+//! [`clusters`] hold the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays and
 //! [`pandas`] series. [`arguments`] reads single values, and [`options`] keyword arguments. [`error`] makes exceptions,
 //! and [`cancel`] releases the GIL and looks for signals.
 
@@ -16,6 +16,7 @@ mod error;
 mod features;
 mod fingerprint;
 mod fingerprints;
+mod markup;
 mod numpy;
 mod options;
 mod pairs;
@@ -39,6 +40,8 @@ mod _native {
     use crate::features::{features, simhash_of_features};
     #[pymodule_export]
     use crate::fingerprint::{format, simhash};
+    #[pymodule_export]
+    use crate::markup::without_markup;
     #[pymodule_export]
     use crate::pairs::pairs;
     #[pymodule_export]

@@ -31,6 +31,8 @@ def main(arguments: list[str]) -> int:
         return _fail(error.diag.message_primary, hint)
     except psycopg.Error as error:
         return _fail(error.diag.message_primary or str(error), error.diag.message_hint)
+    except UnicodeEncodeError as error:
+        return _fail(f"an argument is no text: {ascii(error.object)}")
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130
@@ -54,6 +56,11 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         metavar="COLUMN",
         help="compare only rows with the same value in this column; may be repeated (default: that of the guard)",
+    )
+    parser.add_argument(
+        "--order",
+        metavar="COLUMN",
+        help="a row is earlier if its value in this column is smaller, such as created_at (default: the primary key)",
     )
     parser.add_argument(
         "--label",

@@ -1,22 +1,34 @@
-"""The page: one HTML file, without scripts and without anything from elsewhere."""
+"""The page: one HTML file without anything from elsewhere. Its only script is that of the slider."""
 
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 import psycopg
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
-from .difference import Piece, compare, visible
-from .sample import LEAST_SHOWN, MAX_NEAR_ROWS, Pair, look_ups, text
-from .summary import Kind, Summary, summarize
+from .difference import Piece, differences, excerpt, overlap, union, visible
+from .sample import LEAST_SHOWN, MAX_GROUP_ROWS, MAX_NEAR_ROWS, Pair, RowId, Text, group, look_ups, text
+from .summary import Kind, Summary, interval, spread, summarize
 from .table import Table, find
+
+HERE = Path(__file__).parent
+
+SHOWN_GROUPS = 5
+MAX_SHOWN_OF_GROUP = 4
+"""How many groups are shown, and how many rows of each are compared with its first row."""
+
+SLIDER_STEPS = 100
+"""The slider sets the limit to hundredths."""
 
 DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
 
@@ -24,7 +36,8 @@ DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-M
 CLEAN_UP = """
 DELETE FROM {table} WHERE ({key}) IN (
     SELECT {key}
-    FROM (SELECT {key}, simhash_duplicate_of({first}, {text}, {criterion}) OVER ({scope}ORDER BY {key}) AS duplicate_of
+    FROM (SELECT {key},
+              simhash_duplicate_of({first}, {text}, {criterion}) OVER ({scope}ORDER BY {order}) AS duplicate_of
           FROM {table}) AS found
     WHERE duplicate_of IS NOT NULL);
 """
@@ -44,6 +57,20 @@ class ShownPair(NamedTuple):
     texts: list[ShownText]
 
 
+class ShownRow(NamedTuple):
+    """A row of a group, and the words of it that the first row lacks."""
+
+    key: str
+    words: list[str]
+
+
+class ShownGroup(NamedTuple):
+    size: str
+    kind: str
+    first: ShownText
+    others: list[ShownRow]
+
+
 def write(given: argparse.Namespace) -> str:
     """The page for the arguments of the command."""
     application = "pg_simhash report"
@@ -55,19 +82,20 @@ def write(given: argparse.Namespace) -> str:
         connection.execute("SET LOCAL jit = off")
         table = find(connection, given)
         summary = summarize(_with_progress(look_ups(table, given.sample)), table.criterion)
-        return render(table, summary)
+        return render(table, summary, is_sample=given.sample < table.rows)
 
 
-def render(table: Table, summary: Summary) -> str:
+def render(table: Table, summary: Summary, is_sample: bool) -> str:
     # Texts are hostile: what the template inserts is escaped.
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
     [[database, time]] = table.connection.execute(DATABASE)
+    script = (HERE / "page.js").read_text(encoding="utf-8")
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
@@ -76,14 +104,41 @@ def render(table: Table, summary: Summary) -> str:
         time=time,
         rows=summary.rows,
         counts={kind.name: summary.count(kind) for kind in Kind},
+        is_sample=is_sample,
+        in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
+        slider=_slider(summary),
+        groups=_groups(table, summary),
         pairs={kind.name: [_shown(table, pair) for pair in summary.examples(kind)] for kind in Kind},
-        clean_up=_clean_up(table).as_string().strip(),
+        clean_up=None if table.keeps_duplicates() else _clean_up(table).as_string().strip(),
         guard=None if table.guard else _guard(table).as_string(),
         most_near=MAX_NEAR_ROWS,
         least_shown=LEAST_SHOWN,
         visible=visible,
+        script=script,
+        # The browser runs this script and no other one.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _in_table(table: Table, summary: Summary, count: int) -> str:
+    """How many rows of the table so many of the sample stand for."""
+    low, high = (_rounded(share * table.rows) for share in interval(count, summary.rows))
+    return f"about {_rounded(count * table.rows / summary.rows)} ({low} to {high})"
+
+
+def _rounded(count: float) -> str:
+    """To three digits: more would be noise."""
+    digits = 10 ** max(math.floor(math.log10(max(count, 1))) - 2, 0)
+    return f"{round(count / digits) * digits:,}"
+
+
+def _slider(summary: Summary) -> dict[str, Any]:
+    """The limits that the slider can set, in its steps, and how many rows are duplicates by each."""
+    limit = summary.criterion["resemblance"]
+    first = math.ceil(min(limit, LEAST_SHOWN) * SLIDER_STEPS)
+    counts = [summary.at_least(step / SLIDER_STEPS) for step in range(first, SLIDER_STEPS + 1)]
+    return {"first": first, "value": round(limit * SLIDER_STEPS), "last": SLIDER_STEPS, "counts": json.dumps(counts)}
 
 
 def _warn(diagnostic: psycopg.errors.Diagnostic) -> None:
@@ -104,14 +159,51 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
 
 def _shown(table: Table, pair: Pair) -> ShownPair:
     earlier, later = text(table, pair.earlier), text(table, pair.row_id)
-    pieces = compare(earlier.text, later.text)
-    return ShownPair(
-        pair.resemblance,
-        [
-            ShownText(name, visible(of.key), of.length, of_text)
-            for name, of, of_text in zip(("earlier row", "later row"), (earlier, later), pieces)
-        ],
+    texts = zip(("earlier row", "later row"), (earlier, later), differences(earlier.text, later.text))
+    return ShownPair(pair.resemblance, [_shown_text(name, of, marks) for name, of, marks in texts])
+
+
+def _shown_text(name: str, of: Text, marks: list[slice]) -> ShownText:
+    return ShownText(name, visible(of.key), of.length, excerpt(of.text, marks))
+
+
+def _groups(table: Table, summary: Summary) -> list[ShownGroup]:
+    """The largest ones of three rows and more."""
+    found: list[tuple[RowId, list[RowId]]] = []
+    for first in summary.groups():
+        near = group(table, first)
+        if len(near) > 1 and not any(first in others for _, others in found):
+            found.append((first, near))
+    found.sort(key=lambda of: len(of[1]), reverse=True)
+    return [_shown_group(table, first, near) for first, near in found[:SHOWN_GROUPS]]
+
+
+def _shown_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
+    """Its first row, with all that differs in some of the others, and these."""
+    first = text(table, first_id)
+    others = []
+    marks_of_first = []
+    for row_id in spread(near, MAX_SHOWN_OF_GROUP):
+        other = text(table, row_id)
+        in_first, in_other = differences(first.text, other.text)
+        marks_of_first.append(in_first)
+        pieces = excerpt(other.text, in_other) if in_other else []
+        others.append(ShownRow(visible(other.key), [piece.text for piece in pieces if piece.is_marked]))
+    return ShownGroup(
+        f"{len(near) + 1} rows" if len(near) < MAX_GROUP_ROWS else f"More than {MAX_GROUP_ROWS:,} rows",
+        _kind_of_group(marks_of_first, others),
+        _shown_text("first row", first, union(marks_of_first)),
+        others,
     )
+
+
+def _kind_of_group(marks_of_first: list[list[slice]], others: list[ShownRow]) -> str:
+    if not any(marks_of_first) and not any(row.words for row in others):
+        return "copies"
+    # A template has places where each row has words of its own.
+    slots, *marks_of_others = marks_of_first
+    is_template = any(all(any(overlap(slot, mark) for mark in marks) for marks in marks_of_others) for slot in slots)
+    return "template" if is_template and len(others) > 2 else "edited"
 
 
 def _clean_up(table: Table) -> Composable:
@@ -123,6 +215,7 @@ def _clean_up(table: Table) -> Composable:
         first=Identifier(key[0]),
         text=Identifier(table.column),
         criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
+        order=_names(table.order or key),
         scope=SQL("PARTITION BY {} ").format(_names(column.name for column in table.scope)) if table.scope else SQL(""),
     )
 

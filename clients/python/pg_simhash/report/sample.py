@@ -11,12 +11,17 @@ from typing import NamedTuple
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
+from pg_simhash._native import without_markup
+
 from .table import Column, Table
 
 RowId = tuple[int, str]
 
 MAX_NEAR_ROWS = 20
 """How many earlier rows are compared with each row: so many near-duplicates, and so many that resemble it less."""
+
+MAX_GROUP_ROWS = 1000
+"""How many rows of a group are read, and counted."""
 
 LEAST_SHOWN = 0.5
 """Texts that resemble each other less are not looked for: the bands find few of them."""
@@ -25,8 +30,8 @@ SAMPLED_PAGES_FACTOR = 10
 """Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take."""
 
 MAX_KEY_CHARACTERS = 100
-MAX_TEXT_CHARACTERS = 20_000
-"""Characters that are read to be shown."""
+MAX_TEXT_CHARACTERS = 100_000
+"""Characters that are read to be shown. The text of an HTML page may begin late."""
 
 LOOK_UPS = """
 SELECT own.tableoid::oid, own.ctid::text, near.*
@@ -41,7 +46,7 @@ LEFT JOIN LATERAL (
     SELECT earlier.tableoid::oid, earlier.ctid::text, resemblance
     FROM ({duplicates} UNION ALL {others}) AS earlier
     CROSS JOIN LATERAL {resemblance}({own_text}, {earlier_text}, {options}::jsonb) AS resemblance
-    ORDER BY resemblance DESC
+    ORDER BY resemblance DESC, place
     LIMIT 1
 ) AS near ON true
 WHERE {size_of_text}({own_text}, {options}::jsonb) IS NOT NULL
@@ -50,12 +55,21 @@ WHERE {size_of_text}({own_text}, {options}::jsonb) IS NOT NULL
 # The condition is about the earlier row: its names are those of the innermost query.
 NEAR_ROWS = """
 (
-    SELECT tableoid, ctid, {column}
+    SELECT tableoid, ctid, {column}, {place} AS place
     FROM {table} AS other
     WHERE {near}({other_text}, {own_text}, {criterion}::jsonb) AND {within} AND ({among}
     ) IS TRUE
     LIMIT {most_near}
 )
+"""
+
+GROUP = """
+SELECT near.* FROM {table} AS own CROSS JOIN LATERAL (
+    SELECT other.tableoid::oid, other.ctid::text FROM {table} AS other
+    WHERE {near}({other_text}, {own_text}, {criterion}::jsonb) AND {within}
+    LIMIT {most}
+) AS near
+WHERE own.tableoid = {tableoid} AND own.ctid = {ctid}::tid
 """
 
 # As the server prints names: a cast to text may call a function of whoever owns the type.
@@ -67,8 +81,8 @@ WHERE tableoid = {tableoid} AND ctid = {ctid}::tid
 
 
 class Pair(NamedTuple):
-    """A sampled row, and the earlier row that it resembles most. A row is earlier if its primary key is smaller;
-    without one, if it is stored before."""
+    """A sampled row, and the earlier row that it resembles most; of several, the first one. A row is earlier if the
+    columns of the order are smaller; without any, if it is stored before."""
 
     row_id: RowId
     earlier: RowId
@@ -76,7 +90,7 @@ class Pair(NamedTuple):
 
 
 class Text(NamedTuple):
-    """One of the two texts of a pair: what names its row, its beginning, and its length."""
+    """A text to show: what names its row, its beginning without markup, and its length."""
 
     key: str
     text: str
@@ -95,7 +109,7 @@ def look_ups(table: Table, size: int) -> Iterator[Pair | None]:
 
 def _query(table: Table, size: int) -> Composed:
     # Columns that are not needed, such as other long texts, are not read.
-    columns = [table.column, *table.key, *(column.name for column in table.scope)]
+    columns = [table.column, *table.order, *(column.name for column in table.scope)]
     least = table.criterion["resemblance"]
     return SQL(LOOK_UPS).format(
         columns=SQL(", ").join(map(Identifier, dict.fromkeys(columns))),
@@ -118,6 +132,7 @@ def _near_rows(table: Table, least: float) -> Composed:
     within = SQL("{} < {}").format(_order(table, "other"), _order(table, "own"))
     return SQL(NEAR_ROWS).format(
         column=Identifier(table.column),
+        place=_order(table, "other"),
         table=table.sql,
         near=table.function("simhash_near"),
         other_text=table.text("other"),
@@ -127,6 +142,23 @@ def _near_rows(table: Table, least: float) -> Composed:
         among=SQL(table.among or "true"),
         most_near=Literal(MAX_NEAR_ROWS),
     )
+
+
+def group(table: Table, first: RowId) -> list[RowId]:
+    """Rows that are near this one, in its scope: all, or so many that not all are read."""
+    is_other = SQL("(other.tableoid, other.ctid) <> (own.tableoid, own.ctid)")
+    query = SQL(GROUP).format(
+        table=table.sql,
+        near=table.function("simhash_near"),
+        other_text=table.text("other"),
+        own_text=table.text("own"),
+        criterion=Literal(json.dumps(table.criterion)),
+        within=SQL(" AND ").join([is_other, *map(_is_in_scope, table.scope)]),
+        most=Literal(MAX_GROUP_ROWS),
+        tableoid=Literal(first[0]),
+        ctid=Literal(first[1]),
+    )
+    return list(table.connection.execute(query))
 
 
 def _is_in_scope(column: Column) -> Composable:
@@ -147,7 +179,7 @@ def _order(table: Table, row: str) -> Composable:
 
     Operators on the columns themselves might be others, by casts of whoever owns the types.
     """
-    columns = SQL(", ").join(Identifier(row, column) for column in (*table.key, "tableoid", "ctid"))
+    columns = SQL(", ").join(Identifier(row, column) for column in (*table.order, "tableoid", "ctid"))
     return SQL("ROW({})::record").format(columns)
 
 
@@ -162,5 +194,7 @@ def text(table: Table, row_id: RowId) -> Text:
         ctid=Literal(row_id[1]),
     )
     # The snapshot has the row. Without parameters, names may contain %.
-    [found] = table.connection.execute(query)
-    return Text(*found)
+    [[key, begin, length]] = table.connection.execute(query)
+    if markup := table.criterion.get("markup"):
+        begin = " ".join(without_markup(begin, markup=markup).split())
+    return Text(key, begin, length)

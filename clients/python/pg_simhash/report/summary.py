@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import enum
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .sample import Pair, RowId
 
+T = TypeVar("T")
+
 SHOWN_PAIRS = 4
 """Pairs of each kind that are shown, as far as there are any."""
+
+COUNTED_GROUPS = 20
+"""Groups of which the rows are counted."""
 
 BIN_WIDTH = 0.05
 BINS_BELOW_LIMIT = 6
@@ -29,13 +34,11 @@ class Kind(enum.Enum):
 
 
 class Bar(NamedTuple):
-    """A bar of a histogram: how many rows it stands for."""
+    """A bar of a histogram: how many rows it stands for, and whether they are duplicates."""
 
     name: str
     rows: int
-    duplicates: int
-    is_beyond: bool
-    """Whether it is the first bar on the other side of the limit."""
+    is_duplicate: bool
 
 
 @dataclass
@@ -60,8 +63,8 @@ class Summary:
         firsts = [pairs[0] for pairs in families.values()]
         others = [pair for pairs in families.values() for pair in pairs[1:]]
         narrow, later = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
-        found = narrow + _spread(later, SHOWN_PAIRS - len(narrow))
-        return found + _spread(others, SHOWN_PAIRS - len(found))
+        found = narrow + spread(later, SHOWN_PAIRS - len(narrow))
+        return found + spread(others, SHOWN_PAIRS - len(found))
 
     def kind_of(self, pair: Pair) -> Kind:
         return Kind.DUPLICATE if pair.resemblance >= self.criterion["resemblance"] else Kind.OTHER
@@ -70,22 +73,38 @@ class Summary:
         """How far a pair is from being of another kind."""
         return abs(float(pair.resemblance - self.criterion["resemblance"]))
 
+    def at_least(self, resemblance: float) -> int:
+        """How many rows would be duplicates by this limit: below that of the criterion, at least so many."""
+        return sum(pair.resemblance >= resemblance for pair in self.pairs)
+
+    def groups(self) -> list[RowId]:
+        """The rows that the most duplicates lead to, from one to the next: mostly those of the largest groups."""
+        duplicates = [pair for pair in self.pairs if self.kind_of(pair) is Kind.DUPLICATE]
+        family = _families(duplicates)
+        sizes = Counter(family(pair.row_id) for pair in duplicates)
+        return [first for first, _ in sizes.most_common(COUNTED_GROUPS)]
+
     def resemblances(self) -> list[Bar]:
         """The sampled rows by the resemblance to the earlier row that decides."""
         limit = self.criterion["resemblance"]
         first = max(-BINS_BELOW_LIMIT, -math.floor(limit / BIN_WIDTH))
-        by_bin: defaultdict[int, list[Pair]] = defaultdict(list)
+        rows: Counter[int] = Counter()
         for pair in self.pairs:
-            by_bin[max(math.floor((pair.resemblance - limit) / BIN_WIDTH), first - 1)].append(pair)
-        bars = [self._bar(f"below {limit + BIN_WIDTH * first:.2f}", by_bin[first - 1])]
-        for number in range(first, max([*by_bin, 0]) + 1):
+            number = max(math.floor((pair.resemblance - limit) / BIN_WIDTH), first - 1)
+            rows[max(number, 0) if self.kind_of(pair) is Kind.DUPLICATE else min(number, -1)] += 1
+        bars = [Bar(f"below {limit + BIN_WIDTH * first:.2f}", rows[first - 1], False)]
+        for number in range(first, max([*rows, 0]) + 1):
             low, high = (min(limit + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
-            bars.append(self._bar(f"{low:.2f} to {high:.2f}", by_bin[number], number == 0))
+            bars.append(Bar(f"{low:.2f} to {high:.2f}", rows[number], number >= 0))
         return bars
 
-    def _bar(self, name: str, pairs: list[Pair], is_beyond: bool = False) -> Bar:
-        duplicates = sum(self.kind_of(pair) is Kind.DUPLICATE for pair in pairs)
-        return Bar(name, len(pairs), duplicates, is_beyond)
+
+def interval(count: int, of: int) -> tuple[float, float]:
+    """The shares of a table between which that of a sample lies in 95 of 100 samples (Wilson 1927)."""
+    z, share = 1.96, count / of
+    middle, width = share + z * z / (2 * of), z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    low, high = ((middle + side * width) / (1 + z * z / of) for side in (-1, 1))
+    return max(low, 0), min(high, 1)
 
 
 def summarize(pairs: Iterable[Pair | None], criterion: dict[str, Any]) -> Summary:
@@ -102,8 +121,9 @@ def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
     parents: dict[RowId, RowId] = {}
 
     def root(row: RowId) -> RowId:
-        while row in parents:
-            row = parents[row]
+        while (parent := parents.get(row)) is not None:
+            parents[row] = parents.get(parent, parent)
+            row = parent
         return row
 
     for pair in pairs:
@@ -112,7 +132,7 @@ def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
     return root
 
 
-def _spread(pairs: list[Pair], number: int) -> list[Pair]:
-    """So many of the pairs, at equal distances in their order."""
-    count = min(number, len(pairs))
-    return [pairs[(2 * n + 1) * len(pairs) // (2 * count)] for n in range(count)]
+def spread(found: list[T], number: int) -> list[T]:
+    """So many of these, at equal distances in their order."""
+    count = min(number, len(found))
+    return [found[(2 * n + 1) * len(found) // (2 * count)] for n in range(count)]

@@ -68,7 +68,7 @@ BAND = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
 
 # Guards that cannot be read come first.
 GUARD = """
-SELECT guard, criterion, scope, among, unless, error FROM {guards}()
+SELECT guard, action, criterion, scope, mark_column, among, unless, error FROM {guards}()
 WHERE target = {table}::oid AND enabled <> 'D' AND (error IS NOT NULL OR source = ANY ({sources}::text[]))
 ORDER BY error
 """
@@ -101,11 +101,25 @@ class Guard:
     run them: they are text to read."""
 
     name: str
+    action: str | None
     criterion: dict[str, Any] | None
     scope: list[str] | None
+    mark_column: str | None
     among: str | None
     unless: str | None
     error: str | None
+
+    def parts(self) -> dict[str, str]:
+        """What it was created with."""
+        parts = {
+            "criterion": json.dumps(self.criterion, ensure_ascii=False),
+            "action": self.action,
+            "mark_column": self.mark_column,
+            "scope": ", ".join(self.scope or []),
+            "among": self.among,
+            "unless": self.unless,
+        }
+        return {name: value for name, value in parts.items() if value}
 
 
 @dataclass(frozen=True)
@@ -122,6 +136,11 @@ class Table:
     version: str
     key: list[str]
     """The columns of the primary key."""
+    order: list[str]
+    """The columns whose values say which of two rows is earlier: one that was given, and the primary key."""
+    order_given: str | None
+    is_order_random: bool
+    """Whether these begin with a UUID, and no other column was given."""
     labels: list[str]
     """The columns by which the page names a row."""
     scope: list[Column]
@@ -134,6 +153,11 @@ class Table:
     among: str | None
     """A condition on the earlier row, in SQL that the user of the command has written; None if all rows count."""
     guard: Guard | None
+
+    def keeps_duplicates(self) -> bool:
+        """Whether rows near an earlier one may be there on purpose: by a condition, or with a mark."""
+        guard = self.guard
+        return self.among is not None or guard is not None and any([guard.among, guard.unless, guard.mark_column])
 
     def function(self, name: str) -> Identifier:
         return Identifier(self.extension, name)
@@ -185,6 +209,9 @@ def find(connection: Connection[Any], given: argparse.Namespace) -> Table:
         extension=extension,
         version=version,
         key=key,
+        order=list(dict.fromkeys([*([given.order] if given.order else []), *key])),
+        order_given=given.order,
+        is_order_random=not given.order and bool(key) and columns[key[0]].type == "uuid",
         labels=given.label or key or ["ctid"],
         scope=[columns[name] for name in scope],
         rows=rows,
@@ -197,7 +224,7 @@ def find(connection: Connection[Any], given: argparse.Namespace) -> Table:
 
 
 def _check_columns(columns: dict[str, Column], table: str, given: argparse.Namespace) -> None:
-    for name in [given.column, *(given.label or []), *(given.scope or [])]:
+    for name in [given.column, *(given.label or []), *(given.scope or []), *([given.order] if given.order else [])]:
         if name not in columns:
             raise ReportError(f'column "{name}" of table {table} does not exist', f"It has: {', '.join(columns)}.")
     if not columns[given.column].is_text:
@@ -224,7 +251,13 @@ def _options(connection: Connection[Any], oid: int, table: str, column: Column, 
             if others
             else f"Make them first: SELECT simhash_index({_literal(table)}, {_literal(column.expressions[0])}).",
         )
-    return dict(json.loads(max(numbers, key=lambda options: len(numbers[options]))))
+    options = max(numbers, key=lambda options: len(numbers[options]))
+    try:
+        return dict(json.loads(options))
+    except (ValueError, TypeError, RecursionError):
+        # An index of an empty table may have any.
+        hint = "Drop these indexes, and call simhash_index."
+        raise ReportError(f"the options of the indexes of table {table} cannot be read", hint) from None
 
 
 def _guard(connection: Connection[Any], oid: int, column: Column, extension: str) -> Guard | None:

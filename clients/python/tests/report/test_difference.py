@@ -2,7 +2,11 @@
 
 import unittest
 
-from pg_simhash.report.difference import MAX_PLAIN_CHARACTERS, compare, visible
+from pg_simhash.report.difference import MAX_PLAIN_CHARACTERS, differences, excerpt, union, visible
+
+
+def compare(a, b):
+    return [excerpt(text, marks) for text, marks in zip((a, b), differences(a, b))]
 
 
 def marked(a, b):
@@ -12,7 +16,8 @@ def marked(a, b):
 class Compare(unittest.TestCase):
     def test_words(self):
         for a, b, expected in (
-            ("Pay 5,000 today, please", "PAY 4,000 today - please", (["5"], ["4"])),
+            ("Pay 5,000 today, please", "PAY 4,000 today - please", (["5,000"], ["4,000"])),
+            ("the well-known (old) name", "the well known “new” name", (["well-known (old"], ["well known “new"])),
             ("15 1 5", "15 5", (["1"], [])),
             ("one two three", "one new, newer two three", ([], ["new, newer"])),
             ("公司在上海设立中心", "公司在北京设立中心", (["上海"], ["北京"])),
@@ -53,6 +58,11 @@ class Compare(unittest.TestCase):
         self.assertEqual(marked(f"{words} a {words}", f"{words} b {words}"), (["a"], ["b"]))
         self.assertEqual(marked(words, f"{words} end"), ([], ["end"]))
         self.assertEqual(marked(words, words[:-4]), (["word8999"], ["word"]))
+
+    def test_union(self):
+        """Marks of one text, in its order. Those that overlap are one."""
+        marks = [[slice(0, 3), slice(8, 9)], [slice(2, 5)], [slice(3, 4), slice(9, 12)]]
+        self.assertEqual(union(marks), [slice(0, 5), slice(8, 9), slice(9, 12)])
 
     def test_control_characters(self):
         self.assertEqual(visible("a\x1b[2J\u202eb\r\nc\x07"), "a\ufffd[2J\ufffdb\ufffd\nc\ufffd")

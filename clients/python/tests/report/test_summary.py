@@ -3,7 +3,7 @@
 import unittest
 
 from pg_simhash.report.sample import Pair
-from pg_simhash.report.summary import Kind, summarize
+from pg_simhash.report.summary import Kind, interval, summarize
 
 CRITERION = {"bands": 6, "resemblance": 0.89}
 
@@ -34,6 +34,30 @@ class Histograms(unittest.TestCase):
         """The limit is between two bars, whatever rounding does."""
         bars = summarize([pair(n, 0, n / 100) for n in range(1, 101)], CRITERION).resemblances()
         self.assertEqual(sum(bar.rows for bar in bars), 100)
-        self.assertEqual([bar.name for bar in bars if bar.is_beyond], ["0.89 to 0.94"])
-        beyond = [bar.is_beyond for bar in bars].index(True)
-        self.assertEqual([bar.duplicates for bar in bars], [0] * beyond + [bar.rows for bar in bars[beyond:]])
+        names = [bar.name for bar in bars if bar.is_duplicate]
+        self.assertEqual(names, ["0.89 to 0.94", "0.94 to 0.99", "0.99 to 1.00"])
+        self.assertEqual(sum(bar.rows for bar in bars if bar.is_duplicate), 12)
+
+    def test_at_least(self):
+        """What another limit would make of the sample."""
+        summary = summarize([None, *(pair(n, 0, n / 100) for n in range(1, 101))], CRITERION)
+        self.assertEqual([summary.at_least(limit / 100) for limit in (0, 50, 89, 100)], [100, 51, 12, 1])
+
+
+class Groups(unittest.TestCase):
+    def test_largest_first(self):
+        """Chains lead to their first row. What is below the limit connects nothing."""
+        chain = [pair(n, n - 1, 0.9) for n in range(1, 2000)]
+        copies = [pair(n, 5000, 1) for n in range(5001, 5004)]
+        others = [pair(7001, 7000, 1), pair(5000, 0, 0.88)]
+        groups = summarize(chain[::-1] + copies + others, CRITERION).groups()
+        self.assertEqual(groups, [(1, "(0,0)"), (1, "(0,5000)"), (1, "(0,7000)")])
+
+
+class Intervals(unittest.TestCase):
+    def test_share(self):
+        """The values of Wilson's interval that books have."""
+        for count, of, expected in ((0, 10, (0, 0.2775)), (5, 10, (0.2366, 0.7634)), (200, 2000, (0.0876, 0.1139))):
+            low, high = interval(count, of)
+            self.assertAlmostEqual(low, expected[0], 3)
+            self.assertAlmostEqual(high, expected[1], 3)
