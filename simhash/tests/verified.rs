@@ -17,7 +17,7 @@ use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{COPY, resemblance};
 use simhash::fingerprint::sketch::{Comparison, MostDifferent, first_allowed};
-use simhash::pairs::{Confirmed, Kept, Outcome, Texts, Verification};
+use simhash::pairs::{Confirmed, Kept, Outcome, Texts, Verification, representatives};
 use simhash::random::Random;
 use simhash::text::ignore::Ignored;
 
@@ -143,6 +143,10 @@ proptest! {
         let edges = edges(&rows, criterion, &options);
         prop_assert_eq!(verify::<Confirmed>(&rows, criterion, &options, budget, &|| ()).0, clusters(&edges));
         prop_assert_eq!(verify::<Kept>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&edges));
+        let has_feature = |text: &Option<&str>| text.and_then(|text| features(text, &options)).is_some();
+        let kept = duplicates(&edges).into_iter().zip(&rows).map(|(kept, text)| has_feature(text).then_some(kept));
+        let found = representatives::<Kept>(&rows, criterion, &options, &|| ()).expect("memory suffices");
+        prop_assert_eq!(found, kept.collect::<Vec<_>>());
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::texts::required;
 /// probably the more they resemble each other.
 ///
 /// None if the text has no feature. The option same has no effect. bands() computes many at once.
+///
+/// >>> band("one two three four", 0) == bands("one two three four")[0]
+/// True
 #[pyfunction]
 #[pyo3(signature = (text, band, /, **options))]
 pub fn band(text: &Bound<'_, PyAny>, band: i64, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<i32>> {
@@ -30,6 +33,11 @@ pub fn band(text: &Bound<'_, PyAny>, band: i64, options: Option<&Bound<'_, PyDic
 /// other by 0.8 or more.
 ///
 /// None if the text has no feature. The option same has no effect.
+///
+/// >>> len(bands("one two three four"))
+/// 6
+/// >>> bands("One two, three four!") == bands("one two three four")
+/// True
 #[pyfunction]
 #[pyo3(signature = (text, count = 6, /, **options))]
 pub fn bands(text: &Bound<'_, PyAny>, count: i64, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Vec<i32>>> {
@@ -43,6 +51,9 @@ pub fn bands(text: &Bound<'_, PyAny>, count: i64, options: Option<&Bound<'_, PyD
 /// neighbouring features, by weight.
 ///
 /// None if the text has no feature. The option same has no effect.
+///
+/// >>> size("one two three four")
+/// 7
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn size(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<i32>> {

@@ -1,25 +1,19 @@
-//! `clusters` and `text_clusters`: the clusters of near-duplicates among many fingerprints or texts.
+//! `clusters` and `text_clusters`: the clusters of near-duplicates among many fingerprints or texts; `duplicate_of`: which
+//! texts stay if each near-duplicate of an earlier one goes.
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
-use simhash::criterion::{CriterionDocument, TextCriterion};
+use simhash::criterion::CriterionDocument;
 use simhash::error::Error;
-use simhash::fingerprint::feature_set::FeatureSet;
-use simhash::fingerprint::options::Options;
-use simhash::pairs::{Confirmed, Texts, Verification, clusters as clusters_of};
+use simhash::pairs::{Confirmed, Kept, Outcome, clusters as clusters_of, representatives};
 
 use crate::arguments::check_distance;
-use crate::cancel::{Signals, detached};
+use crate::cancel::detached;
 use crate::error::{algorithm_error, invalid_options};
-use crate::fingerprint::with_fingerprinter;
 use crate::fingerprints::FingerprintColumn;
 use crate::numpy::{self, array};
 use crate::options;
 use crate::texts::text_column;
-
-/// Bytes of features that are in memory at once.
-const BUDGET: usize = 256 << 20;
 
 /// Return the cluster of each row as a NumPy array of int64: the position, from 0, of the first row of its cluster.
 ///
@@ -30,6 +24,9 @@ const BUDGET: usize = 256 << 20;
 /// Series of pandas, or Arrow data.
 ///
 /// Needs 40 bytes for each fingerprint. The GIL is released.
+///
+/// >>> clusters([0, -1, None, 7]).tolist()
+/// [0, 1, -1, 0]
 #[pyfunction]
 #[pyo3(signature = (fingerprints, max_distance = 3))]
 pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyResult<Bound<'py, PyAny>> {
@@ -39,7 +36,8 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
     let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;
     let firsts = detached(py, |signals| clusters_of(rows, max_distance, &|| signals.tick()))
         .map(|found| found.map_err(algorithm_error))??;
-    as_array(py, firsts, missing)
+    let mut missing = missing.into_iter().peekable();
+    as_array(py, firsts.into_iter().enumerate().map(|(row, first)| missing.next_if_eq(&row).is_none().then_some(first)))
 }
 
 /// Return the cluster of each text as a NumPy array of int64: the position, from 0, of the first text of its cluster.
@@ -50,65 +48,58 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
 /// The texts are an iterable of str or None, or a Series of pandas, or Arrow data. The keyword arguments are the keys of
 /// a criterion, as in SQL: resemblance (0.84 by default), bands, and options.
 ///
-/// Needs 64 bytes for each text, and features of texts: up to 256 MB. The GIL is released.
+/// Needs 72 bytes for each text, and features of texts: up to 256 MB. The GIL is released.
+///
+/// >>> text_clusters(["one two three four", "five six seven", "ONE two, three four", None]).tolist()
+/// [0, 1, 0, -1]
 #[pyfunction]
 #[pyo3(signature = (texts, **criterion), text_signature = "(texts, **criterion)")]
 pub fn text_clusters<'py>(
     texts: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let py = texts.py();
+    as_array(texts.py(), compare::<Confirmed>(texts, criterion)?.into_iter())
+}
+
+/// Return for each text the position, from 0, of the earlier text that it duplicates, as a NumPy array of int64; -1 for a
+/// text that stays.
+///
+/// A text goes if it is near (see near) an earlier one that stays: of several, it duplicates the one that it resembles
+/// most. SQL's simhash_duplicate_of returns that row's key. A text that is None or has no word stays.
+///
+/// The texts and the keyword arguments are those of text_clusters, and so is the cost.
+///
+/// >>> texts = ["one two three four", "five six seven", "ONE two, three four", None]
+/// >>> duplicate_of(texts).tolist()
+/// [-1, -1, 0, -1]
+/// >>> [text for text, earlier in zip(texts, duplicate_of(texts)) if earlier == -1]
+/// ['one two three four', 'five six seven', None]
+#[pyfunction]
+#[pyo3(signature = (texts, **criterion), text_signature = "(texts, **criterion)")]
+pub fn duplicate_of<'py>(
+    texts: &Bound<'py, PyAny>,
+    criterion: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let kept = compare::<Kept>(texts, criterion)?;
+    as_array(texts.py(), kept.into_iter().enumerate().map(|(row, kept)| kept.filter(|&kept| kept as usize != row)))
+}
+
+/// The text that represents each text; None for one without a feature.
+fn compare<O: Outcome>(texts: &Bound<'_, PyAny>, criterion: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<Option<u32>>> {
     let document = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
     let criterion = document.for_texts().map_err(|invalid| invalid_options(&invalid))?;
-    numpy::require(py)?;
-    let texts = text_column(texts)?;
-    let CriterionDocument { options, .. } = &document;
-    let (firsts, missing) =
-        detached(py, |signals| of_texts(criterion, &texts, options, signals))?.map_err(algorithm_error)?;
-    as_array(py, firsts, missing)
+    numpy::require(texts.py())?;
+    let texts_of_column = text_column(texts)?;
+    detached(texts.py(), |signals| {
+        representatives::<O>(&texts_of_column, criterion, &document.options, &|| signals.tick())
+    })?
+    .map_err(algorithm_error)
 }
 
-/// The first row of each row's cluster, with -1 for the rows that are missing.
-fn as_array(py: Python<'_>, firsts: Vec<u32>, missing: Vec<usize>) -> PyResult<Bound<'_, PyAny>> {
-    let mut clusters: Vec<i64> = Vec::new();
-    clusters.try_reserve_exact(firsts.len()).map_err(|_| algorithm_error(Error::OutOfMemory))?;
-    clusters.extend(firsts.into_iter().map(i64::from));
-    for row in missing {
-        clusters[row] = -1;
-    }
-    array(py, clusters)
-}
-
-/// The first text of each text's cluster, and the texts that are in none.
-fn of_texts(
-    criterion: TextCriterion,
-    texts: &[Option<PyBackedStr>],
-    options: &Options,
-    signals: &Signals,
-) -> Result<(Vec<u32>, Vec<usize>), Error> {
-    let tick = || signals.tick();
-    let mut rows = Texts::with_capacity(texts.len(), criterion, options)?;
-    let mut missing = Vec::new();
-    for (row, text) in texts.iter().enumerate() {
-        let sketch = match text {
-            Some(text) => {
-                with_fingerprinter(|fingerprinter| fingerprinter.sketch(text, options, criterion.bands, &tick))?
-            }
-            None => None,
-        };
-        if sketch.is_none() {
-            missing.try_reserve(1)?;
-            missing.push(row);
-        }
-        rows.push(sketch.as_ref())?;
-    }
-    let mut verification = Verification::<Confirmed>::new(rows, BUDGET, &tick)?;
-    while let Some(row) = verification.row_to_read(&tick)? {
-        let features = match &texts[row as usize] {
-            Some(text) => with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, text, options, &tick))?,
-            None => None,
-        };
-        verification.push(features, &tick)?;
-    }
-    Ok((verification.into_results(&tick)?, missing))
+/// Rows as an array, with -1 for none.
+fn as_array(py: Python<'_>, rows: impl ExactSizeIterator<Item = Option<u32>>) -> PyResult<Bound<'_, PyAny>> {
+    let mut found: Vec<i64> = Vec::new();
+    found.try_reserve_exact(rows.len()).map_err(|_| algorithm_error(Error::OutOfMemory))?;
+    found.extend(rows.map(|row| row.map_or(-1, i64::from)));
+    array(py, found)
 }

@@ -19,6 +19,9 @@ use crate::texts::required;
 ///
 /// They are named tuples (feature, weight, hash), in the order in which they first end in the text. Needs about 300
 /// bytes for each.
+///
+/// >>> [feature for feature, weight, hash in features("one two three", ngram=2)]
+/// ['one two', 'two three']
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyList>> {
@@ -48,6 +51,9 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
 ///
 /// A feature that occurs twice counts twice. Without weights, each weighs 1; a weight is from 0 to 1e9. None if no
 /// feature weighs anything. Both arguments may be any iterables, and their elements are not stored.
+///
+/// >>> simhash_of_features(["a", "b"]) == simhash_of_features(["b", "a"], [2, 2])
+/// True
 #[pyfunction]
 #[pyo3(signature = (features, /, weights = None))]
 pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {

@@ -48,6 +48,11 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct
 /// features; the GIL is released for texts of 4 kB or more. CPython keeps the UTF-8 form of a str that is not ASCII
 /// as long as the str.
+///
+/// >>> simhash("one two three four") == simhash("One two, three four!")
+/// True
+/// >>> simhash(["...", None])
+/// [None, None]
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
@@ -115,6 +120,9 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Fingerpr
 }
 
 /// Return the version of the fingerprint format. Fingerprints of different versions must not be compared.
+///
+/// >>> format()
+/// 2
 #[pyfunction]
 pub fn format() -> i32 {
     FORMAT

@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::bands::{band, bands, size};
     #[pymodule_export]
-    use crate::clusters::{clusters, text_clusters};
+    use crate::clusters::{clusters, duplicate_of, text_clusters};
     #[pymodule_export]
     use crate::distance::hamming;
     #[pymodule_export]

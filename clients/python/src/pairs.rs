@@ -26,6 +26,10 @@ struct Found {
 /// simhash_pairs.
 ///
 /// Needs 40 bytes for each fingerprint, and 20 for each pair, at times twice as much. The GIL is released.
+///
+/// >>> a, b, distance = pairs([0, -1, None, 7])
+/// >>> a.tolist(), b.tolist(), distance.tolist()
+/// ([0], [3], [3])
 #[pyfunction]
 #[pyo3(signature = (fingerprints, max_distance = 3))]
 pub fn pairs<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyResult<[Bound<'py, PyAny>; 3]> {

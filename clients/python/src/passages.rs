@@ -15,6 +15,10 @@ use crate::texts::required;
 ///
 /// Two texts that have 11 words in a row in common, or 13 words and letters of a script without spaces, have a passage
 /// in common. Of the options, case_fold, ignore and markup count.
+///
+/// >>> text = "a passage is a run of words that stands in more than one of the texts"
+/// >>> bool(set(passages(text)) & set(passages("as he says, " + text)))
+/// True
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
@@ -29,6 +33,9 @@ pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) ->
 /// does.
 ///
 /// Words of runs of three words count that the text has too. None if the clue has no word.
+///
+/// >>> coverage("a run of words", "a passage is a run of words")
+/// 1.0
 #[pyfunction]
 #[pyo3(signature = (clue, text, /, **options))]
 pub fn coverage<'py>(

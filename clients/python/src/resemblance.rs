@@ -20,6 +20,9 @@ use crate::texts::required;
 /// Return the Jaccard resemblance of the features of two texts, 0 to 1, as SQL's simhash_resemblance does.
 ///
 /// None if one of them has no feature. Costs as much as the fingerprints of both, in time and in memory.
+///
+/// >>> resemblance("one two three four", "One two, three four!")
+/// 1.0
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **options))]
 pub fn resemblance<'py>(
@@ -36,6 +39,9 @@ pub fn resemblance<'py>(
 ///
 /// The keyword arguments are the keys of a criterion. None if one of the texts has no feature. Costs as much as the
 /// features of both; and their bands, if they resemble each other.
+///
+/// >>> near("one two three four", "One two, three four!"), near("one two three four", "five six seven eight")
+/// (True, False)
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **criterion))]
 pub fn near<'py>(
@@ -55,6 +61,9 @@ pub fn near<'py>(
 ///
 /// 1 for an excerpt. None if the first text has no feature. The option same has no effect. Costs as much as the
 /// fingerprints of both, in time and in memory.
+///
+/// >>> containment("two three", "one two three four")
+/// 1.0
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **options))]
 pub fn containment<'py>(
@@ -72,6 +81,9 @@ pub fn containment<'py>(
 /// They are named tuples (side, feature, weight): first those of the text "a", then those of "b", each in the order in
 /// which they first end in the text. The weight is the difference of the two weights. The option same has no effect.
 /// Needs about 300 bytes for each feature of the texts.
+///
+/// >>> [(side, feature) for side, feature, weight in difference("one two", "one three") if " " not in feature]
+/// [('a', 'two'), ('b', 'three')]
 #[pyfunction]
 #[pyo3(signature = (a, b, /, **options))]
 pub fn difference<'py>(

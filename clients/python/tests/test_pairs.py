@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import pyarrow as pa
 
-from pg_simhash import clusters, hamming, pairs, text_clusters
+from pg_simhash import clusters, duplicate_of, hamming, near, pairs, resemblance, text_clusters
 
 
 def near_fingerprints(rng, count):
@@ -100,20 +100,42 @@ class Pairs(unittest.TestCase):
                 call()
 
 
-class TextClusters(unittest.TestCase):
-    """test_server.py compares such clusters with those of the server."""
+class Texts(unittest.TestCase):
+    """test_server.py compares the results with those of the server."""
 
     def test_columns(self):
         texts = ["one two three", None, "One, two, three!", "four", "..."]
-        for column in [
-            texts,
-            iter(texts),
-            np.array(texts, object),
-            pa.array(texts),
-            pa.chunked_array([texts[:1], texts[1:]]),
-        ]:
-            with self.subTest(type(column)):
-                self.assertEqual(text_clusters(column).tolist(), [0, -1, 0, 3, -1])
+        for call, expected in (text_clusters, [0, -1, 0, 3, -1]), (duplicate_of, [-1, -1, 0, -1, -1]):
+            for column in [
+                texts,
+                iter(texts),
+                np.array(texts, object),
+                pa.array(texts),
+                pa.chunked_array([texts[:1], texts[1:]]),
+            ]:
+                with self.subTest(call=call, column=type(column)):
+                    found = call(column)
+                    self.assertEqual((found.dtype, found.tolist()), (np.int64, expected))
+        self.assertEqual(duplicate_of([]).tolist(), [])
+
+    def test_duplicate_of(self):
+        """One text after the other: it stays unless it is near one that stays, and duplicates the one most like it."""
+        rng = random.Random(2)
+        texts = []
+        for _ in range(40):
+            words = [f"w{rng.randrange(10**6)}" for _ in range(40)]
+            for _ in range(8):
+                words[rng.randrange(40)] = f"x{rng.randrange(10**6)}"
+                texts.append(" ".join(words))
+        rng.shuffle(texts)
+        staying, expected = [], []
+        for row, text in enumerate(texts):
+            earlier = [other for other in staying if near(texts[other], text)]
+            expected.append(max(earlier, key=lambda other: resemblance(texts[other], text), default=-1))
+            if not earlier:
+                staying.append(row)
+        self.assertEqual(duplicate_of(texts).tolist(), expected)
+        self.assertGreater(len(texts) - len(staying), 100)
 
     def test_criterion(self):
         texts = ["one two three four five six seven eight", "one two three four five six seven nine"]
@@ -129,5 +151,6 @@ class TextClusters(unittest.TestCase):
             ("ab", {}, TypeError, "^texts must be a sequence of str or None, not str$"),
             (["a", 1], {}, TypeError, r"^texts\[1\] must be str or None, not int$"),
         ]:
-            with self.subTest(keywords), self.assertRaisesRegex(error, message):
-                text_clusters(texts, **keywords)
+            for call in text_clusters, duplicate_of:
+                with self.subTest(keywords, call=call), self.assertRaisesRegex(error, message):
+                    call(texts, **keywords)

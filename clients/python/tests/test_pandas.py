@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pg_simhash import clusters, pairs, simhash, text_clusters
+from pg_simhash import clusters, duplicate_of, pairs, simhash, text_clusters
 
 TEXTS = ["one two three four", None, "...", "five six", "One two three four!"]
 FINGERPRINTS = simhash(TEXTS)
@@ -49,6 +49,7 @@ class Pandas(unittest.TestCase):
         fingerprints = simhash(texts)
         self.assertEqual([column.tolist() for column in pairs(fingerprints)], [[0], [4], [0]])
         self.assertEqual(text_clusters(texts).tolist(), [0, -1, -1, 3, 0])
+        self.assertEqual(texts[duplicate_of(texts) == -1].index.tolist(), list("abcd"))
 
     def test_floats_are_refused(self):
         """What pandas makes of a list with None has lost bits."""

@@ -175,23 +175,25 @@ class Server(unittest.TestCase):
         self.compare(ours, theirs)
         self.assertGreater(len(ours), 1000)
 
-    def test_text_clusters(self):
+    def test_texts(self):
         texts = list(self.texts[:1500])
         while len(texts) < 3000:
             words = self.rng.choice(texts).split(" ")
             words[self.rng.randrange(len(words))] = self.rng.choice(["a", "changed", "Word", ""])
             texts.append(" ".join(words))
         texts[7] = None
-        query = """
-            SELECT simhash_cluster(i, t, %s) OVER (ORDER BY i)
-            FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
-        """
-        for criterion in [{}, {"resemblance": 0.7, "ngram": 2}, {"resemblance": 0.9, "weight": "tf", "bands": 2}]:
-            theirs = self.rows(query, json.dumps(criterion), texts)
-            theirs = [-1 if number is None else number - 1 for (number,) in theirs]
-            ours = pg_simhash.text_clusters(texts, **criterion).tolist()
-            self.compare(ours, theirs)
-            self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
+        calls = {"simhash_cluster": pg_simhash.text_clusters, "simhash_duplicate_of": pg_simhash.duplicate_of}
+        for function, call in calls.items():
+            query = f"""
+                SELECT {function}(i, t, %s) OVER (ORDER BY i)
+                FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i
+            """
+            for criterion in [{}, {"resemblance": 0.7, "ngram": 2}, {"resemblance": 0.9, "weight": "tf", "bands": 2}]:
+                theirs = self.rows(query, json.dumps(criterion), texts)
+                theirs = [-1 if number is None else number - 1 for (number,) in theirs]
+                ours = call(texts, **criterion).tolist()
+                self.compare(ours, theirs)
+                self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
 
     def test_wrong_options(self):
         for options in [

@@ -29,6 +29,7 @@ assert_type(pg_simhash.difference("a", "b"), list[Difference])
 assert_type(pg_simhash.hamming(1, 2), int)
 assert_type(pg_simhash.clusters(fingerprints), NDArray[np.int64])
 assert_type(pg_simhash.text_clusters(["a", None], resemblance=0.9), NDArray[np.int64])
+assert_type(pg_simhash.duplicate_of(["a", None], resemblance=0.9), NDArray[np.int64])
 assert_type(pg_simhash.pairs([1, None]), tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]])
 
 pg_simhash.simhash("text", ngrams=3)  # type: ignore[call-overload]

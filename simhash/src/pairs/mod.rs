@@ -8,7 +8,8 @@
 //!
 //! Near [`texts`] are found by their sketches: those that share a band are [`candidates`]. [`verification`] reads the
 //! texts of candidates and compares their features, to find the clusters of [`confirmed`] near-duplicates, or the rows
-//! that are [`kept`] if each row that duplicates an earlier one is dropped.
+//! that are [`kept`] if each row that duplicates an earlier one is dropped. [`representatives`] does it for texts that
+//! are all in memory.
 
 mod bits;
 mod candidates;
@@ -18,6 +19,7 @@ mod components;
 mod confirmed;
 mod forest;
 mod groups;
+mod in_memory;
 mod kept;
 mod near_pairs;
 mod partition;
@@ -30,6 +32,7 @@ pub use cluster::clusters;
 pub use components::{Compare, components};
 pub use confirmed::Confirmed;
 pub use groups::Rows;
+pub use in_memory::representatives;
 pub use kept::Kept;
 pub use near_pairs::Pairs;
 pub use search::Pair;

@@ -1,0 +1,47 @@
+//! Texts that are all in memory.
+
+use super::texts::Texts;
+use super::verification::{Outcome, Verification};
+use crate::criterion::TextCriterion;
+use crate::error::Result;
+use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::feature_set::FeatureSet;
+use crate::fingerprint::options::Options;
+use crate::memory::push;
+
+/// Bytes of features that are held at once.
+const BUDGET: usize = 256 << 20;
+
+/// For each text, by its position, the one that represents it; None for a text that is missing or has no feature.
+///
+/// Takes the memory of [`Texts`], 16 bytes for each text, and features of texts: up to 256 MB.
+pub fn representatives<O: Outcome>(
+    texts: &[Option<impl AsRef<str>>],
+    criterion: TextCriterion,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<Vec<Option<u32>>> {
+    let mut fingerprinter = Fingerprinter::default();
+    let mut rows = Texts::with_capacity(texts.len(), criterion, options)?;
+    let mut has_feature = Vec::new();
+    for text in texts {
+        let sketch = match text {
+            Some(text) => fingerprinter.sketch(text.as_ref(), options, criterion.bands, tick)?,
+            None => None,
+        };
+        push(&mut has_feature, sketch.is_some())?;
+        rows.push(sketch.as_ref())?;
+    }
+    let mut verification = Verification::<O>::new(rows, BUDGET, tick)?;
+    while let Some(row) = verification.row_to_read(tick)? {
+        let features = match &texts[row as usize] {
+            Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref(), options, tick)?,
+            None => None,
+        };
+        verification.push(features, tick)?;
+    }
+    let mut found = Vec::new();
+    found.try_reserve_exact(texts.len())?;
+    found.extend(verification.into_results(tick)?.into_iter().zip(has_feature).map(|(row, is)| is.then_some(row)));
+    Ok(found)
+}
