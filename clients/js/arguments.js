@@ -72,6 +72,24 @@ export function readRows(fingerprints) {
   return [BigInt64Array.from(rows, (row) => row ?? 0n), Uint8Array.from(rows, (row) => (row === null ? 1 : 0))]
 }
 
+/** Texts as UTF-8, one after the other, and the length of each in bytes, -1 for null. */
+export function readTexts(texts) {
+  if (typeof texts?.[Symbol.iterator] !== 'function' || typeof texts === 'string') {
+    throw new TypeError(`texts must be an iterable of strings or null, not ${kind(texts)}`)
+  }
+  const encoder = new TextEncoder()
+  const encoded = Array.from(texts, (text, row) =>
+    text === null ? null : encoder.encode(checkText(`texts[${row}]`, text)),
+  )
+  const all = new Uint8Array(encoded.reduce((bytes, text) => bytes + (text?.length ?? 0), 0))
+  let end = 0
+  for (const text of encoded.filter((text) => text !== null)) {
+    all.set(text, end)
+    end += text.length
+  }
+  return [all, Int32Array.from(encoded, (text) => text?.length ?? -1)]
+}
+
 /** The options as JSON. A member that is undefined is left out, as JSON.stringify does. */
 export function writeOptions(options) {
   if (options === undefined) {

@@ -125,5 +125,17 @@ export function pairs(fingerprints: BigInt64Array | Iterable<bigint | null>, max
  */
 export function clusters(fingerprints: BigInt64Array | Iterable<bigint | null>, maxDistance?: number): Int32Array
 
+/**
+ * For each text, the position, from 0, of the first text of its cluster: of all texts that are connected with it by near
+ * pairs (see near). -1 for null and for a text without a feature.
+ */
+export function textClusters(texts: Iterable<string | null>, criterion?: Criterion): Int32Array
+
+/**
+ * For each text, the position, from 0, of the earlier text that it duplicates; -1 for a text that stays. A text goes if
+ * it is near (see near) an earlier one that stays: of several, it duplicates the one that it resembles most.
+ */
+export function duplicateOf(texts: Iterable<string | null>, criterion?: Criterion): Int32Array
+
 /** The version of the fingerprint format. Fingerprints of different versions must not be compared. */
 export function format(): number

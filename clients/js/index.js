@@ -11,6 +11,7 @@ import {
   checkNumberOfBands,
   checkText,
   readRows,
+  readTexts,
   writeOptions,
 } from './arguments.js'
 import { answer, call } from './instance.js'
@@ -109,6 +110,14 @@ export function pairs(fingerprints, maxDistance = 3) {
 export function clusters(fingerprints, maxDistance = 3) {
   const rows = readRows(fingerprints)
   return new Int32Array(answer('clusters', rows, checkDistance(maxDistance)))
+}
+
+export function textClusters(texts, criterion) {
+  return new Int32Array(answer('text_clusters', [...readTexts(texts), writeOptions(criterion)]))
+}
+
+export function duplicateOf(texts, criterion) {
+  return new Int32Array(answer('duplicate_of', [...readTexts(texts), writeOptions(criterion)]))
 }
 
 export function format() {

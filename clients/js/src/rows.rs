@@ -1,10 +1,11 @@
-//! `pairs` and `clusters`: functions of many fingerprints.
+//! `pairs` and `clusters`: functions of many fingerprints. `text_clusters` and `duplicate_of`: functions of many texts.
 
 use simhash::Error;
-use simhash::pairs::{Pairs, Rows, clusters as clusters_of};
+use simhash::pairs::{Confirmed, Kept, Outcome, Pairs, Rows, clusters as clusters_of, representatives};
 
-use crate::input::with_inputs;
-use crate::output::answer;
+use crate::input::{text, with_inputs};
+use crate::options;
+use crate::output::{Failed, answer};
 
 /// The near pairs of fingerprints. Inputs: an i64 for each row; and a byte for each row, which is not 0 if the row has
 /// no fingerprint, or nothing. Output: for each pair both positions, two u32, and the distance, a u32.
@@ -37,6 +38,50 @@ pub extern "C" fn clusters(max_distance: i32) -> u32 {
             Ok(true)
         })
     })
+}
+
+/// The clusters of texts. Inputs: all texts, one after the other; the length of each in bytes, an i32, or -1 for none;
+/// and a criterion. Output: for each text an i32, the position of the first text of its cluster; -1 for a text without a
+/// feature.
+#[unsafe(no_mangle)]
+pub extern "C" fn text_clusters() -> u32 {
+    compare::<Confirmed>(|_, first| first)
+}
+
+/// Which texts stay. Inputs: as for `text_clusters`. Output: for each text an i32, the position of the earlier text that
+/// it duplicates; -1 for a text that stays.
+#[unsafe(no_mangle)]
+pub extern "C" fn duplicate_of() -> u32 {
+    compare::<Kept>(|row, kept| kept.filter(|&kept| kept as usize != row))
+}
+
+fn compare<O: Outcome>(shown: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
+    answer(|output| {
+        with_inputs(|[content, lengths, document]| {
+            let document = options::read_criterion(document)?;
+            let texts = texts(text(content)?, lengths)?;
+            let found = representatives::<O>(&texts, document.for_texts()?, &document.options, &|| ())?;
+            for (row, representative) in found.into_iter().enumerate() {
+                output.push(&shown(row, representative).map_or(-1, u32::cast_signed).to_le_bytes())?;
+            }
+            Ok(true)
+        })
+    })
+}
+
+fn texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>>, Failed> {
+    let lengths = lengths.as_chunks().0;
+    let mut texts = Vec::new();
+    texts.try_reserve_exact(lengths.len()).map_err(Error::from)?;
+    for length in lengths {
+        let length = usize::try_from(i32::from_le_bytes(*length)).ok();
+        texts.push(length.and_then(|length| {
+            let (text, rest) = content.split_at_checked(length)?;
+            content = rest;
+            Some(text)
+        }));
+    }
+    Ok(texts)
 }
 
 fn rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Error> {

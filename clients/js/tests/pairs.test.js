@@ -1,9 +1,9 @@
-// pairs and clusters, compared with a comparison of each row with each other.
+// pairs, clusters and what is near of many texts, compared with a comparison of each row with each other.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { clusters, hamming, pairs } from 'pg-simhash'
+import { clusters, duplicateOf, hamming, near, pairs, resemblance, textClusters } from 'pg-simhash'
 
 /** Numbers from 0 to below `end`, the same in each run (xorshift64*). */
 function numbers(seed) {
@@ -105,5 +105,50 @@ test('errors', () => {
       name: 'TypeError',
       message: 'fingerprints must be a BigInt64Array or an iterable of BigInt or null, not string',
     })
+  }
+})
+
+test('texts', () => {
+  const texts = ['one two three four', null, 'One, two, three four!', 'héé', '...', '']
+  assert.deepEqual(textClusters(texts), Int32Array.of(0, -1, 0, 3, -1, -1))
+  assert.deepEqual(duplicateOf(new Set(texts)), Int32Array.of(-1, -1, 0, -1, -1, -1))
+  assert.deepEqual(duplicateOf([]), new Int32Array())
+  const [a, b] = ['one two three four five six seven eight', 'one two three four five six seven nine']
+  assert.deepEqual(textClusters([a, b]), Int32Array.of(0, 1))
+  assert.deepEqual(textClusters([a, b], { resemblance: 0.6, bands: 64 }), Int32Array.of(0, 0))
+})
+
+test('which texts stay', () => {
+  // One text after the other: it stays unless it is near one that stays, and duplicates the one most like it.
+  const random = numbers(3n)
+  const word = () => `w${random(10n ** 6n)}`
+  const texts = []
+  for (let family = 0; family < 30; family++) {
+    const words = Array.from({ length: 40 }, word)
+    for (let variant = 0; variant < 8; variant++) {
+      words[Number(random(40n))] = word()
+      texts.splice(Number(random(BigInt(texts.length + 1))), 0, words.join(' '))
+    }
+  }
+  const expected = []
+  texts.forEach((text, row) => {
+    const staying = expected.flatMap((earlier, other) => (earlier === -1 && near(texts[other], text) ? [other] : []))
+    const most = Math.max(...staying.map((other) => resemblance(texts[other], text)))
+    expected[row] = staying.find((other) => resemblance(texts[other], text) === most) ?? -1
+  })
+  assert.deepEqual(Array.from(duplicateOf(texts)), expected)
+  assert.ok(expected.filter((earlier) => earlier !== -1).length > 80)
+})
+
+test('errors of texts', () => {
+  for (const call of [textClusters, duplicateOf]) {
+    assert.throws(() => call('ab'), {
+      name: 'TypeError',
+      message: 'texts must be an iterable of strings or null, not string',
+    })
+    assert.throws(() => call(['a', 1]), { name: 'TypeError', message: 'texts[1] must be a string, not number' })
+    assert.throws(() => call(['a'], { radius: 1 }), /^TypeError: unknown key "radius" of a criterion/)
+    assert.throws(() => call(['a'], { weights: 'table' }), /^RangeError: There is no table here to learn weights from/)
+    assert.throws(() => call(['a'], { resemblance: null }), /^RangeError: invalid value for key "resemblance"/)
   }
 })

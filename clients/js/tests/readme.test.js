@@ -1,4 +1,4 @@
-// The examples of README.md have the results that stand behind them.
+// The examples of README.md and of its page in docs/ have the results that stand behind them.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -7,8 +7,11 @@ import { inspect } from 'node:util'
 
 import * as simhash from 'pg-simhash'
 
-test('README.md', () => {
-  const page = readFileSync(new URL('node_modules/pg-simhash/README.md', import.meta.url), 'utf8')
+for (const path of ['node_modules/pg-simhash/README.md', 'javascript.md']) {
+  test(path, () => check(readFileSync(new URL(path, import.meta.url), 'utf8')))
+}
+
+function check(page) {
   let results = 0
   for (const [, block] of page.matchAll(/^```js\n(.*?)^```/gms)) {
     let [setup, expression] = ['', '']
@@ -27,5 +30,5 @@ test('README.md', () => {
       }
     }
   }
-  assert.equal(results, 10)
-})
+  assert.ok(results > 5)
+}
