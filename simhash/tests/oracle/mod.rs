@@ -208,7 +208,7 @@ fn without_ids(normal: &str) -> String {
         let digits = token.strip_prefix("0x").unwrap_or(token);
         let is_id =
             is_hex(digits) && digits.len() >= 8 || digits.len() >= 6 && digits.chars().all(|c| c.is_ascii_digit());
-        let before = pieces[..at].concat();
+        let before = pieces[at.saturating_sub(2)..at].concat();
         let is_joined = before.ends_with('-')
             && before.chars().nth_back(1).is_some_and(|c| matches!(kind(c), Kind::Word | Kind::Mark));
         let is_suffix = is_joined
