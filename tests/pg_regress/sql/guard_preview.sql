@@ -41,6 +41,12 @@ INSERT INTO prints SELECT n, n::bigint * 7919 * 7919 * 7919 FROM generate_series
 ANALYZE prints;
 SELECT sum(rows) BETWEEN 500 AND 2000, sum(share) BETWEEN 0.999 AND 1.001
 FROM simhash_preview('prints', source => 'f', sample => 1000);
+-- Of a table without statistics, whose rows are wider than the planner assumes, as many rows are sampled.
+CREATE TABLE loaded (id integer PRIMARY KEY, body text) WITH (autovacuum_enabled = false);
+SELECT simhash_index('loaded', 'body');
+INSERT INTO loaded SELECT n, (SELECT string_agg(md5(n || ' ' || i), ' ') FROM generate_series(1, 45) AS i)
+FROM generate_series(1, 1000) AS n;
+SELECT sum(rows) BETWEEN 640 AND 1000 FROM simhash_preview('loaded', sample => 800);
 -- Errors. Only the owner may look.
 CREATE TABLE bare (id integer PRIMARY KEY, body text, simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED);
 GRANT SELECT ON docs TO regress_owner;

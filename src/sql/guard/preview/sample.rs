@@ -13,6 +13,10 @@ use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 
 /// The limit on the rows that are looked up, as a multiple of the sample that is asked for.
 const MAX_TIMES_SAMPLE: i64 = 4;
+/// A sample of at least this share of the rows that are asked for is large enough.
+const LEAST_OF_SAMPLE: f64 = 0.8;
+/// If too few rows came, up to so many times as many pages are read next.
+const MAX_STEP: f64 = 10.0;
 
 /// Calls `read` with about `sample` rows of a table and its partitions. The memory that it allocates is freed after each
 /// row.
@@ -23,15 +27,23 @@ pub fn each_sampled_row(
     mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let family = table.family(pg_sys::AccessShareLock as Lock)?;
-    let members = family.iter().filter(|member| member.is_ordinary());
-    let rows: f64 = members.clone().map(|member| member.open().estimated_rows().max(0.0)).sum();
-    let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
+    let members: Vec<_> = family
+        .iter()
+        .filter(|member| member.is_ordinary())
+        .filter_map(|member| Some((member, searched.iter().find(|searched| searched.oid == member.oid)?)))
+        .collect();
+    let rows: f64 = members.iter().map(|(member, _)| member.open().estimated_rows().max(0.0)).sum();
+    let mut percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0);
+    let sampled = loop {
+        let sampled = sampled_tids(&members, percent as f32, i64::from(sample) * MAX_TIMES_SAMPLE)?;
+        let found = sampled.iter().map(Vec::len).sum::<usize>() as f64;
+        if percent >= 100.0 || found >= LEAST_OF_SAMPLE * f64::from(sample) {
+            break sampled;
+        }
+        percent = (percent * (f64::from(sample) / found.max(1.0)).min(MAX_STEP)).min(100.0);
+    };
     let mut memory = PgMemoryContexts::new("simhash_preview row");
-    let mut limit = i64::from(sample) * MAX_TIMES_SAMPLE;
-    for member in members {
-        let Some(own) = searched.iter().find(|searched| searched.oid == member.oid) else { continue };
-        let tids = sampled_tids(member, percent, limit)?;
-        limit -= tids.len() as i64;
+    for ((member, own), tids) in members.into_iter().zip(sampled) {
         let table = member.open();
         let slot = TableSlot::new(&table);
         for tid in tids {
@@ -47,19 +59,28 @@ pub fn each_sampled_row(
     Ok(())
 }
 
-/// The tids of sampled rows. Whole pages are sampled, always the same pages. The limit matters if the planner's
-/// estimate of the rows is wrong.
-fn sampled_tids(table: &Target, percent: f32, limit: i64) -> Result<Vec<ItemPointerData>> {
-    let query = Query::parse(to_server(&format!(
-        "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {limit}",
-        table.sql(),
-    ))?)?;
-    // The table is locked, but another table may have got its name.
-    if query.table() != Some(table.oid) {
-        return Err(renamed_while_sampled(table.oid));
+/// The tids of sampled rows of each table. Whole pages are sampled, always the same pages, and with a larger share these
+/// and others.
+fn sampled_tids(
+    tables: &[(&Target, &SearchedTable)],
+    percent: f32,
+    mut limit: i64,
+) -> Result<Vec<Vec<ItemPointerData>>> {
+    let mut sampled = Vec::new();
+    for (table, _) in tables {
+        let query = Query::parse(to_server(&format!(
+            "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {limit}",
+            table.sql(),
+        ))?)?;
+        // The table is locked, but another table may have got its name.
+        if query.table() != Some(table.oid) {
+            return Err(renamed_while_sampled(table.oid));
+        }
+        let mut tids = Vec::new();
+        // SAFETY: a ctid is a pointer to a tid, which is copied.
+        query.each_value(|tid| tids.push(unsafe { *tid.cast_mut_ptr::<ItemPointerData>() }))?;
+        limit -= tids.len() as i64;
+        sampled.push(tids);
     }
-    let mut tids = Vec::new();
-    // SAFETY: a ctid is a pointer to a tid, which is copied.
-    query.each_value(|tid| tids.push(unsafe { *tid.cast_mut_ptr::<ItemPointerData>() }))?;
-    Ok(tids)
+    Ok(sampled)
 }
