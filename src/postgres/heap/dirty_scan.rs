@@ -6,29 +6,32 @@
 //! example, A has stored a row and not committed. B's query finds nothing; B's dirty scan finds the version, whose
 //! state depends on A. B waits for A to end and scans again: if A has committed, the version is present, whatever the
 //! isolation level of B; if A has rolled back, it is gone.
+//!
+//! A scan alone can miss a row that another transaction updates at the same time: if the new version gets an entry that
+//! the scan has passed, the scan finds only the old version, which is gone. From such a version, the scan goes on to the
+//! one that has replaced it. So it finds every row that is there from its beginning to its end.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::mem::ManuallyDrop;
 
-use pgrx::pg_sys;
+use pgrx::itemptr::item_pointer_to_u64;
+use pgrx::pg_sys::{self, ItemPointerData, TransactionId};
 
 use super::entry_scan::{EntryRead, EntryScan};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
 use crate::catalog::relation::Relation;
+use crate::error::out_of_memory;
 
-/// The state of a row version.
+/// The state of a row version. A version that was deleted, or replaced by another version, is not found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum VersionState {
     /// Its insertion is committed, or is this transaction's own, and nothing has deleted it.
     Present,
     /// A transaction in progress has inserted the version, or is deleting it.
     Depends { on: Transaction, inserts: bool },
-    /// The version was deleted, or replaced by another version.
-    Gone {
-        /// Whether another transaction did this, and committed after the search began.
-        during_search: bool,
-    },
 }
 
 /// A row version that a scan has found.
@@ -36,38 +39,60 @@ pub struct Found<'a> {
     pub version: RowVersion<'a>,
     pub state: VersionState,
     /// The tid in the index entry. All versions of a HOT chain share it, in all indexes of the table.
-    pub entry: pg_sys::ItemPointerData,
+    pub entry: ItemPointerData,
     /// The value of the included column in the entry.
     pub value: Option<i64>,
+    /// Whether the version has replaced, during the search, the one that the entry is of. It may have other keys.
+    pub has_moved: bool,
+}
+
+/// The tids of entries, of tables that a search reads, whose rows it need not fetch again: all indexes of a table have
+/// the same tid for a row, and so has a search that is made again.
+#[derive(Default)]
+pub struct KnownEntries(RefCell<HashSet<(u32, u64)>>);
+
+impl KnownEntries {
+    /// Adds an entry of a table. An error if out of memory.
+    pub fn add(&self, table: &Relation, tid: ItemPointerData) {
+        let mut entries = self.0.borrow_mut();
+        entries.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+        entries.insert((table.oid().to_u32(), item_pointer_to_u64(tid)));
+    }
+
+    pub fn has(&self, table: &Relation, tid: ItemPointerData) -> bool {
+        let entries = self.0.borrow();
+        !entries.is_empty() && entries.contains(&(table.oid().to_u32(), item_pointer_to_u64(tid)))
+    }
 }
 
 /// A scan of one index of a heap table.
 pub struct DirtyScan<'a> {
+    table: &'a Relation,
     entries: ManuallyDrop<EntryScan>,
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
-    /// Whether the scan is returning the versions of the current entry that are gone.
-    returns_gone: bool,
+    gone: &'a KnownEntries,
     /// The number of entries that may still be refused.
     refusals_left: u64,
     /// The tid in the current entry, and the value of its included column.
-    entry: pg_sys::ItemPointerData,
+    entry: ItemPointerData,
     value: Option<i64>,
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan with `keys` scan keys, for a search that began at `since`. `included` is the attnum of a `bigint`
-    /// column of the index, by whose value entries are accepted or refused.
+    /// Begins a scan with `keys` scan keys, for a search that began at `since`. `gone` has the entries that scans of the
+    /// same search have found to be of no row any more, and gets others. `included` is the attnum of a `bigint` column
+    /// of the index, by whose value entries are accepted or refused.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
     /// to the table. A column at `included` is of type `bigint`.
     pub unsafe fn begin(
-        table: &Relation,
+        table: &'a Relation,
         index: &Relation,
         slot: &'a TableSlot,
-        since: &'a Moment,
+        (since, gone): (&'a Moment, &'a KnownEntries),
         keys: usize,
         included: Option<i16>,
     ) -> Self {
@@ -76,8 +101,8 @@ impl<'a> DirtyScan<'a> {
         // scan.
         let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
         let entries = ManuallyDrop::new(entries);
-        let entry = pg_sys::ItemPointerData::default();
-        Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX, entry, value: None }
+        let entry = ItemPointerData::default();
+        Self { table, entries, snapshot, slot, since, gone, refusals_left: u64::MAX, entry, value: None }
     }
 
     /// The entries of the index, in which keys are looked up.
@@ -101,63 +126,76 @@ impl<'a> DirtyScan<'a> {
     }
 
     /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry that `accepts` refuses.
+    /// an entry whose value `accepts` refuses, or that is `known`.
     ///
     /// # Safety
     /// `accepts` does not panic.
-    pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<Found<'_>> {
-        let slot = self.slot.as_ptr();
-        let state = loop {
+    pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, known: &KnownEntries) -> Option<Found<'_>> {
+        let (slot, description) = (self.slot.as_ptr(), self.entries.description);
+        let (state, has_moved) = loop {
             pgrx::check_for_interrupts!();
-            let description = self.entries.description;
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
             unsafe {
                 // Versions of a row may share an index entry, and differ in columns that the index does not have.
                 let is_same_entry = (*description).xs_heap_continue;
-                if !is_same_entry {
-                    if self.refusals_left == 0 {
-                        return None;
-                    }
-                    self.returns_gone = false;
-                    (*description).xs_snapshot = &mut *self.snapshot;
-                    let before = self.entries.entries;
-                    let read = self.entries.next(&accepts);
-                    let accepted = u64::from(matches!(read, EntryRead::Entry(_)));
-                    let refused = self.entries.entries - before - accepted;
-                    self.refusals_left = self.refusals_left.saturating_sub(refused);
-                    match read {
-                        EntryRead::Entry(value) => (self.entry, self.value) = ((*description).xs_heaptid, value),
-                        EntryRead::Pause if self.refusals_left > 0 => continue,
-                        EntryRead::Pause | EntryRead::End => return None,
-                    }
+                if !is_same_entry && !self.next_entry(&accepts, known)? {
+                    continue;
                 }
+                (*description).xs_snapshot = &mut *self.snapshot;
                 if pg_sys::index_fetch_heap(description, slot) {
-                    break if self.returns_gone { self.gone() } else { state_of(&self.snapshot) };
+                    break (state_of(&self.snapshot), false);
                 }
-                // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, return the
-                // versions that are gone.
-                if !is_same_entry && !(*description).kill_prior_tuple {
-                    self.returns_gone = true;
+                if is_same_entry {
+                    continue;
+                }
+                // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, look at the last
+                // one, which was deleted last.
+                let mut has_version = false;
+                if !(*description).kill_prior_tuple {
                     (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
-                    if pg_sys::index_fetch_heap(description, slot) {
-                        break self.gone();
+                    while pg_sys::index_fetch_heap(description, slot) {
+                        has_version = true;
                     }
+                }
+                let last = has_version.then(|| self.version());
+                if !last.and_then(RowVersion::deleter).is_some_and(|deleter| self.since.precedes_commit_of(deleter)) {
+                    self.gone.add(self.table, self.entry);
+                } else if let Some((deleter, tid)) = last.and_then(RowVersion::replacement)
+                    && visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot).is_some()
+                {
+                    (self.entry, self.value) = (self.version().row().tid(), None);
+                    break (state_of(&self.snapshot), true);
                 }
             }
         };
-        Some(Found { version: self.version(), state, entry: self.entry, value: self.value })
+        Some(Found { version: self.version(), state, entry: self.entry, value: self.value, has_moved })
+    }
+
+    /// Reads the next entry; false if it has none whose row is to be fetched. None at the end.
+    ///
+    /// # Safety
+    /// As for [`Self::next`].
+    unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, known: &KnownEntries) -> Option<bool> {
+        if self.refusals_left == 0 {
+            return None;
+        }
+        let before = self.entries.entries;
+        // SAFETY: the caller passes such a function.
+        let read = unsafe { self.entries.next(accepts) };
+        let accepted = u64::from(matches!(read, EntryRead::Entry(_)));
+        self.refusals_left = self.refusals_left.saturating_sub(self.entries.entries - before - accepted);
+        match read {
+            EntryRead::Entry(value) => (self.entry, self.value) = (self.entries.tid(), value),
+            EntryRead::Pause => return Some(false),
+            EntryRead::End => return None,
+        }
+        Some(!known.has(self.table, self.entry) && !self.gone.has(self.table, self.entry))
     }
 
     fn version(&self) -> RowVersion<'_> {
         // SAFETY: the scan has stored a row in the slot, and the slot holds it until the scan continues.
         RowVersion::new(unsafe { Row::new(self.slot.as_ptr()) }).expect("only heap tables are scanned")
-    }
-
-    /// The state of the row version in the slot, which the dirty snapshot does not see.
-    fn gone(&self) -> VersionState {
-        let during_search = self.version().deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
-        VersionState::Gone { during_search }
     }
 }
 
@@ -172,16 +210,34 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
-/// The row version at a tid, if it is present.
-pub fn fetch_present<'a>(
-    table: &Relation,
-    tid: pg_sys::ItemPointerData,
-    slot: &'a TableSlot,
-) -> Option<RowVersion<'a>> {
+/// The row version at a tid or, if it was replaced, the one that is there now; None unless that is present.
+pub fn fetch_present<'a>(table: &Relation, tid: ItemPointerData, slot: &'a TableSlot) -> Option<RowVersion<'a>> {
     let mut snapshot = dirty_snapshot();
-    // SAFETY: the snapshot outlives the call.
-    let version = unsafe { RowVersion::fetch_visible(table, tid, slot, &mut *snapshot) };
+    let version = visible_from(table, (None, tid), slot, &mut snapshot);
     version.filter(|_| state_of(&snapshot) == VersionState::Present)
+}
+
+/// The version that the dirty snapshot sees, of a row of which one version is or was at this tid. If it is known which
+/// transaction inserted that one, no row that took its place counts. None if there is no such version: the row was
+/// deleted, or moved to another partition.
+fn visible_from<'a>(
+    table: &Relation,
+    (mut inserter, mut tid): (Option<TransactionId>, ItemPointerData),
+    slot: &'a TableSlot,
+    snapshot: &mut pg_sys::SnapshotData,
+) -> Option<RowVersion<'a>> {
+    let is_its = |version: RowVersion, inserter: Option<_>| inserter.is_none_or(|known| version.inserter() == known);
+    // SAFETY: a snapshot that outlives the calls, and a static one, by which every version is visible.
+    unsafe {
+        // A version that the dirty snapshot does not see will not change any more.
+        while RowVersion::fetch_visible(table, tid, slot, snapshot).is_none() {
+            pgrx::check_for_interrupts!();
+            let gone = RowVersion::fetch_visible(table, tid, slot, &raw mut pg_sys::SnapshotAnyData);
+            let (deleter, next) = gone.filter(|gone| is_its(*gone, inserter))?.replacement()?;
+            (inserter, tid) = (Some(deleter), next);
+        }
+        RowVersion::new(Row::new(slot.as_ptr())).filter(|version| is_its(*version, inserter))
+    }
 }
 
 /// A snapshot that sees the row versions of all transactions. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets

@@ -68,6 +68,13 @@ impl<'a> Row<'a> {
         self.varlena(column).is_some_and(|value| unsafe { varatt_is_1b_e(value.as_ptr().cast()) })
     }
 
+    /// The stored bytes of the values of these columns, which are the same in a version that leaves them as they are: of
+    /// a value out of line, its position. None if one is NULL, or of a type of fixed length.
+    pub fn stored_bytes(self, columns: &[i16]) -> Option<Vec<u8>> {
+        let values: Option<Vec<_>> = columns.iter().map(|&column| self.varlena(column)).collect();
+        values.map(|values| values.concat())
+    }
+
     /// The stored bytes of a value of variable length, compressed or not; None for NULL and for types of fixed length.
     fn varlena(self, column: i16) -> Option<&'a [u8]> {
         if self.attribute(column)?.attlen != -1 {

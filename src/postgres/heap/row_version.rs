@@ -1,7 +1,7 @@
 //! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
 use pgrx::itemptr::item_pointer_get_both;
-use pgrx::pg_sys::{self, CommandId, TransactionId};
+use pgrx::pg_sys::{self, CommandId, ItemPointerData, TransactionId};
 
 use super::row::{Row, TableSlot};
 use crate::catalog::relation::Relation;
@@ -48,8 +48,14 @@ impl<'a> RowVersion<'a> {
 
     /// Whether the running transaction inserted the version.
     pub fn is_own(self) -> bool {
-        // SAFETY: the header is a stored row's; any number may be passed as a transaction.
-        unsafe { pg_sys::TransactionIdIsCurrentTransactionId(self.header().t_choice.t_heap.t_xmin) }
+        // SAFETY: any number may be passed as a transaction.
+        unsafe { pg_sys::TransactionIdIsCurrentTransactionId(self.inserter()) }
+    }
+
+    /// The transaction that inserted the version.
+    pub fn inserter(self) -> TransactionId {
+        // SAFETY: the header is a stored row's.
+        unsafe { self.header().t_choice.t_heap.t_xmin }
     }
 
     /// The command of the running transaction that inserted the version; None if another transaction did.
@@ -91,6 +97,13 @@ impl<'a> RowVersion<'a> {
             let raw = header.t_choice.t_heap.t_xmax;
             Some(if is_multi { pg_sys::HeapTupleGetUpdateXid(std::ptr::from_ref(header).cast_mut()) } else { raw })
         }
+    }
+
+    /// The transaction that deleted the version, and the tid of the version that it has put in its place; None if the
+    /// version is the row's last one. If the row has moved to another partition, the tid is that of no row.
+    pub fn replacement(self) -> Option<(TransactionId, ItemPointerData)> {
+        let next = self.header().t_ctid;
+        self.deleter().filter(|_| item_pointer_get_both(next) != item_pointer_get_both(self.0.tid())).zip(Some(next))
     }
 
     fn header(self) -> &'a pg_sys::HeapTupleHeaderData {

@@ -4,15 +4,14 @@ use std::ops::ControlFlow;
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
-use postgres::heap::dirty_scan::VersionState;
-use postgres::heap::moment::Moment;
+use postgres::heap::dirty_scan::{KnownEntries, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 
 use super::Preview;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
-use crate::sql::guard::row::search::{Candidate, Closeness, Judged, NearQuery, Sought};
+use crate::sql::guard::row::search::{Candidate, Closeness, Known, NearQuery, Sought};
 
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
@@ -34,15 +33,16 @@ pub struct EarlierRow {
 impl Preview {
     /// The closest earlier row of a row with this key.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
-        let (since, scope, itself) = (Moment::now(), own.scope.of_row(row), [row.tid()]);
+        let (known, gone, scope, itself) = (Known::new(), KnownEntries::default(), own.scope.of_row(row), [row.tid()]);
         let query = NearQuery {
             key,
-            sought: Sought::new(key, &self.sources, row, own),
+            sought: Sought::new(key, &self.sources, row, own, &known),
             reader: &self.sources,
             scope: &scope,
             table: own.oid,
             replaced: &|| &itself,
-            since: &since,
+            known: &known,
+            gone: &gone,
         };
         let primary_key = own.primary_key.of_row(row);
         let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), item_pointer_to_u64(row.tid()));
@@ -52,10 +52,10 @@ impl Preview {
                 searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &primary_key);
             order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
         };
-        let (mut best, mut judged): (Option<EarlierRow>, _) = (None, Judged::default());
+        let mut best: Option<EarlierRow> = None;
         query.each_near(&self.searched, |searched, candidate| {
             let found = candidate.found.version.row();
-            let is_new = candidate.found.state == VersionState::Present && judged.add(searched.oid, found);
+            let is_new = candidate.found.state == VersionState::Present && known.is_new(searched.oid, found);
             if is_new
                 && is_earlier(searched, found)
                 && let Some(closeness) = self.closeness(&query, searched, &candidate)?
@@ -78,7 +78,7 @@ impl Preview {
         candidate: &Candidate,
     ) -> Result<Option<Closeness>> {
         let counts = self.conditions.counts(searched, candidate.found.version.row())?;
-        if counts { query.closeness(searched, &candidate.found) } else { Ok(None) }
+        if counts { query.closeness(searched, candidate) } else { Ok(None) }
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {

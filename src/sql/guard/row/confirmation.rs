@@ -88,8 +88,7 @@ fn with_text<T>(text: Option<Datum>, f: impl FnOnce(TextArgument<'_>) -> Result<
     text.map(|text| f(unsafe { TextArgument::new(text) })).transpose()
 }
 
-/// The text of a new row, with which the rows that are found for it are compared during one search. Its features are
-/// computed once, when first needed.
+/// The text of a new row, with which the rows that are found for it are compared during one search.
 pub struct NewText<'a> {
     reader: &'a SourceReader,
     row: Row<'a>,
@@ -97,14 +96,20 @@ pub struct NewText<'a> {
     own: &'a SearchedTable,
     /// The least resemblance that matters. It may grow during the search.
     pub least_resemblance: Cell<f64>,
-    features: OnceCell<Option<Box<Prepared>>>,
+    /// Its features, which are computed once for all searches.
+    features: &'a OnceCell<Option<Box<Prepared>>>,
 }
 
 impl<'a> NewText<'a> {
     /// The text of a row of the table `own`, whose keys are known.
-    pub fn new(reader: &'a SourceReader, row: Row<'a>, own: &'a SearchedTable, keys: &'a TextKeys) -> Self {
-        let least_resemblance = Cell::new(keys.least_resemblance());
-        Self { reader, row, own, least_resemblance, features: OnceCell::new() }
+    pub fn new(
+        reader: &'a SourceReader,
+        row: Row<'a>,
+        own: &'a SearchedTable,
+        keys: &TextKeys,
+        features: &'a OnceCell<Option<Box<Prepared>>>,
+    ) -> Self {
+        Self { reader, row, own, least_resemblance: Cell::new(keys.least_resemblance()), features }
     }
 
     /// The resemblance of a stored row's text to the new text; None if it is less than `least_resemblance`, or if one

@@ -2,36 +2,41 @@
 //! trigger fires BEFORE INSERT OR UPDATE, FOR EACH ROW, with the arguments that
 //! [`crate::sql::guard::definition::arguments`] describes.
 //!
-//! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]), searches
-//! for near rows, waits for transactions in progress that have written one, and searches again. If the row would have to
-//! wait to be registered, it is searched for first: a near row that is stored already decides at once. If another row
+//! The guard decides at once whether the row may be stored. It searches for near rows: one that is stored already
+//! decides. Otherwise it registers the row ([`super::registration`]) and searches for what has come since. If a
+//! transaction in progress has written a near row, it waits for that one, unregistered, and begins again. If another row
 //! has the same key ([`super::same_key`]), an INSERT waits for transactions that have written or locked that row, and
 //! leaves the rest to ON CONFLICT.
 
 use std::cell::OnceCell;
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData};
+use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::catalog::relation::Relation;
-use postgres::error::Result;
-use postgres::heap::moment::{Moment, Transaction};
+use postgres::error::{ErrorReport, Result, user_error};
+use postgres::heap::dirty_scan::KnownEntries;
+use postgres::heap::moment::Transaction;
 use postgres::trigger::RowEvent;
 
 use super::near_rows::{Outcome, find_near};
 use super::returned_row::{act, with_mark, with_old_mark};
 use super::running::PendingRow;
 use super::same_key::SameKey;
-use super::search::{NearQuery, Sought};
+use super::search::{Known, NearQuery, Sought};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::USAGE;
+use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 
 /// The number of times that an INSERT waits, while it is not registered, for transactions that have written or locked a
 /// row with the same key. After that it leaves the wait to ON CONFLICT, where waiters for a row queue in order.
 const MAX_WAITS_FOR_SAME_KEY: u32 = 8;
+
+/// The number of times that a search is made again because the row with the same key has changed during the search.
+const MAX_CHANGES_OF_SAME_KEY: u32 = 8;
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
@@ -59,7 +64,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         {
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
-            statement.register(&key, &scope, true);
+            statement.register(&key, &scope);
         }
         return Ok(with_old_mark(statement, event, old).unwrap_or_else(|| event.new_tuple()));
     }
@@ -67,15 +72,32 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         statement.release();
         return with_mark(statement, event, None);
     };
-    let (mut waits, mut may_wait) = (0, false);
+    let (mut known, mut is_registered) = (Known::new(), false);
+    let (mut waits, mut changes) = (0, 0);
     loop {
         pgrx::check_for_interrupts!();
-        let is_registered = statement.register(&key, &scope, may_wait);
-        statement.refresh(event)?;
-        match (Search { statement, event, key: &key, scope: &scope }).run(is_registered, &mut waits)? {
+        let search = Search { statement, event, key: &key, scope: &scope, known: &known };
+        match search.run(is_registered, &mut waits)? {
             Decision::Tuple(tuple) => return Ok(tuple),
-            Decision::SearchAgain => may_wait = false,
-            Decision::Register => may_wait = true,
+            Decision::Register => {
+                statement.register(&key, &scope);
+                is_registered = true;
+            }
+            Decision::Wait(transaction, table, tid) => {
+                // That transaction may have to wait for the new row.
+                statement.release();
+                is_registered = false;
+                transaction.wait(&Relation::open(table), tid);
+            }
+            Decision::SearchAgain if changes == MAX_CHANGES_OF_SAME_KEY => return Err(changes_too_often(event)?),
+            Decision::SearchAgain => {
+                changes += 1;
+                known = Known::new();
+                continue;
+            }
+        }
+        if statement.refresh(event)? {
+            known = Known::new();
         }
     }
 }
@@ -84,10 +106,12 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
 enum Decision {
     /// The tuple for the trigger to return.
     Tuple(HeapTuple),
-    /// The answer depended on a transaction that has ended by now.
-    SearchAgain,
-    /// There is no near row, but the new row is not registered, so that another one may have been stored meanwhile.
+    /// There is no near row, but the new row is not registered, so that another one may be stored at the same time.
     Register,
+    /// The answer depends on a transaction, which has written this row of a table.
+    Wait(Transaction, Oid, ItemPointerData),
+    /// The near row is the row with the same key, which has changed during the search.
+    SearchAgain,
 }
 
 /// A search for near rows, and for a row with the same key.
@@ -96,43 +120,41 @@ struct Search<'a> {
     event: &'a RowEvent<'a>,
     key: &'a RowKey,
     scope: &'a GuardScopeValues<'a>,
+    known: &'a Known,
 }
 
 impl Search<'_> {
     /// Searches once. `waits` counts the transactions that have written or locked a row with the same key.
     fn run(self, is_registered: bool, waits: &mut u32) -> Result<Decision> {
-        let Self { statement, event, key, scope } = self;
-        let since = Moment::now();
+        let Self { statement, event, key, scope, known } = self;
+        let gone = KnownEntries::default();
         let same_key = || match event.old_row() {
-            None => statement.same_key(event, &since),
+            None => statement.same_key(event, &known.since, &gone),
             Some(_) => SameKey::default(),
         };
-        let known = OnceCell::new();
+        let found = OnceCell::new();
         let replaced =
-            || -> &[_] { known.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
+            || -> &[_] { found.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
         let (reader, table) = (&statement.sources, event.table().oid());
-        let sought = Sought::new(key, reader, event.new_row(), statement.own_table());
-        let query = NearQuery { key, sought, reader, scope, table, replaced: &replaced, since: &since };
+        let sought = Sought::new(key, reader, event.new_row(), statement.own_table(), known);
+        let query = NearQuery { key, sought, reader, scope, table, replaced: &replaced, known, gone: &gone };
         let outcome = if statement.is_unchecked(event)? { Outcome::Unique } else { find_near(statement, &query)? };
-        let (tuple, is_near) = match outcome {
-            Outcome::Unique if !is_registered => return Ok(Decision::Register),
-            Outcome::Unique => (with_mark(statement, event, None)?, false),
-            // A row with the same key has been stored, or replaced by another version, since the search began.
+        let nearest = match outcome {
+            Outcome::Unique => None,
             Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
                 return Ok(Decision::SearchAgain);
             }
-            Outcome::Near(nearest) => (act(statement, event, &nearest)?, true),
-            Outcome::Depends(transaction, table, tid) => {
-                return Ok(self.wait(transaction, &Relation::open(table), tid));
-            }
-            Outcome::SearchAgain => return Ok(Decision::SearchAgain),
+            Outcome::Near(nearest) => Some(nearest),
+            Outcome::Depends(transaction, table, tid) => return Ok(Decision::Wait(transaction, table, tid)),
         };
-        // A row that is skipped is not stored, and a marked one does not count.
-        if is_near {
+        let mut tuple = event.new_tuple();
+        if let Some(nearest) = &nearest {
+            tuple = act(statement, event, nearest)?;
+            // A row that is skipped is not stored, and a marked one does not count.
             statement.release();
-        }
-        if tuple.is_null() {
-            return Ok(Decision::Tuple(tuple));
+            if tuple.is_null() {
+                return Ok(Decision::Tuple(tuple));
+            }
         }
         // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks
         // for it.
@@ -141,12 +163,19 @@ impl Search<'_> {
             && *waits < MAX_WAITS_FOR_SAME_KEY
         {
             *waits += 1;
-            return Ok(self.wait(transaction, &event.table(), tid));
+            return Ok(Decision::Wait(transaction, table, tid));
         }
+        if nearest.is_some() {
+            return Ok(Decision::Tuple(tuple));
+        }
+        if !is_registered && !same_key.is_own {
+            return Ok(Decision::Register);
+        }
+        tuple = with_mark(statement, event, None)?;
         // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
-        // be near it. A marked row does not count as a near-duplicate of later rows.
+        // be near it.
         // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
-        if !is_near && !same_key.is_present() {
+        if !same_key.is_present() {
             // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
             // with the memory of the trigger's call, which is the current one.
             let pending = unsafe { PendingRow::new(event, key.clone(), tuple) };
@@ -154,12 +183,13 @@ impl Search<'_> {
         }
         Ok(Decision::Tuple(tuple))
     }
+}
 
-    /// Waits for a transaction that has written or locked a row. It may have to wait for the new row, which is
-    /// therefore not registered any more.
-    fn wait(&self, transaction: Transaction, table: &Relation, tid: ItemPointerData) -> Decision {
-        self.statement.release();
-        transaction.wait(table, tid);
-        Decision::SearchAgain
-    }
+/// The error for a row whose key is that of a row which other transactions change all the time.
+fn changes_too_often(event: &RowEvent) -> Result<ErrorReport> {
+    let name = user_name_of(&event.table())?;
+    let message = "could not serialize access due to concurrent update";
+    Ok(user_error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+        .set_detail(format!("The row with the same key in table \"{name}\" was updated during each of the searches."))
+        .set_hint("The transaction might succeed if retried."))
 }

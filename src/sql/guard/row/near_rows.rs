@@ -13,7 +13,7 @@ use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
 use super::running::{PendingRow, rows_of_other_statements};
-use super::search::{Candidate, Closeness, Judged, NearQuery, Sought};
+use super::search::{Candidate, Closeness, NearQuery, Sought};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -25,8 +25,6 @@ pub enum Outcome<'a> {
     Near(NearDuplicate<'a>),
     /// A transaction decides whether a near row is present, which has this table and tid.
     Depends(Transaction, Oid, ItemPointerData),
-    /// A near row may have moved during the search.
-    SearchAgain,
 }
 
 /// The near row that a search has found: the closest one if the guard rejects, otherwise the first one.
@@ -61,7 +59,6 @@ struct NearRows<'a> {
     nearest: Option<NearDuplicate<'a>>,
     /// A transaction that decides whether a near row is present, with that row's table and tid.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
-    may_have_moved: bool,
 }
 
 /// Searches all tables for near rows.
@@ -70,10 +67,10 @@ struct NearRows<'a> {
 /// reject: thousands of copies may be marked with one row, and the search does not look among them for a closer one.
 pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outcome<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
-    let (mut found, mut judged) = (NearRows::default(), Judged::default());
+    let mut found = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
         let is_present = candidate.found.state == VersionState::Present;
-        if is_present && !judged.add(searched.oid, candidate.found.version.row()) {
+        if is_present && !query.known.is_new(searched.oid, candidate.found.version.row()) {
             return Ok(ControlFlow::Continue(()));
         }
         if may_count(statement, searched, &candidate)? {
@@ -86,7 +83,6 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
         // A row that is already present decides, whatever other transactions do.
         NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
         NearRows { awaited: Some((transaction, table, tid)), .. } => Outcome::Depends(transaction, table, tid),
-        NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
         NearRows { .. } => {
             check_pending(statement, query)?;
             Outcome::Unique
@@ -99,8 +95,6 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
 /// found.
 fn may_count(statement: &Statement, searched: &SearchedTable, candidate: &Candidate) -> Result<bool> {
     let row = candidate.found.version.row();
-    // A version that is gone may only cause another search, so it need not be checked.
-    let (VersionState::Depends { .. } | VersionState::Present) = candidate.found.state else { return Ok(true) };
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
@@ -164,13 +158,16 @@ impl<'a> NearRows<'a> {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.has_external_source(row);
-                if self.awaited.is_none() && (may_vanish || query.closeness(searched, &candidate.found)?.is_some()) {
+                let may_be_near = || match may_vanish {
+                    true => Ok(!query.known.is_refuted(searched, row)),
+                    false => query.closeness(searched, candidate).map(|closeness| closeness.is_some()),
+                };
+                if self.awaited.is_none() && may_be_near()? {
                     self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
-            VersionState::Gone { during_search } => self.may_have_moved |= during_search,
             VersionState::Present => {
-                let Some(closeness) = query.closeness(searched, &candidate.found)? else { return Ok(()) };
+                let Some(closeness) = query.closeness(searched, candidate)? else { return Ok(()) };
                 let tid = row.tid();
                 if self.nearest.as_ref().is_some_and(|known| known.comes_before(closeness, searched, tid)) {
                     return Ok(());

@@ -18,7 +18,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
-use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState};
+use postgres::heap::dirty_scan::{DirtyScan, Found, KnownEntries, VersionState};
 use postgres::heap::entry_scan::equality_key;
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
@@ -49,9 +49,10 @@ pub struct SameKey {
     pub tids: Vec<ItemPointerData>,
     /// A transaction in progress that has written such a row, or locked it against UPDATE, and the tid of the row.
     pub awaited: Option<(Transaction, ItemPointerData)>,
-    /// Whether such a row was replaced during the search. Its new version may be at a position that the scan had
-    /// passed.
+    /// Whether such a row was replaced during the search, by a version that may have another key.
     may_have_moved: bool,
+    /// Whether this transaction has written such a row, which no other one can delete before it ends.
+    pub is_own: bool,
 }
 
 impl SameKey {
@@ -66,13 +67,14 @@ impl SameKey {
     }
 
     fn add(&mut self, found: &Found, waits_for_locks: bool) {
-        let Found { version, state, entry, .. } = *found;
+        let Found { version, state, entry, has_moved, .. } = *found;
         let tid = version.row().tid();
+        if has_moved {
+            self.may_have_moved = true;
+            return;
+        }
+        self.is_own |= version.is_own() && state == VersionState::Present;
         let on = match state {
-            VersionState::Gone { during_search } => {
-                self.may_have_moved |= during_search;
-                return;
-            }
             VersionState::Depends { on, .. } => Some(on),
             VersionState::Present => {
                 let locker = waits_for_locks.then(|| version.locker()).flatten();
@@ -139,7 +141,7 @@ impl UniqueIndexes {
     ///
     /// # Safety
     /// `self` was made for this table, and the row belongs to it.
-    pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment) -> SameKey {
+    pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment, gone: &KnownEntries) -> SameKey {
         let slot = TableSlot::new(table);
         let mut found = SameKey::default();
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
@@ -149,9 +151,9 @@ impl UniqueIndexes {
             for &(index, info) in &self.indexes {
                 let index = Relation::open(index);
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
-                let mut scan = DirtyScan::begin(table, &index, &slot, since, keys.len(), None);
+                let mut scan = DirtyScan::begin(table, &index, &slot, (since, gone), keys.len(), None);
                 scan.entries().rescan(&mut keys);
-                while let Some(version) = scan.next(|_| true) {
+                while let Some(version) = scan.next(|_| true, gone) {
                     found.add(&version, self.waits_for_locks);
                 }
             }

@@ -3,9 +3,9 @@
 //! The search reads the indexes directly, whatever the planner would choose, under a dirty snapshot: it sees the row
 //! versions of all transactions, committed or not. Each version of a row counts. A search in a query
 //! (`sql::search::finder`) reads the same indexes under the query's snapshot. That one skips entries that it has seen
-//! before; this one must not (see [`NearQuery::each_near`]).
+//! before; this one skips those whose rows stay refuted ([`Known`]).
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::slice;
@@ -14,10 +14,11 @@ use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, out_of_memory};
-use postgres::heap::dirty_scan::{DirtyScan, Found, VersionState, fetch_present};
+use postgres::heap::dirty_scan::{DirtyScan, Found, KnownEntries, VersionState, fetch_present};
 use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
+use simhash::fingerprint::resemblance::Prepared;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
@@ -44,8 +45,10 @@ pub struct NearQuery<'a> {
     /// version of the row; for an INSERT, the rows with the same key, which ON CONFLICT finds. Called for found rows
     /// only, which are rare.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
-    /// The time at which the search began.
-    pub since: &'a Moment,
+    /// What earlier searches for the row have learnt, to which this one adds.
+    pub known: &'a Known,
+    /// The entries that are of no row any more.
+    pub gone: &'a KnownEntries,
 }
 
 /// What the search looks up and compares, and how close a row must be.
@@ -76,26 +79,69 @@ pub struct Candidate<'a> {
     pub found: Found<'a>,
 }
 
-/// The rows that a search has judged, by table and tid: it may find a row in several indexes.
+/// What the searches for one row have learnt, so that the next one looks only at what has come since.
 ///
-/// Only rows that are present may be added. No other row gets such a row's tid during the search, because VACUUM does
-/// not remove what this transaction may see.
-#[derive(Default)]
-pub struct Judged(HashSet<(u32, u64)>);
+/// Rows are known by their tids, and are added only if they were present at some time since the first search began. No
+/// other row gets the tid of such a row, because VACUUM does not remove what this transaction may see.
+pub struct Known {
+    /// The time at which the first search began.
+    pub since: Moment,
+    /// The versions that were judged, by table and tid. A search may find one in several indexes.
+    judged: RefCell<HashSet<(u32, u64)>>,
+    /// The entries whose rows are not close enough. All versions that share an entry have the same text.
+    refuted: KnownEntries,
+    /// The texts out of line that are not close enough, as their stored bytes.
+    refuted_texts: RefCell<HashSet<Vec<u8>>>,
+    /// The features of the new text, once a row was found.
+    pub features: OnceCell<Option<Box<Prepared>>>,
+}
 
-impl Judged {
-    /// Whether the row has not been added before. An error if out of memory.
-    pub fn add(&mut self, table: Oid, row: Row<'_>) -> bool {
-        self.0.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-        self.0.insert((table.to_u32(), item_pointer_to_u64(row.tid())))
+impl Known {
+    pub fn new() -> Self {
+        let (judged, refuted, refuted_texts) = Default::default();
+        Self { since: Moment::now(), judged, refuted, refuted_texts, features: OnceCell::new() }
+    }
+
+    /// Whether a present row has not been judged before. An error if out of memory.
+    pub fn is_new(&self, table: Oid, row: Row<'_>) -> bool {
+        let mut judged = self.judged.borrow_mut();
+        judged.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+        judged.insert((table.to_u32(), item_pointer_to_u64(row.tid())))
+    }
+
+    /// Adds a row that is not close enough.
+    fn refute(&self, searched: &SearchedTable, Candidate { table, found }: &Candidate) {
+        // If the inserting transaction rolls back, another row may get the tid.
+        if matches!(found.state, VersionState::Depends { inserts: true, .. }) {
+            return;
+        }
+        self.refuted.add(table, found.entry);
+        let row = found.version.row();
+        if searched.has_external_source(row)
+            && let Some(text) = row.stored_bytes(&searched.source.read_from)
+        {
+            self.refuted_texts.borrow_mut().insert(text);
+        }
+    }
+
+    /// Whether a row, which is not read, has the text of a row that is not close enough.
+    pub fn is_refuted(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
+        let refuted = self.refuted_texts.borrow();
+        !refuted.is_empty() && row.stored_bytes(&searched.source.read_from).is_some_and(|text| refuted.contains(&text))
     }
 }
 
 impl<'a> Sought<'a> {
     /// The rows near a new row of the table `own` with this key.
-    pub fn new(key: &'a RowKey, reader: &'a SourceReader, row: Row<'a>, own: &'a SearchedTable) -> Self {
+    pub fn new(
+        key: &'a RowKey,
+        reader: &'a SourceReader,
+        row: Row<'a>,
+        own: &'a SearchedTable,
+        known: &'a Known,
+    ) -> Self {
         match key {
-            RowKey::Text(keys) => Self::Text { keys, text: NewText::new(reader, row, own, keys) },
+            RowKey::Text(keys) => Self::Text { keys, text: NewText::new(reader, row, own, keys, &known.features) },
             RowKey::Fingerprint { value, max_distance } => {
                 Self::Fingerprint { value: *value, max_distance: Cell::new(*max_distance) }
             }
@@ -125,10 +171,8 @@ impl NearQuery<'_> {
     /// Calls `show` with each version of a row of these tables that may be near, until `show` breaks or fails. `show`
     /// may get a version more than once, and may narrow what is sought. An error if out of memory.
     ///
-    /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
-    /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
-    /// `VersionState::Gone { during_search: true }`; then the search must be repeated. If `show` gets none, the search
-    /// has found every row that was near when it began: a version that was gone by then had a successor in the indexes.
+    /// The search finds every row that is near from its beginning to its end, unless an earlier one has refuted it. A
+    /// row that another transaction updates meanwhile may be found by its new version alone.
     pub fn each_near<'t>(
         &self,
         tables: &'t [SearchedTable],
@@ -144,10 +188,17 @@ impl NearQuery<'_> {
     }
 
     /// How close a row is that was found; None if it is not close enough.
-    pub fn closeness(&self, searched: &SearchedTable, found: &Found) -> Result<Option<Closeness>> {
+    pub fn closeness(&self, searched: &SearchedTable, candidate: &Candidate) -> Result<Option<Closeness>> {
+        let Candidate { found, .. } = candidate;
         let row = found.version.row();
         match &self.sought {
-            Sought::Text { text, .. } => Ok(text.confirm(searched, row)?.map(Closeness::Resemblance)),
+            Sought::Text { text, .. } => {
+                let resemblance = text.confirm(searched, row)?;
+                if resemblance.is_none() {
+                    self.known.refute(searched, candidate);
+                }
+                Ok(resemblance.map(Closeness::Resemblance))
+            }
             Sought::Fingerprint { value, max_distance } => {
                 // All versions that share an entry have the same values in the columns of its expressions.
                 let known = found
@@ -174,7 +225,8 @@ impl NearQuery<'_> {
         let slot = TableSlot::new(&table);
         for tid in recent {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
-            let found = Found { version, state: VersionState::Present, entry: tid, value: None };
+            let state = VersionState::Present;
+            let found = Found { version, state, entry: version.row().tid(), value: None, has_moved: false };
             if self.counts(searched, &found) && show(Candidate { table: &table, found })?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -182,8 +234,8 @@ impl NearQuery<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The rows that the indexes have. Entries that another index has had are not skipped: a concurrent INSERT may have
-    /// put a row into some indexes only.
+    /// The rows that the indexes have. A row that one index has shown is shown again by the next, unless it is refuted: a
+    /// concurrent INSERT may have put a row into some indexes only.
     fn each_indexed(
         &self,
         searched: &SearchedTable,
@@ -222,7 +274,12 @@ struct Indexed<'a, 'q> {
     before: &'a [pg_sys::ScanKeyData],
 }
 
-impl Indexed<'_, '_> {
+impl<'a> Indexed<'a, '_> {
+    /// When the search began, and the entries that are of no row any more.
+    fn moment(&self) -> (&'a Moment, &'a KnownEntries) {
+        (&self.query.known.since, self.query.gone)
+    }
+
     /// The rows that share a band, by the index on each, and that are not much longer or shorter.
     fn each_by_bands(
         &self,
@@ -235,7 +292,7 @@ impl Indexed<'_, '_> {
             let (count, condition) = (key_count(self.before.len(), true), KeyCondition::AnyOf(slice::from_ref(band)));
             // SAFETY: table and index stay open until the scan ends, and the index belongs to the table. After the
             // scope columns, it has the band and the size, which are integers; the scan has the keys for them.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.query.since, count, None) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.moment(), count, None) };
             unsafe { scan.entries().look_up(self.before, condition, Some(&keys.sizes)) };
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -258,10 +315,10 @@ impl Indexed<'_, '_> {
         let keys = key_count(self.before.len(), false);
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
-            let (index, since, included) = (Relation::open(indexed.index), self.query.since, Some(indexed.fingerprint));
+            let (index, included) = (Relation::open(indexed.index), Some(indexed.fingerprint));
             // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
             // fingerprint, a bigint, at this position.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, since, keys, included) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.moment(), keys, included) };
             scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
             let mut values = growth.values(step, value);
             let mut at_once = Vec::new();
@@ -291,7 +348,7 @@ impl Indexed<'_, '_> {
         show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         // SAFETY: `accepts` does not panic.
-        while let Some(found) = unsafe { scan.next(&accepts) } {
+        while let Some(found) = unsafe { scan.next(&accepts, &self.query.known.refuted) } {
             if !self.query.counts(self.searched, &found) {
                 scan.refuse();
             } else if show(Candidate { table: self.table, found })?.is_break() {

@@ -7,6 +7,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::error::Result;
+use postgres::heap::dirty_scan::KnownEntries;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
 use postgres::portal::may_lock_on_conflict;
@@ -67,18 +68,19 @@ impl Statement {
         Ok(Self { running, guard, position, unique_indexes, sources, conditions, current })
     }
 
-    /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
-    /// stored a near row in a new partition.
-    pub fn refresh(&mut self, event: &RowEvent) -> Result<()> {
+    /// Reads the guard again if its definition has changed, and returns whether it has: while this session waited,
+    /// another transaction may have stored a near row in a new partition.
+    pub fn refresh(&mut self, event: &RowEvent) -> Result<bool> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
         let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
-        if !Rc::ptr_eq(&guard, &self.guard) {
+        let has_changed = !Rc::ptr_eq(&guard, &self.guard);
+        if has_changed {
             self.position = guard.position_of(&event.table())?;
             (self.sources, self.conditions) = (SourceReader::new(&self.running), Conditions::new(&self.running));
             self.guard = guard;
         }
-        Ok(())
+        Ok(has_changed)
     }
 
     /// The statement's table, as it is searched.
@@ -108,9 +110,9 @@ impl Statement {
     }
 
     /// Looks for the rows that ON CONFLICT would find.
-    pub fn same_key(&self, event: &RowEvent, since: &Moment) -> SameKey {
+    pub fn same_key(&self, event: &RowEvent, since: &Moment, gone: &KnownEntries) -> SameKey {
         // SAFETY: the unique indexes belong to the statement's table, and so does the new row.
-        unsafe { self.unique_indexes(event).find(&event.table(), self.new_row(event), since) }
+        unsafe { self.unique_indexes(event).find(&event.table(), self.new_row(event), since, gone) }
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
@@ -133,12 +135,11 @@ impl Statement {
         self.current.borrow_mut().pending = None;
     }
 
-    /// Registers the new row. If another session has registered a row that may be near, this waits, or returns false if
-    /// it `may_wait` not.
-    pub fn register(&self, key: &RowKey, scope: &GuardScopeValues<'_>, may_wait: bool) -> bool {
+    /// Registers the new row. If another session has registered a row that may be near, this waits.
+    pub fn register(&self, key: &RowKey, scope: &GuardScopeValues<'_>) {
         let Guard { identity, secret, .. } = &*self.guard;
         let keys = key.lock_keys(&LockKeys { secret, scope: self.own_table().scope.hash(scope) });
-        self.current.borrow_mut().registration.register(identity.root, &keys, may_wait)
+        self.current.borrow_mut().registration.register(identity.root, &keys);
     }
 
     /// Ends the registration of the new row.
