@@ -180,6 +180,16 @@ pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
+/// Whether the current user may select all columns in every row of a table.
+pub fn may_select_rows(table: Oid) -> bool {
+    // SAFETY: a look-up in system caches.
+    let of_table = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
+    of_table == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
+}
+
+/// The right to select.
+pub const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)

@@ -47,7 +47,7 @@ impl RowKey {
 pub struct RecentRows(RefCell<VecDeque<(RowKey, ItemPointerData)>>);
 
 impl RecentRows {
-    const LIMIT: usize = 64;
+    const LIMIT: usize = 256;
 
     /// Adds a row, unless it is known or has no key.
     pub fn add(&self, tid: ItemPointerData, key: impl FnOnce() -> Result<Option<RowKey>>) -> Result<()> {

@@ -7,7 +7,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, attnum_of};
 use postgres::catalog::partition::ancestors;
-use postgres::catalog::relation::{Relation, hides_rows};
+use postgres::catalog::relation::{Relation, SELECT, hides_rows, may_select_rows};
 use postgres::error::Result;
 use postgres::json;
 
@@ -81,15 +81,6 @@ impl Disclosure {
         });
         json::object(key.map(|key| ("key", key)).into_iter().chain(closeness))
     }
-}
-
-const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
-
-/// Whether the current user may select all columns in every row of a table.
-pub fn may_select_rows(table: Oid) -> bool {
-    // SAFETY: a look-up in system caches.
-    let of_table = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
-    of_table == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
 }
 
 /// Whether the current user may select the columns with the names of these in every row of a table.

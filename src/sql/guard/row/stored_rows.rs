@@ -11,14 +11,13 @@ use std::rc::Rc;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
-use postgres::catalog::relation::Relation;
+use postgres::catalog::relation::{Relation, may_select_rows};
 use postgres::error::{Result, raise};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::raised::raise_without_values;
 use postgres::settings::with_fixed_times;
 
-use super::disclosure::may_select_rows;
 use crate::sql::guard::definition::cache::{PerTable, of_table};
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::guard_expression::GuardExpression;
