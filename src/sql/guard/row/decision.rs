@@ -25,11 +25,10 @@ use super::returned_row::{act, with_mark, with_old_mark};
 use super::running::PendingRow;
 use super::same_key::SameKey;
 use super::search::{Known, NearQuery, Sought};
-use super::statement::Statement;
+use super::statement::{NewRow, Statement};
 use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::row_key::RowKey;
-use crate::sql::guard::definition::scope::GuardScopeValues;
 
 /// The number of times that an INSERT waits, while it is not registered, for transactions that have written or locked a
 /// row with the same key. After that it leaves the wait to ON CONFLICT, where waiters for a row queue in order.
@@ -51,36 +50,35 @@ fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
 /// it is rejected.
 fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     statement.begin_row();
-    let scope = statement.own_table().scope.of_row(event.new_row());
+    let row = NewRow::new(statement, event);
     if let Some(old) = event.old_row()
-        && statement.own_table().is_unchanged(old, event.new_row())
-        && !statement.is_checked_anew(event, old)?
+        && row.is_checked_already(old)?
     {
-        // The source stays the same, so there is nothing to search for. If another session's search misses the new
-        // version, that search detects this.
+        // There is nothing to search for. If another session's search misses the new version, it comes there from the
+        // old one.
         statement.release();
-        if !statement.are_keys_unchanged(event, old)
-            && let Some(key) = statement.key(event)?
+        if !row.are_keys_unchanged(old)
+            && let Some(key) = row.key()?
         {
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
-            statement.register(&key, &scope);
+            row.register(&key);
         }
-        return Ok(with_old_mark(statement, event, old).unwrap_or_else(|| event.new_tuple()));
+        return Ok(with_old_mark(row, old).unwrap_or_else(|| event.new_tuple()));
     }
-    let Some(key) = statement.key(event)? else {
+    let Some(key) = row.key()? else {
         statement.release();
-        return with_mark(statement, event, None);
+        return with_mark(row, None);
     };
     let (mut known, mut is_registered) = (Known::new(), false);
     let (mut waits, mut changes) = (0, 0);
     loop {
         pgrx::check_for_interrupts!();
-        let search = Search { statement, event, key: &key, scope: &scope, known: &known };
-        match search.run(is_registered, &mut waits)? {
+        let row = NewRow::new(statement, event);
+        match search(row, &key, &known, is_registered, &mut waits)? {
             Decision::Tuple(tuple) => return Ok(tuple),
             Decision::Register => {
-                statement.register(&key, &scope);
+                row.register(&key);
                 is_registered = true;
             }
             Decision::Wait(transaction, table, tid) => {
@@ -114,75 +112,65 @@ enum Decision {
     SearchAgain,
 }
 
-/// A search for near rows, and for a row with the same key.
-struct Search<'a> {
-    statement: &'a Statement,
-    event: &'a RowEvent<'a>,
-    key: &'a RowKey,
-    scope: &'a GuardScopeValues<'a>,
-    known: &'a Known,
-}
-
-impl Search<'_> {
-    /// Searches once. `waits` counts the transactions that have written or locked a row with the same key.
-    fn run(self, is_registered: bool, waits: &mut u32) -> Result<Decision> {
-        let Self { statement, event, key, scope, known } = self;
-        let gone = KnownEntries::default();
-        let same_key = || match event.old_row() {
-            None => statement.same_key(event, &known.since, &gone),
-            Some(_) => SameKey::default(),
-        };
-        let found = OnceCell::new();
-        let replaced =
-            || -> &[_] { found.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
-        let (reader, table) = (&statement.sources, event.table().oid());
-        let sought = Sought::new(key, reader, event.new_row(), statement.own_table(), known);
-        let query = NearQuery { key, sought, reader, scope, table, replaced: &replaced, known, gone: &gone };
-        let outcome = if statement.is_unchecked(event)? { Outcome::Unique } else { find_near(statement, &query)? };
-        let nearest = match outcome {
-            Outcome::Unique => None,
-            Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
-                return Ok(Decision::SearchAgain);
-            }
-            Outcome::Near(nearest) => Some(nearest),
-            Outcome::Depends(transaction, table, tid) => return Ok(Decision::Wait(transaction, table, tid)),
-        };
-        let mut tuple = event.new_tuple();
-        if let Some(nearest) = &nearest {
-            tuple = act(statement, event, nearest)?;
-            // A row that is skipped is not stored, and a marked one does not count.
-            statement.release();
-            if tuple.is_null() {
-                return Ok(Decision::Tuple(tuple));
-            }
+/// Searches for near rows, and for rows with the same key. `waits` counts the transactions that have written or locked a
+/// row with the same key.
+fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, waits: &mut u32) -> Result<Decision> {
+    let NewRow { statement, event } = row;
+    let gone = KnownEntries::default();
+    let same_key = || match event.old_row() {
+        None => row.same_key(&known.since, &gone),
+        Some(_) => SameKey::default(),
+    };
+    let found = OnceCell::new();
+    let replaced =
+        || -> &[_] { found.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
+    let (reader, scope, table) = (&statement.sources, row.scope(), event.table().oid());
+    let sought = Sought::new(key, reader, row.row(), statement.own_table(), known);
+    let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, gone: &gone };
+    let outcome = if row.is_unchecked()? { Outcome::Unique } else { find_near(statement, &query)? };
+    let nearest = match outcome {
+        Outcome::Unique => None,
+        Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
+            return Ok(Decision::SearchAgain);
         }
-        // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks
-        // for it.
-        let same_key = same_key();
-        if let Some((transaction, tid)) = same_key.awaited
-            && *waits < MAX_WAITS_FOR_SAME_KEY
-        {
-            *waits += 1;
-            return Ok(Decision::Wait(transaction, table, tid));
-        }
-        if nearest.is_some() {
+        Outcome::Near(nearest) => Some(nearest),
+        Outcome::Depends(transaction, table, tid) => return Ok(Decision::Wait(transaction, table, tid)),
+    };
+    let mut tuple = event.new_tuple();
+    if let Some(nearest) = &nearest {
+        tuple = act(row, nearest)?;
+        // A row that is skipped is not stored, and a marked one does not count.
+        statement.release();
+        if tuple.is_null() {
             return Ok(Decision::Tuple(tuple));
         }
-        if !is_registered && !same_key.is_own {
-            return Ok(Decision::Register);
-        }
-        tuple = with_mark(statement, event, None)?;
-        // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
-        // be near it.
-        // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
-        if !same_key.is_present() {
-            // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
-            // with the memory of the trigger's call, which is the current one.
-            let pending = unsafe { PendingRow::new(event, key.clone(), tuple) };
-            statement.current.borrow_mut().pending = Some(pending);
-        }
-        Ok(Decision::Tuple(tuple))
     }
+    // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks
+    // for it.
+    let same_key = same_key();
+    if let Some((transaction, tid)) = same_key.awaited
+        && *waits < MAX_WAITS_FOR_SAME_KEY
+    {
+        *waits += 1;
+        return Ok(Decision::Wait(transaction, table, tid));
+    }
+    if nearest.is_some() {
+        return Ok(Decision::Tuple(tuple));
+    }
+    if !is_registered && !same_key.is_own {
+        return Ok(Decision::Register);
+    }
+    tuple = with_mark(row, None)?;
+    // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
+    // be near it.
+    // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
+    if !same_key.is_present() {
+        // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
+        // with the memory of the trigger's call, which is the current one.
+        let pending = unsafe { PendingRow::new(event, key.clone(), tuple) };
+        statement.current.borrow_mut().pending = Some(pending);
+    }
+    Ok(Decision::Tuple(tuple))
 }
 
 /// The error for a row whose key is that of a row which other transactions change all the time.

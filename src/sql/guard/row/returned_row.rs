@@ -16,12 +16,13 @@ use postgres::trigger::RowEvent;
 
 use super::disclosure::Disclosure;
 use super::near_rows::NearDuplicate;
-use super::statement::Statement;
+use super::statement::NewRow;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 
 /// Takes the guard's action for a row with a near-duplicate.
-pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple> {
+pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
+    let NewRow { statement, event } = row;
     let action = statement.guard.action;
     let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.running.memory());
     if action != Action::Reject && !nearest.is_visible {
@@ -39,17 +40,18 @@ pub fn act(statement: &Statement, event: &RowEvent, nearest: &NearDuplicate) -> 
         // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
         // that has been deleted in another partition: it would be lost.
         Action::Skip if !may_be_lost() => Ok(std::ptr::null_mut()),
-        Action::Mark => with_mark(statement, event, Some(nearest)),
+        Action::Mark => with_mark(row, Some(nearest)),
         Action::Skip | Action::Reject => match reject(event, &Disclosure::new(nearest)?)? {},
     }
 }
 
 /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
-pub fn with_mark(statement: &Statement, event: &RowEvent, near: Option<&NearDuplicate>) -> Result<HeapTuple> {
+pub fn with_mark(row: NewRow<'_>, near: Option<&NearDuplicate>) -> Result<HeapTuple> {
+    let NewRow { statement, event } = row;
     let Some(own) = &statement.own_table().mark else { return Ok(event.new_tuple()) };
     let of_near = |near: &NearDuplicate| near.searched.mark.as_ref().map(|mark| mark.value(near.searched, &near.key));
     let value = near.and_then(of_near).transpose()?.flatten();
-    if value.is_none() && event.new_row().value(own.column).is_none() {
+    if value.is_none() && row.row().value(own.column).is_none() {
         return Ok(event.new_tuple());
     }
     // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::set` has checked.
@@ -59,10 +61,11 @@ pub fn with_mark(statement: &Statement, event: &RowEvent, near: Option<&NearDupl
 /// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
 /// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
 /// writes the mark column but not the text sets the mark.
-pub fn with_old_mark(statement: &Statement, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
+pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
+    let NewRow { statement, event } = row;
     let mark = statement.own_table().mark.as_ref()?.column;
     let writes_text = || statement.own_table().source.made_from.iter().any(|&column| event.writes(column));
-    if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
+    if row.row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
         return None;
     }
     // SAFETY: the trigger's table has this column, and the value is of the same column.

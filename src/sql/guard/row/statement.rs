@@ -88,62 +88,87 @@ impl Statement {
         &self.guard.searched[self.position]
     }
 
-    /// Whether the new row is stored unchecked, by the condition `unless`.
-    pub fn is_unchecked(&self, event: &RowEvent) -> Result<bool> {
-        self.conditions.is_unchecked(self.own_table(), self.new_row(event))
-    }
-
-    /// The new row of an event, which must be one of this statement's table.
-    fn new_row<'a>(&self, event: &'a RowEvent) -> Row<'a> {
-        assert_eq!(event.table().oid(), self.own_table().oid, "the row is of another table");
-        event.new_row()
-    }
-
-    /// What the new row is looked up by; None if its source is NULL, or has no word.
-    pub fn key(&self, event: &RowEvent) -> Result<Option<RowKey>> {
-        self.sources.key(self.own_table(), self.new_row(event))
-    }
-
-    /// Whether the conditions have an UPDATE checked as if its row were new.
-    pub fn is_checked_anew(&self, event: &RowEvent, old: Row<'_>) -> Result<bool> {
-        self.conditions.are_new(self.own_table(), old, self.new_row(event))
-    }
-
-    /// Looks for the rows that ON CONFLICT would find.
-    pub fn same_key(&self, event: &RowEvent, since: &Moment, gone: &KnownEntries) -> SameKey {
-        // SAFETY: the unique indexes belong to the statement's table, and so does the new row.
-        unsafe { self.unique_indexes(event).find(&event.table(), self.new_row(event), since, gone) }
-    }
-
-    /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
-    pub fn are_keys_unchanged(&self, event: &RowEvent, old: Row<'_>) -> bool {
-        let (new, partition) = (event.new_row(), &self.own_table().partition_columns);
-        new.has_same_values(old, partition.iter().copied()) && self.unique_indexes(event).are_keys_unchanged(old, new)
-    }
-
-    fn unique_indexes(&self, event: &RowEvent) -> &UniqueIndexes {
-        self.unique_indexes.get_or_init(|| {
-            // SAFETY: the statement's memory context exists.
-            let waits_for_locks = unsafe { may_lock_on_conflict(self.running.memory()) };
-            self.running.in_memory(|| UniqueIndexes::new(&event.table(), waits_for_locks))
-        })
-    }
-
     /// Forgets the previous row, which has been stored or dropped.
     pub fn begin_row(&self) {
         clear_after_call(&self.current);
         self.current.borrow_mut().pending = None;
     }
 
-    /// Registers the new row. If another session has registered a row that may be near, this waits.
-    pub fn register(&self, key: &RowKey, scope: &GuardScopeValues<'_>) {
-        let Guard { identity, secret, .. } = &*self.guard;
-        let keys = key.lock_keys(&LockKeys { secret, scope: self.own_table().scope.hash(scope) });
-        self.current.borrow_mut().registration.register(identity.root, &keys);
-    }
-
     /// Ends the registration of the new row.
     pub fn release(&self) {
         self.current.borrow_mut().registration.release();
+    }
+}
+
+/// A new row of a statement, before it is stored.
+#[derive(Clone, Copy)]
+pub struct NewRow<'a> {
+    pub statement: &'a Statement,
+    pub event: &'a RowEvent<'a>,
+}
+
+impl<'a> NewRow<'a> {
+    /// The row of an event, which must be one of the statement's table.
+    pub fn new(statement: &'a Statement, event: &'a RowEvent<'a>) -> Self {
+        assert_eq!(event.table().oid(), statement.own_table().oid, "the row is of another table");
+        Self { statement, event }
+    }
+
+    pub fn row(self) -> Row<'a> {
+        self.event.new_row()
+    }
+
+    /// What the row is looked up by; None if its source is NULL, or has no word.
+    pub fn key(self) -> Result<Option<RowKey>> {
+        self.statement.sources.key(self.statement.own_table(), self.row())
+    }
+
+    /// The row's values of the scope columns.
+    pub fn scope(self) -> GuardScopeValues<'a> {
+        self.statement.own_table().scope.of_row(self.row())
+    }
+
+    /// Whether the row is stored unchecked, by the condition `unless`.
+    pub fn is_unchecked(self) -> Result<bool> {
+        self.statement.conditions.is_unchecked(self.statement.own_table(), self.row())
+    }
+
+    /// Whether an UPDATE leaves the source and the scope of the old row unchanged, and the conditions do not have the
+    /// row checked as if it were new.
+    pub fn is_checked_already(self, old: Row<'_>) -> Result<bool> {
+        let Statement { conditions, .. } = self.statement;
+        let own = self.statement.own_table();
+        Ok(own.is_unchanged(old, self.row()) && !conditions.are_new(own, old, self.row())?)
+    }
+
+    /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries that are
+    /// of no row any more.
+    pub fn same_key(self, since: &Moment, gone: &KnownEntries) -> SameKey {
+        // SAFETY: the unique indexes belong to the statement's table, and so does the row.
+        unsafe { self.unique_indexes().find(&self.event.table(), self.row(), since, gone) }
+    }
+
+    /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
+    pub fn are_keys_unchanged(self, old: Row<'_>) -> bool {
+        let partition = &self.statement.own_table().partition_columns;
+        self.row().has_same_values(old, partition.iter().copied())
+            && self.unique_indexes().are_keys_unchanged(old, self.row())
+    }
+
+    fn unique_indexes(self) -> &'a UniqueIndexes {
+        let Statement { unique_indexes, running, .. } = self.statement;
+        unique_indexes.get_or_init(|| {
+            // SAFETY: the statement's memory context exists.
+            let waits_for_locks = unsafe { may_lock_on_conflict(running.memory()) };
+            running.in_memory(|| UniqueIndexes::new(&self.event.table(), waits_for_locks))
+        })
+    }
+
+    /// Registers the row. If another session has registered a row that may be near, this waits.
+    pub fn register(self, key: &RowKey) {
+        let Guard { identity, secret, .. } = &*self.statement.guard;
+        let scope = self.statement.own_table().scope.hash(&self.scope());
+        let keys = key.lock_keys(&LockKeys { secret, scope });
+        self.statement.current.borrow_mut().registration.register(identity.root, &keys);
     }
 }
