@@ -340,10 +340,10 @@ CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
     LANGUAGE c STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
     'part of simhash_guards: the arguments of a guard''s trigger as a document';
-CREATE FUNCTION simhash_guard_error(target oid, arguments bytea) RETURNS text
+CREATE FUNCTION simhash_guard_error(target regclass, arguments bytea) RETURNS text
     AS 'MODULE_PATHNAME', 'simhash_guard_error_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard_error(oid, bytea) IS
+COMMENT ON FUNCTION simhash_guard_error(regclass, bytea) IS
     'part of simhash_guards: why a guard cannot decide about rows, tried on the first row of its table';
 CREATE FUNCTION simhash_guards(
     OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT source text, OUT scope text[],
@@ -353,7 +353,7 @@ CREATE FUNCTION simhash_guards(
     BEGIN ATOMIC
         SELECT t.tgrelid::pg_catalog.regclass, t.tgname, d.action, d.criterion, d.source, d.scope, d.mark_column,
             d.among, d.unless, t.tgenabled,
-            CASE WHEN d.error IS NULL THEN simhash_guard_error(t.tgrelid, t.tgargs) ELSE d.error END
+            coalesce(d.error, simhash_guard_error(t.tgrelid::pg_catalog.regclass, t.tgargs))
         FROM pg_catalog.pg_trigger AS t,
             pg_catalog.jsonb_to_record(simhash_guard_definition(t.tgargs)) AS d (
                 action text, criterion jsonb, source text, scope text[], mark_column name, among text, unless text,
