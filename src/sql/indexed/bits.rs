@@ -3,6 +3,7 @@
 use pgrx::pg_sys;
 use postgres::expression::Expression;
 
+use super::recognise::FingerprintCall;
 use crate::sql::functions::ExtensionSchema;
 
 pub const FINGERPRINT_BITS: i32 = 64;
@@ -79,8 +80,8 @@ impl Bits {
     /// Whether both are the same bits, from the same expression.
     pub fn equals(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Bigint(own), Self::Bigint(other))
-            | (Self::BitString(own), Self::BitString(other))
+            (Self::Bigint(own), Self::Bigint(other)) => own.equals(other) || FingerprintCall::are_equal(own, other),
+            (Self::BitString(own), Self::BitString(other))
             | (Self::Hex { digits: own, .. }, Self::Hex { digits: other, .. }) => own.equals(other),
             _ => false,
         }

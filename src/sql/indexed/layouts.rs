@@ -15,7 +15,7 @@ use simhash::search::blocks::{BLOCK_COUNTS, Block, Probed, probed_blocks};
 
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
-use super::recognise::{BlockCall, FingerprintCall};
+use super::recognise::BlockCall;
 
 /// A block that is a key of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,10 +136,7 @@ fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) ->
     let attnum = fingerprint.column().or_else(|| computation?.as_own_column());
     move |found| {
         let column = found.as_own_column();
-        let is_same = |found| {
-            bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
-                || computation.is_some_and(|computation| FingerprintCall::are_equal(computation, found))
-        };
+        let is_same = |found| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)));
         column.is_some() && column == attnum
             || is_same(found)
             || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
