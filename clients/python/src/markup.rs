@@ -3,26 +3,28 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use simhash::fingerprint::options::Markup;
-use simhash::text::markup::text_of_html;
+use simhash::text::markup::{text_of_html, text_of_main};
 
 use crate::cancel::detached_unless_small;
 use crate::error::algorithm_error;
 use crate::options;
 use crate::texts::required;
 
-/// Return what is compared of a text with these options: that of an HTML document, without its tags.
+/// Return what is compared of a text with these options: of HTML, what is shown of the document or of its main part.
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn without_markup(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
     let options = options::read(options)?;
     let py = text.py();
     let text = required(text, "text")?;
-    match options.markup {
-        None => Ok(text.to_owned()),
-        Some(Markup::Html) => detached_unless_small(py, text.len(), |signals| {
-            let mut without = String::new();
-            text_of_html(text, &mut without, &|| signals.tick()).map(|()| without)
-        })?
-        .map_err(algorithm_error),
-    }
+    let read = match options.markup {
+        None => return Ok(text.to_owned()),
+        Some(Markup::Html) => text_of_html,
+        Some(Markup::Main) => text_of_main,
+    };
+    detached_unless_small(py, text.len(), |signals| {
+        let mut without = String::new();
+        read(text, &mut without, &|| signals.tick()).map(|()| without)
+    })?
+    .map_err(algorithm_error)
 }

@@ -219,6 +219,11 @@ class Contents(WithDatabase):
         for body in bodies:
             self.assertRegex(body, "^t Title & <mark>(one|two)</mark> [0-3]w0 ")
             self.assertNotRegex(re.sub("</?mark>", "", body), "[<>]|class|script")
+        # With "main", only what the pages are about.
+        pages = [f"<nav>menu of {n}</nav><main><p>{' '.join(self.words(n // 2))}</p></main>" for n in range(4)]
+        self.table("mains", pages, options="""'{"markup": "main"}'""")
+        bodies = re.findall('<p class="body" dir="auto">(.*?)</p>', self.report("report.mains"))
+        self.assertEqual([body[:7] for body in sorted(bodies)], ["0w0 0w1"] * 2 + ["1w0 1w1"] * 2)
 
     def test_groups(self):
         """The largest first, and whether they are copies of one text, or rows of a template."""
