@@ -137,7 +137,8 @@ fn options() -> impl Strategy<Value = Options> {
             let same = Same { numbers, words };
             let options = Options { tokens, ngram, weight, case_fold, seed, weights: None, markup, ignore, same };
             let weights = weights.map(|weights| {
-                let map = WeightMap::new(Vec::from_iter(weights), &options).expect("memory suffices");
+                let map = WeightMap::new(Vec::from_iter(weights), options.case_fold, options.ignore, options.seed)
+                    .expect("memory suffices");
                 Arc::new(map.expect("no feature twice"))
             });
             Options { weights, ..options }

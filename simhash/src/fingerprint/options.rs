@@ -223,7 +223,7 @@ fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<We
         };
         weights.push((feature, billionths));
     }
-    match WeightMap::new(weights, options)? {
+    match WeightMap::new(weights, options.case_fold, options.ignore, options.seed)? {
         Ok(map) => Ok(Some(map).filter(|map| !map.is_empty())),
         Err(repeated) => Err(wrong(&format!("{} twice", Value::from(repeated)))),
     }

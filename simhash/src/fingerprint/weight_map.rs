@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::hash::Seeded;
-use super::options::Options;
 use super::weights::UNITS;
 use crate::error::Result;
 use crate::text::ignore::Ignored;
@@ -30,17 +29,22 @@ pub struct WeightMap {
 }
 
 impl WeightMap {
-    /// Makes a map of features and their weights in billionths, each at most 10^9, for these options. Features are
-    /// normalised as texts are.
+    /// Makes a map of features and their weights in billionths, each at most 10^9. Features are normalised as texts
+    /// are, and hashed with this seed.
     ///
     /// If two of them are the same feature, returns it.
-    pub fn new(weights: Vec<(String, u32)>, options: &Options) -> Result<Result<Self, String>> {
-        let ignored = Ignored { accents: options.ignore.accents, ..Ignored::default() };
+    pub fn new(
+        weights: Vec<(String, u32)>,
+        case_fold: bool,
+        ignored: Ignored,
+        seed: u64,
+    ) -> Result<Result<Self, String>> {
+        let ignored = Ignored { accents: ignored.accents, ..Ignored::default() };
         let mut features = Vec::new();
         features.try_reserve_exact(weights.len())?;
         for (feature, weight) in weights {
             let mut normal = String::new();
-            normalise(&feature, options.case_fold, &mut normal, &|| ())?;
+            normalise(&feature, case_fold, &mut normal, &|| ())?;
             ignored.remove(&mut normal, &|| ())?;
             normal.shrink_to_fit();
             features.push((normal, weight));
@@ -54,7 +58,7 @@ impl WeightMap {
         let mut units = HashMap::default();
         units.try_reserve(features.len())?;
         for (feature, weight) in &features {
-            units.insert(Seeded(options.seed).hash(feature.as_bytes()), u64::from(weight / unit));
+            units.insert(Seeded(seed).hash(feature.as_bytes()), u64::from(weight / unit));
         }
         Ok(Ok(Self { features, units, one: (UNITS / unit).into() }))
     }
