@@ -84,9 +84,10 @@ mod tests {
         // As the second argument, a new text must be passed twice before its features are cached.
         assert_eq!(prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
         // Other options, other features.
-        let statement = "SELECT count(simhash_resemblance('a text', body, options)) FROM docs,
-            (VALUES (jsonb '{}'), ('{\"ngram\": 2}')) AS o (options) WHERE id <= 10";
-        assert!((2..=20).contains(&prepared(statement)));
+        for options in ["{}", "{\"ngram\": 2}", "{}"] {
+            let statement = format!("SELECT sum(simhash_resemblance('a text', body, '{options}')) FROM docs");
+            assert_eq!(prepared(&statement), 1, "{statement}");
+        }
     }
 
     /// Bands are computed for the texts that resemble each other only, and for the searched text once.

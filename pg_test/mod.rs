@@ -1,5 +1,5 @@
-//! Tests that run inside a server: the stage "tests in the server" of `tools/test` calls each function with
-//! `#[pg_extern]` that takes no arguments.
+//! Tests that run inside a server: the stage "tests in the server" of `tools/test` calls each function that the library
+//! exports and no SQL function of the extension names.
 
 mod batch;
 mod fingerprint_cache;

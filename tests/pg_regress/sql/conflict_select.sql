@@ -1,9 +1,5 @@
--- INSERT ... ON CONFLICT DO SELECT, which exists since PostgreSQL 19: a guard leaves a row whose key exists to the
--- statement, as with DO NOTHING.
-SELECT current_setting('server_version_num')::integer < 190000 AS without_do_select \gset
-\if :without_do_select
-\quit
-\endif
+-- Since PostgreSQL 19: INSERT ... ON CONFLICT DO SELECT. A guard leaves a row whose key exists to the statement, as with DO
+-- NOTHING.
 CREATE TABLE selected (url text PRIMARY KEY, f bigint);
 SELECT simhash_attach('selected', 'f', blocks => 2);
 SELECT simhash_guard('selected', source => 'f');

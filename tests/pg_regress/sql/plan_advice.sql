@@ -1,8 +1,4 @@
--- pg_plan_advice, which exists since PostgreSQL 19: advice for another scan of a table is followed.
-SELECT current_setting('server_version_num')::integer < 190000 AS without_plan_advice \gset
-\if :without_plan_advice
-\quit
-\endif
+-- Since PostgreSQL 19: pg_plan_advice. Advice for another scan of a table is followed.
 LOAD 'pg_plan_advice';
 CREATE TABLE advised (id integer PRIMARY KEY, fp bigint);
 INSERT INTO advised SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 5000) AS n;

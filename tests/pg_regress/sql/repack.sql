@@ -1,8 +1,4 @@
--- REPACK, which exists since PostgreSQL 19, on a table with fingerprints, indexes and a guard.
-SELECT current_setting('server_version_num')::integer < 190000 AS without_repack \gset
-\if :without_repack
-\quit
-\endif
+-- Since PostgreSQL 19: REPACK on a table with fingerprints, indexes and a guard.
 CREATE TABLE repacked (id integer PRIMARY KEY, body text);
 INSERT INTO repacked
 SELECT n, (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 20) AS word)

@@ -1,16 +1,6 @@
--- A search in RETURNING, of the row that was written; since PostgreSQL 18 also of the old one.
+-- A search in RETURNING, of the row that was written.
 CREATE TABLE returned (id integer PRIMARY KEY, f bigint);
 INSERT INTO returned VALUES (1, 0), (2, 255);
 SELECT simhash_attach('returned', 'f', blocks => 2);
 INSERT INTO returned VALUES (3, 3) RETURNING id, simhash_near(f, 0) AS near;
 UPDATE returned SET f = f + 1 WHERE simhash_near(f, 0) RETURNING id, f, simhash_near(f, 1, 0) AS near;
-SELECT current_setting('server_version_num')::integer < 180000 AS without_old_and_new \gset
-\if :without_old_and_new
-\quit
-\endif
-UPDATE returned SET f = f * 2 RETURNING id, old.f AS before, new.f AS after, simhash_near(old.f, 1, 0) AS before_near,
-    simhash_near(new.f, 2, 0) AS after_near, simhash_near(old.f, new.f) AS near;
-MERGE INTO returned USING (VALUES (1, -1), (9, 9)) AS s (id, f) ON returned.id = s.id
-WHEN MATCHED THEN UPDATE SET f = s.f
-WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f)
-RETURNING merge_action(), returned.id, simhash_near(old.f, 2, 0) AS before_near, simhash_near(new.f, -1, 0) AS after_near;

@@ -1,8 +1,4 @@
--- A new expression for a generated column, possible since PostgreSQL 17.
-SELECT current_setting('server_version_num')::integer < 170000 AS without_set_expression \gset
-\if :without_set_expression
-\quit
-\endif
+-- Since PostgreSQL 17: a new expression for a generated column.
 CREATE TABLE changing (id integer PRIMARY KEY, title text, body text);
 INSERT INTO changing SELECT n, 'title ' || n / 2, 'body ' || md5(n::text) FROM generate_series(1, 1000) AS n;
 SELECT simhash_attach('changing', 'body', blocks => 2);

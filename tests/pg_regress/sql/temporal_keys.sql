@@ -1,9 +1,5 @@
--- Keys WITHOUT OVERLAPS, which exist since PostgreSQL 18: a guard names rows by them, but does not take two rows for
--- one because the comparable parts of their keys are equal.
-SELECT current_setting('server_version_num')::integer < 180000 AS without_temporal_keys \gset
-\if :without_temporal_keys
-\quit
-\endif
+-- Since PostgreSQL 18: keys WITHOUT OVERLAPS. A guard names rows by them, but does not take two rows for one because the
+-- comparable parts of their keys are equal.
 CREATE TABLE temporal (id int4range, valid daterange, f bigint, PRIMARY KEY (id, valid WITHOUT OVERLAPS));
 SELECT simhash_attach('temporal', 'f', blocks => 2);
 SELECT simhash_guard('temporal', source => 'f');

@@ -1,8 +1,4 @@
--- Virtual generated columns, which exist since PostgreSQL 18 and are the default if STORED is not given.
-SELECT current_setting('server_version_num')::integer < 180000 AS without_virtual_columns \gset
-\if :without_virtual_columns
-\quit
-\endif
+-- Since PostgreSQL 18: virtual generated columns, which are the default if STORED is not given.
 CREATE TABLE virtual (id integer PRIMARY KEY, a bigint, b bigint, title text, body text, twin bigint,
     f bigint GENERATED ALWAYS AS (a # b),
     number bigint GENERATED ALWAYS AS (1) VIRTUAL,

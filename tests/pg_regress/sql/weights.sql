@@ -25,6 +25,12 @@ SELECT simhash_attach('weighted', 'body', options => :'thousand');
 SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb
 FROM weighted;
 
+-- 400 weights of words that do not compress fit into the row of an index.
+SELECT jsonb_build_object('weights', jsonb_object_agg(left(md5(n::text), 8), 0.8)) AS hundreds
+FROM generate_series(1, 400) n \gset
+SELECT length(:'hundreds') AS bytes;
+SELECT simhash_index('weighted', 'body', options => :'hundreds', bands => 1);
+
 -- simhash_weights: the features of most texts weigh least. Of 100 texts all have "the", half "even" or "odd", a tenth a
 -- digit: ln(1 + ln(100 / (1 + df))) / ln(1 + ln(100 / 2)) is 0, .33 and .73.
 CREATE TEMP TABLE docs AS
