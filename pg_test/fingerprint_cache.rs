@@ -59,6 +59,21 @@ mod tests {
         assert_eq!(computed("EXECUTE search ('what is looked for')"), 1);
     }
 
+    #[pg_extern(sql = false)]
+    fn plan_of_partitions_costs_one_summary_of_each_text() {
+        Spi::run(
+            "CREATE TABLE parts (id integer, body text) PARTITION BY LIST (id);
+            CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
+            CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
+            CREATE TABLE part_3 PARTITION OF parts FOR VALUES IN (3);
+            SELECT simhash_index('parts', 'body')",
+        )
+        .expect("a table");
+        let plan =
+            "EXPLAIN SELECT FROM parts WHERE simhash_near(body, 'some text') AND simhash_near(body, 'other words')";
+        assert_eq!(computed(plan), 2);
+    }
+
     /// Number of texts whose features a statement prepares for comparisons.
     fn prepared(statement: &str) -> usize {
         let before = PREPARED.get();
