@@ -1,11 +1,11 @@
 //! Searches. [`near`] has the functions on fingerprints and texts. [`condition`] recognises the conditions on a
 //! [`distance`] by which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows
-//! fulfil them. [`other_options`] warns of fingerprints that cannot be near, and of bands that do not serve. [`path`]
-//! offers scans to the planner and corrects the costs of joins: those of block indexes are in [`distance_path`], those of
-//! band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows. [`plan`] defines what the plan
-//! stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. A [`band_search`]
-//! reads band indexes. In a [`distance_search`], a [`finder`] reads block indexes, [`nearest`] returns the nearest rows
-//! first, and [`rows`] fetches them. [`explain`] adds to the output of EXPLAIN.
+//! fulfil them. [`other_options`] warns of options that are not those of the table's fingerprints, bands and passages.
+//! [`path`] offers scans to the planner and corrects the costs of joins: those of block indexes are in [`distance_path`],
+//! those of band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows. [`plan`] defines what the
+//! plan stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. A
+//! [`band_search`] reads band indexes. In a [`distance_search`], a [`finder`] reads block indexes, [`nearest`] returns the
+//! nearest rows first, and [`rows`] fetches them. [`explain`] adds to the output of EXPLAIN.
 
 mod band_search;
 mod condition;
