@@ -68,20 +68,14 @@ impl CriterionDocument {
         let mut read = Self::default();
         for (key, value) in members(document)? {
             let value = value.get();
-            let own = match key.as_str() {
-                "bands" => bands(value).map(|bands| read.bands = Some(bands)),
-                "max_distance" => distance(value).map(|distance| read.max_distance = Some(distance)),
-                "resemblance" => resemblance(value).map(|asked| read.resemblance = asked),
-                "weights" if value == r#""table""# => {
-                    read.weights_of_table = true;
-                    continue;
-                }
-                _ => {
-                    read.options.set(key, value)?;
-                    continue;
-                }
-            };
-            own.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))?;
+            let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
+            match key.as_str() {
+                "bands" => read.bands = Some(bands(value).map_err(wrong)?),
+                "max_distance" => read.max_distance = Some(distance(value).map_err(wrong)?),
+                "resemblance" => read.resemblance = resemblance(value).map_err(wrong)?,
+                "weights" if value == r#""table""# => read.weights_of_table = true,
+                _ => read.options.set(key, value)?,
+            }
         }
         if let Asked::Least(least) = read.resemblance
             && read.bands.or(bands_of(least)).is_none()

@@ -166,27 +166,21 @@ impl Options {
     /// Sets the option of this key, whose value is JSON. Keys come in byte order: the weights are read after what
     /// decides how features are normalised and hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
-        let read = match key.as_str() {
-            "tokens" => read_name(value)?.map(|tokens| self.tokens = tokens).ok_or("\"words\" or \"chars\""),
-            "ngram" => whole(value)
-                .and_then(|n| u8::try_from(n).ok())
-                .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
-                .map(|n| self.ngram = Some(n))
-                .ok_or("an integer from 1 to 16"),
-            "weight" => read_name(value)?.map(|weight| self.weight = weight).ok_or("one of \"set\", \"log\", \"tf\""),
-            "case_fold" => serde_json::from_str(value).map(|fold| self.case_fold = fold).or(Err("true or false")),
-            "seed" => whole(value).map(|seed| self.seed = seed).ok_or("an integer from 0 to 18446744073709551615"),
-            "markup" => read_name(value)?.map(|markup| self.markup = Some(markup)).ok_or("\"html\" or \"main\""),
-            "ignore" => read_ignored(value)?.map(|ignored| self.ignore = ignored).ok_or(IGNORED),
-            "same" => read_same(value, self)?.map(|same| self.same = same).ok_or(SAME),
-            // Keys come in byte order: what else decides how features are normalised and hashed has been read.
-            "weights" => {
-                self.weights = read_weights(key, value, self)?.map(Arc::new);
-                return Ok(());
-            }
+        let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
+        let n = || whole(value).filter(|n| (1..=MAX_NGRAM as u64).contains(n)).map(|n| n as u8);
+        match key.as_str() {
+            "tokens" => self.tokens = read_name(value)?.ok_or("\"words\" or \"chars\"").map_err(wrong)?,
+            "ngram" => self.ngram = Some(n().ok_or("an integer from 1 to 16").map_err(wrong)?),
+            "weight" => self.weight = read_name(value)?.ok_or("one of \"set\", \"log\", \"tf\"").map_err(wrong)?,
+            "case_fold" => self.case_fold = serde_json::from_str(value).or(Err("true or false")).map_err(wrong)?,
+            "seed" => self.seed = whole(value).ok_or("an integer from 0 to 18446744073709551615").map_err(wrong)?,
+            "markup" => self.markup = Some(read_name(value)?.ok_or("\"html\" or \"main\"").map_err(wrong)?),
+            "ignore" => self.ignore = read_ignored(value)?.ok_or(IGNORED).map_err(wrong)?,
+            "same" => self.same = read_same(value, self)?.ok_or(SAME).map_err(wrong)?,
+            "weights" => self.weights = read_weights(key, value, self)?.map(Arc::new),
             _ => return Err(Reason::UnknownKey(key).into()),
-        };
-        read.map_err(|allowed| InvalidOptions::wrong_value(key, value, allowed))
+        }
+        Ok(())
     }
 }
 
