@@ -198,11 +198,29 @@ COMMENT ON FUNCTION simhash_clue(text, jsonb) IS
     'part of simhash_contains: all that can be a passage of a text with this clue, to look up among the passages of texts';
 
 -- This reads two texts. It costs more than passages and clue together, so that those are compared first.
-CREATE FUNCTION simhash_coverage(clue text, content text, options jsonb DEFAULT '{}') RETURNS double precision
+CREATE FUNCTION simhash_coverage(content text, clue text, options jsonb DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_coverage_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600;
 COMMENT ON FUNCTION simhash_coverage(text, text, jsonb) IS
-    'share, 0 to 1, of a clue''s words that stand in a text in runs of three as they do in the clue; NULL without a word';
+    'share, 0 to 1, of a clue''s words that are in matches with a text; NULL without a word';
+
+CREATE FUNCTION simhash_matches(
+    content text, clue text, options jsonb DEFAULT '{}',
+    OUT content_position integer, OUT content_length integer, OUT clue_position integer, OUT clue_length integer,
+    OUT words integer, OUT changed integer
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_matches_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 3;
+COMMENT ON FUNCTION simhash_matches(text, text, jsonb) IS
+    'where a text and a clue have at least three words in a row in common, in characters, and how many words between them are changed';
+
+CREATE FUNCTION simhash_headline(
+    content text, clue text, headline text DEFAULT '', options jsonb DEFAULT '{}'
+) RETURNS text
+    AS 'MODULE_PATHNAME', 'simhash_headline_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500;
+COMMENT ON FUNCTION simhash_headline(text, text, text, jsonb) IS
+    'a text, or fragments of it, with the matches of a clue marked; the parameters are those of ts_headline';
 
 CREATE FUNCTION simhash_clue(clue text, options jsonb, share double precision) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'simhash_clue_of_share_wrapper'
@@ -217,7 +235,7 @@ CREATE FUNCTION simhash_contains(
 ) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1200
     RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, options, share)
-        AND simhash_coverage(clue, content, options) OPERATOR(pg_catalog.>=) share;
+        AND simhash_coverage(content, clue, options) OPERATOR(pg_catalog.>=) share;
 COMMENT ON FUNCTION simhash_contains(text, text, double precision, jsonb) IS
     'whether a text has at least this share of a clue; a GIN index on simhash_passages(content) serves it';
 

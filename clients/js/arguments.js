@@ -52,6 +52,14 @@ export function checkNumberOfBands(count) {
   return count
 }
 
+export function checkShare(share) {
+  checkNumber('share', share)
+  if (!(share >= 0 && share <= 1)) {
+    throw new RangeError(`share ${share} is out of range. A text has a share of 0 to 1.`)
+  }
+  return share
+}
+
 function checkNumber(name, number) {
   if (typeof number !== 'number') {
     throw new TypeError(`${name} must be a number, not ${kind(number)}`)

@@ -45,6 +45,16 @@ export interface Difference {
   weight: number
 }
 
+/** What a text and a clue have in common: `content.slice(contentStart, contentEnd)`, but for the changed words. */
+export interface Match {
+  contentStart: number
+  contentEnd: number
+  clueStart: number
+  clueEnd: number
+  words: number
+  changed: number
+}
+
 /** Near pairs: the positions of both rows, from 0, and their distance. */
 export interface Pairs {
   a: Uint32Array
@@ -102,10 +112,16 @@ export function containment(a: string, b: string, options?: Options): number | n
 export function passages(text: string, options?: Options): bigint[]
 
 /**
- * The share of a clue's words that stand in a text as they do in the clue, in runs of three words, 0 to 1; null if the
- * clue has no word.
+ * Whether a text has a passage in common with a clue's runs, and at least this share of its words, 0.8 by default. A clue
+ * of fewer than 4 words, or 6 letters of a script without spaces, is a RangeError.
  */
-export function coverage(clue: string, text: string, options?: Options): number | null
+export function contains(content: string, clue: string, share?: number, options?: Options): boolean
+
+/** The share of a clue's words that are in matches with a text, 0 to 1; null if the clue has no word. */
+export function coverage(content: string, clue: string, options?: Options): number | null
+
+/** Where a text and a clue have at least three words in a row in common, in the order of the text. */
+export function matches(content: string, clue: string, options?: Options): Match[]
 
 /**
  * The features that only one of two texts has, or that weigh more in it: first those of `a`, then those of `b`, each in

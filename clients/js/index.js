@@ -9,6 +9,7 @@ import {
   checkDistance,
   checkFingerprint,
   checkNumberOfBands,
+  checkShare,
   checkText,
   readRows,
   readTexts,
@@ -62,8 +63,23 @@ export function passages(text, options) {
   return Array.from(new BigInt64Array(answer('passages', [checkText('text', text), writeOptions(options)])))
 }
 
-export function coverage(clue, text, options) {
-  return share('coverage', [checkText('clue', clue), checkText('text', text)], options)
+export function contains(content, clue, share = 0.8, options) {
+  const texts = [checkText('content', content), checkText('clue', clue)]
+  const output = answer('contains', [...texts, writeOptions(options)], checkShare(share))
+  return new Uint8Array(output)[0] === 1
+}
+
+export function coverage(content, clue, options) {
+  return share('coverage', [checkText('content', content), checkText('clue', clue)], options)
+}
+
+export function matches(content, clue, options) {
+  const texts = [checkText('content', content), checkText('clue', clue)]
+  const numbers = new Uint32Array(answer('matches', [...texts, writeOptions(options)]))
+  return Array.from({ length: numbers.length / 6 }, (_, number) => {
+    const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.slice(6 * number)
+    return { contentStart, contentEnd, clueStart, clueEnd, words, changed }
+  })
 }
 
 export function difference(a, b, options) {

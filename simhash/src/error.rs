@@ -25,6 +25,7 @@ pub enum Error {
     NormalFormTooLong,
     TooManyFeatures,
     FeaturesTooLong,
+    HeadlineTooLong,
     WeightOverflow,
     TooManyRows,
 }
@@ -48,6 +49,7 @@ impl fmt::Display for Error {
             Error::NormalFormTooLong => write!(f, "normal form of the text is longer than {MAX_VALUE_BYTES} bytes"),
             Error::TooManyFeatures => write!(f, "text has more than {MAX_FEATURES} distinct features"),
             Error::FeaturesTooLong => write!(f, "features of the text are longer than {MAX_VALUE_BYTES} bytes in all"),
+            Error::HeadlineTooLong => write!(f, "headline is longer than {MAX_VALUE_BYTES} bytes"),
             Error::WeightOverflow => write!(f, "sum of the weights is out of range"),
             Error::TooManyRows => write!(f, "more than {MAX_ROWS} rows"),
         }

@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
+use simhash::fingerprint::matches::{Unit, coverage, matches};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
+use simhash::fingerprint::passages::passages as passages_of;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::search::blocks::{Block, Probed, radius};
 
@@ -59,14 +60,27 @@ fn fingerprints_match_vectors() {
             assert_eq!(found.into_iter().map(u64::cast_signed).collect::<Vec<_>>(), expected, "{name}");
             with_passages += 1;
         }
-        if let (Some(with), Some(expected)) = (entry["with"].as_str(), entry.get("coverage")) {
-            let coverage = coverage_of(&mut fingerprinter, &text, with, &options, &|| ()).expect(&text);
-            assert_eq!(coverage, expected.as_f64(), "{name}");
-        }
         let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
     }
     assert!(with_passages >= 60, "only {with_passages} golden texts with passages");
+}
+
+#[test]
+fn matches_match_vectors() {
+    for entry in entries(include_str!("golden/matches.jsonl")) {
+        let [content, clue] = ["content", "clue"].map(|key| entry[key].as_str().expect(key));
+        let (name, options) = (&entry["name"], options(&entry));
+        let mut fingerprinter = Fingerprinter::default();
+        let share = coverage(&mut fingerprinter, content, clue, &options, &|| ()).expect("no limit");
+        assert_eq!(share, entry["coverage"].as_f64(), "{name}");
+        let found = matches(&mut fingerprinter, content, clue, &options, Unit::Characters, &|| ()).expect("no limit");
+        let found: Vec<Value> = found
+            .into_iter()
+            .map(|m| json!([m.content.start, m.content.end, m.clue.start, m.clue.end, m.words, m.changed]))
+            .collect();
+        assert_eq!(Value::from(found), entry["matches"], "{name}");
+    }
 }
 
 #[test]

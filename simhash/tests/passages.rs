@@ -36,17 +36,6 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
     selected.into_iter().collect()
 }
 
-fn coverage(clue: &str, text: &str, options: &Options) -> Option<f64> {
-    let [clue, text] = [clue, text].map(|text| oracle::tokens_of(text, options));
-    let short = Lengths { words: clue.len().clamp(1, 3), spaceless: clue.len().clamp(1, 5) };
-    let in_text: BTreeSet<u64> = runs(&text, short).into_iter().map(|run| run.2).collect();
-    let of_clue = runs(&clue, Lengths { words: 3, spaceless: 5 });
-    let places = |all: bool| -> BTreeSet<usize> {
-        of_clue.iter().filter(|run| all || in_text.contains(&run.2)).flat_map(|run| run.0..run.1).collect()
-    };
-    (!clue.is_empty()).then(|| places(false).len() as f64 / places(true).len() as f64)
-}
-
 fn found(text: &str, options: &Options) -> Vec<i64> {
     let found = fast::passages(&mut Fingerprinter::default(), text, options, &|| ());
     found.expect("no limit is reached").into_iter().map(u64::cast_signed).collect()
@@ -64,17 +53,6 @@ proptest! {
         let options = Options { case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
         let text = text.concat();
         prop_assert_eq!(found(&text, &options), passages(&text, &options));
-    }
-
-    #[test]
-    fn coverage_is_that_of_the_oracle(clue in tokens(30), text in tokens(80), at in 0..30usize) {
-        // Half of the clue is often in the text.
-        let text = [&text[..], &clue[clue.len().min(at)..]].concat().concat();
-        let (clue, options) = (clue.concat(), Options::default());
-        let found = fast::coverage(&mut Fingerprinter::default(), &clue, &text, &options, &|| ()).expect("no limit");
-        prop_assert_eq!(found, coverage(&clue, &text, &options));
-        let itself = fast::coverage(&mut Fingerprinter::default(), &clue, &clue, &options, &|| ()).expect("no limit");
-        prop_assert_eq!(itself.unwrap_or(1.0), 1.0);
     }
 
     /// What stands before and after a clue does not matter, if the clue has so many words. Separate tokens, so that

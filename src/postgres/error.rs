@@ -72,6 +72,7 @@ pub fn algorithm_error(error: Error) -> ErrorReport {
         | Error::NormalFormTooLong
         | Error::TooManyFeatures
         | Error::FeaturesTooLong
+        | Error::HeadlineTooLong
         | Error::TooManyRows => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         Error::WeightOverflow => PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
     };

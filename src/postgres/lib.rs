@@ -3,7 +3,7 @@
 //! [`catalog`] models the catalogs, and locks the names in statements against renaming. [`expression`] reads and builds
 //! expression trees, [`row_expression`] parses expressions of users, [`condition`] their conditions, [`planner`] works
 //! with the planner, and [`heap`] reads the rows of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`]
-//! read a function's input. [`spi`] and [`query`] run statements, with names as [`server_text`]. [`owner`] runs code
+//! read a function's input, [`parameters`] those of full text search. [`spi`] and [`query`] run statements, with names as [`server_text`]. [`owner`] runs code
 //! with the rights of a table's owner, and [`settings`] reads and changes settings. [`portal`] reads the client's
 //! statement. [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and [`json`]
 //! writes JSON and converts `jsonb`. [`row_movement`] recognises rows that an UPDATE moves to another partition.
@@ -27,6 +27,7 @@ pub mod list;
 pub mod memory;
 pub mod ordering;
 pub mod owner;
+pub mod parameters;
 pub mod planner;
 pub mod portal;
 pub mod query;

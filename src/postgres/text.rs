@@ -47,6 +47,10 @@ impl<'a> TextArgument<'a> {
         }
     }
 
+    pub fn datum(self) -> pg_sys::Datum {
+        self.0.as_ptr().into()
+    }
+
     /// The text's identity, found without detoasting it; None if it has none.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();

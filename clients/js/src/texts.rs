@@ -1,17 +1,18 @@
-//! `simhash`, `bands`, `size`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages` and
-//! `coverage`: functions of texts.
+//! `simhash`, `bands`, `size`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages`,
+//! `contains`, `coverage` and `matches`: functions of texts.
 
 use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
+use simhash::fingerprint::matches::{Match, Unit, coverage as coverage_of, matches as matches_of};
+use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
 use crate::options;
-use crate::output::{Bytes, answer};
+use crate::output::{Bytes, Failed, answer};
 
 thread_local! {
     /// Scratch memory, up to 1 MB.
@@ -121,10 +122,46 @@ pub extern "C" fn containment() -> u32 {
     share_of(|fingerprinter, a, b, options| containment_of(fingerprinter, a, b, options, &|| ()))
 }
 
-/// The coverage of a clue by a text. Inputs: clue, text, options. Output: the coverage, an f64.
+/// The share of a clue that is in matches with a text. Inputs: text, clue, options. Output: the coverage, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn coverage() -> u32 {
-    share_of(|fingerprinter, clue, text, options| coverage_of(fingerprinter, clue, text, options, &|| ()))
+    share_of(|fingerprinter, content, clue, options| coverage_of(fingerprinter, content, clue, options, &|| ()))
+}
+
+/// Whether a text contains this share of a clue. Inputs: text, clue, options. Output: 1 or 0, a byte.
+#[unsafe(no_mangle)]
+pub extern "C" fn contains(share: f64) -> u32 {
+    answer(|output| {
+        with_inputs(|[content, clue, document]| {
+            let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| {
+                contains_of(fingerprinter, content, clue, share, &options, &|| ())
+            })?;
+            let contains = found.map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
+            output.push(&[u8::from(contains)])?;
+            Ok(true)
+        })
+    })
+}
+
+/// The matches of a text and a clue. Inputs: text, clue, options. Output: six u32 for each: where it begins and ends in
+/// the text and in the clue, the words and the changed words.
+#[unsafe(no_mangle)]
+pub extern "C" fn matches() -> u32 {
+    answer(|output| {
+        with_inputs(|[content, clue, document]| {
+            let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| {
+                matches_of(fingerprinter, content, clue, &options, Unit::Utf16, &|| ())
+            })?;
+            for Match { content, clue, words, changed } in found {
+                for number in [content.start, content.end, clue.start, clue.end, words, changed] {
+                    output.push(&(number as u32).to_le_bytes())?;
+                }
+            }
+            Ok(true)
+        })
+    })
 }
 
 /// The passages of a text. Inputs: text, options. Output: an i64 for each.

@@ -7,6 +7,7 @@ import {
   band,
   bands,
   containment,
+  contains,
   coverage,
   difference,
   features,
@@ -24,9 +25,18 @@ test('a text without a feature has no fingerprint', () => {
   }
   assert.deepEqual(features('?!'), [])
   assert.deepEqual(difference('?!', ''), [])
-  for (const share of [resemblance, near, containment, coverage]) {
+  for (const share of [resemblance, near, containment]) {
     assert.equal(share('?!', 'text'), null)
   }
+  assert.equal(coverage('text', '?!'), null)
+})
+
+test('contains', () => {
+  const content = Array.from({ length: 50 }, (_, number) => number).join(' ')
+  assert.equal(contains(content, '7 8 9 10 11 12 13 14 15 16 17 18 x y'), true)
+  assert.equal(contains(content, '7 8 9 10 11 12 13 14 15 16 17 18 x y', 0.9), false)
+  assert.throws(() => contains(content, '7 8 9'), { name: 'RangeError', message: /^clue of 3 words is too short\. A / })
+  assert.throws(() => contains(content, '7 8 9 10', NaN), { name: 'RangeError', message: /^share NaN is out of range/ })
 })
 
 test('features', () => {

@@ -11,6 +11,7 @@ import {
   coverage,
   difference,
   features,
+  matches,
   passages,
   resemblance,
   simhash,
@@ -77,9 +78,25 @@ test('passages', () => {
   assert.ok(all.length >= 60)
   for (const entry of all) {
     assert.deepEqual(passages(text(entry), entry.options), entry.passages, entry.name)
-    if (entry.with !== undefined) {
-      assert.equal(coverage(text(entry), entry.with, entry.options), entry.coverage, entry.name)
-    }
+  }
+})
+
+test('matches', () => {
+  const all = entries('matches.jsonl')
+  assert.ok(all.length >= 25)
+  /** An offset in code points as one in code units. */
+  const units = (text, offset) => Array.from(text).slice(0, offset).join('').length
+  for (const { name, content, clue, options, ...expected } of all) {
+    assert.equal(coverage(content, clue, options), expected.coverage, name)
+    const found = expected.matches.map(([start, end, clueStart, clueEnd, words, changed]) => ({
+      contentStart: units(content, start),
+      contentEnd: units(content, end),
+      clueStart: units(clue, clueStart),
+      clueEnd: units(clue, clueEnd),
+      words,
+      changed,
+    }))
+    assert.deepEqual(matches(content, clue, options), found, name)
   }
 })
 

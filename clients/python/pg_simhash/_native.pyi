@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from pg_simhash._feature import Difference, Feature
+from pg_simhash._match import Match
 from pg_simhash._options import Criterion, Options
 
 __all__ = [
@@ -14,12 +15,14 @@ __all__ = [
     "bands",
     "clusters",
     "containment",
+    "contains",
     "coverage",
     "difference",
     "duplicate_of",
     "features",
     "format",
     "hamming",
+    "matches",
     "near",
     "pairs",
     "passages",
@@ -61,7 +64,9 @@ def resemblance(a: str, b: str, /, **options: Unpack[Options]) -> float | None: 
 def near(a: str, b: str, /, **criterion: Unpack[Criterion]) -> bool | None: ...
 def containment(a: str, b: str, /, **options: Unpack[Options]) -> float | None: ...
 def passages(text: str, /, **options: Unpack[Options]) -> list[int]: ...
-def coverage(clue: str, text: str, /, **options: Unpack[Options]) -> float | None: ...
+def contains(content: str, clue: str, /, share: float = 0.8, **options: Unpack[Options]) -> bool: ...
+def coverage(content: str, clue: str, /, **options: Unpack[Options]) -> float | None: ...
+def matches(content: str, clue: str, /, **options: Unpack[Options]) -> list[Match]: ...
 def difference(a: str, b: str, /, **options: Unpack[Options]) -> list[Difference]: ...
 def without_markup(text: str, /, **options: Unpack[Options]) -> str: ...
 def hamming(a: int, b: int, /) -> int: ...

@@ -15,6 +15,7 @@ pub fn algorithm_error(error: Error) -> PyErr {
         | Error::NormalFormTooLong
         | Error::TooManyFeatures
         | Error::FeaturesTooLong
+        | Error::HeadlineTooLong
         | Error::TooManyRows => PyValueError::new_err(message),
     }
 }

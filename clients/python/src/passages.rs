@@ -1,8 +1,12 @@
-//! `passages` and `coverage`: which texts have a clue.
+//! `passages`, `contains`, `coverage` and `matches`: which texts have a clue, and where.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use simhash::fingerprint::passages::{coverage as coverage_of, passages as passages_of};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyType};
+use simhash::fingerprint::matches::{Match, Unit, coverage as coverage_of, matches as matches_of};
+use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
+use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
 use crate::cancel::detached_unless_small;
 use crate::error::algorithm_error;
@@ -29,21 +33,74 @@ pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) ->
     Ok(found.map_err(algorithm_error)?.into_iter().map(u64::cast_signed).collect())
 }
 
-/// Return the share of a clue's words that stand in a text as they do in the clue, 0 to 1, as SQL's simhash_coverage
-/// does.
+/// Return whether a text has a passage in common with a clue's runs, and at least this share of its words, as SQL's
+/// simhash_contains does.
 ///
-/// Words of runs of three words count that the text has too. None if the clue has no word.
+/// A clue of fewer than 4 words, or 6 letters of a script without spaces, is a ValueError.
 ///
-/// >>> coverage("a run of words", "a passage is a run of words")
+/// >>> contains("a passage is a run of words", "is a run of words")
+/// True
+#[pyfunction]
+#[pyo3(signature = (content, clue, /, share = 0.8, **options))]
+pub fn contains<'py>(
+    content: &Bound<'py, PyAny>,
+    clue: &Bound<'py, PyAny>,
+    share: f64,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<bool> {
+    if !(0.0..=1.0).contains(&share) {
+        return Err(PyValueError::new_err(format!("share {share} is out of range. A text has a share of 0 to 1.")));
+    }
+    let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
+        contains_of(fingerprinter, content, clue, share, options, &|| signals.tick())
+    })?;
+    found.map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
+}
+
+/// Return the share of a clue's words that are in matches with a text, 0 to 1, as SQL's simhash_coverage does.
+///
+/// None if the clue has no word.
+///
+/// >>> coverage("a passage is a run of words", "a run of words")
 /// 1.0
 #[pyfunction]
-#[pyo3(signature = (clue, text, /, **options))]
+#[pyo3(signature = (content, clue, /, **options))]
 pub fn coverage<'py>(
+    content: &Bound<'py, PyAny>,
     clue: &Bound<'py, PyAny>,
-    text: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((clue, "clue"), (text, "text"), options, |fingerprinter, clue, text, options, signals| {
-        coverage_of(fingerprinter, clue, text, options, &|| signals.tick())
+    of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
+        coverage_of(fingerprinter, content, clue, options, &|| signals.tick())
     })
+}
+
+/// Return where a text and a clue have at least three words in a row in common, as SQL's simhash_matches does.
+///
+/// They are named tuples (content_start, content_end, clue_start, clue_end, words, changed), in the order of the text:
+/// content[content_start:content_end] is what clue[clue_start:clue_end] is but for the changed words.
+///
+/// >>> matches("a passage is a run of words", "It is a run of words")
+/// [Match(content_start=10, content_end=27, clue_start=3, clue_end=20, words=5, changed=0)]
+#[pyfunction]
+#[pyo3(signature = (content, clue, /, **options))]
+pub fn matches<'py>(
+    content: &Bound<'py, PyAny>,
+    clue: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyList>> {
+    static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = content.py();
+    let one_of = MATCH.import(py, "pg_simhash._match", "Match")?;
+    let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
+        matches_of(fingerprinter, content, clue, options, Unit::Characters, &|| signals.tick())
+    })?;
+    let list = PyList::empty(py);
+    for (index, Match { content, clue, words, changed }) in found.into_iter().enumerate() {
+        if index % ITEMS_BETWEEN_TICKS == 0 {
+            py.check_signals()?;
+        }
+        list.append(one_of.call1((content.start, content.end, clue.start, clue.end, words, changed))?)?;
+    }
+    Ok(list)
 }

@@ -37,8 +37,6 @@ class Golden(unittest.TestCase):
             text, options = golden.text(entry), entry.get("options") or {}
             with self.subTest(entry["name"]):
                 self.assertEqual(pg_simhash.passages(text, **options), entry["passages"])
-                if "with" in entry:
-                    self.assertEqual(pg_simhash.coverage(text, entry["with"], **options), entry["coverage"])
 
     def test_bands(self):
         entries = golden.entries("bands.jsonl")

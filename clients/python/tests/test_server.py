@@ -160,6 +160,21 @@ class Server(unittest.TestCase):
         functions = pg_simhash.resemblance, pg_simhash.containment
         self.compare([tuple(function(a, b, **options) for function in functions) for a, b, options in sides], theirs)
 
+    def test_matches(self):
+        others = self.others()[:1000]
+        query = """
+            SELECT i, content_position - 1, content_position - 1 + content_length, clue_position - 1,
+                clue_position - 1 + clue_length, words, changed
+            FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u(a, b, o, i),
+                simhash_matches(a, b, o::jsonb)
+            ORDER BY i, content_position
+        """
+        theirs = self.rows(query, self.texts[:1000], others, self.documents[:1000])
+        ours = []
+        for number, (a, b, options) in enumerate(zip(self.texts, others, self.options), start=1):
+            ours += [(number, *one) for one in pg_simhash.matches(a, b, **options)]
+        self.compare(ours, theirs)
+
     def test_difference(self):
         others = self.others()[:1000]
         query = """

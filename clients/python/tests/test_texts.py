@@ -37,7 +37,7 @@ class Texts(unittest.TestCase):
         self.assertIsNone(resemblance("a", "!"))
         self.assertIsNone(near("!", "a"))
         self.assertIsNone(containment("!", "a"))
-        self.assertIsNone(coverage("!", "a"))
+        self.assertIsNone(coverage("a", "!"))
         self.assertEqual(containment("a", "!"), 0.0)
         self.assertEqual(difference("!", ""), [])
         self.assertEqual(features("!"), [])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pg_simhash
-from pg_simhash import Difference, Feature, Options
+from pg_simhash import Difference, Feature, Match, Options
 
 options: Options = {"tokens": "chars", "ngram": 3}
 fingerprints: NDArray[np.int64] = np.array([1, 2])
@@ -24,7 +24,9 @@ assert_type(pg_simhash.bands("a", 12), list[int] | None)
 assert_type(pg_simhash.size("a"), int | None)
 assert_type(pg_simhash.containment("a", "b", ngram=2), float | None)
 assert_type(pg_simhash.passages("a", case_fold=False), list[int])
+assert_type(pg_simhash.contains("a b c d", "a b c d", 0.5, ignore=["urls"]), bool)
 assert_type(pg_simhash.coverage("a", "b"), float | None)
+assert_type(pg_simhash.matches("a", "b"), list[Match])
 assert_type(pg_simhash.difference("a", "b"), list[Difference])
 assert_type(pg_simhash.hamming(1, 2), int)
 assert_type(pg_simhash.clusters(fingerprints), NDArray[np.int64])

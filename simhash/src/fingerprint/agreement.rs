@@ -8,6 +8,7 @@ use super::numbers::NumberList;
 use crate::error::Result;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::{normalise, normalise_separators};
+use crate::text::places::rewrite;
 use crate::text::tokens::tokenize;
 
 /// Most words of the option `same`.
@@ -54,7 +55,7 @@ impl Words {
             let mut normal = String::new();
             normalise(word, case_fold, &mut normal, &|| ())?;
             ignored.remove(&mut normal, &|| ())?;
-            normalise_separators(&mut normal, &|| ())?;
+            rewrite(&mut normal, normalise_separators, None, &|| ())?;
             let mut tokens = Vec::new();
             tokenize(&normal, &mut |token: Range<usize>| tokens.push(normal[token].to_owned()), &|| ())?;
             tokens.reverse();

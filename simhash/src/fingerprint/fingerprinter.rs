@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::text::ignore::Ignored;
 use crate::text::markup::{text_of_html, text_of_main};
 use crate::text::normalise::{normalise, normalise_beyond_capitals, normalise_separators};
+use crate::text::places::rewrite;
 use crate::ticking::ticking;
 
 /// Bytes of scratch memory that are reused for the next text.
@@ -147,7 +148,7 @@ impl Fingerprinter {
             // The numbers of addresses may be left out, but not all.
             let ignored = Ignored { numbers: false, ..options.ignore };
             this.collector.normalise(text, options.case_fold, ignored, tick)?;
-            normalise_separators(&mut this.collector.normal, tick)?;
+            rewrite(&mut this.collector.normal, normalise_separators, None, tick)?;
             options.same.of(&this.collector.normal, tick)
         })
     }

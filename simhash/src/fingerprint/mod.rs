@@ -5,8 +5,8 @@
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells which
 //! texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
-//! [`passages`] are made of the same tokens, to find texts within others, and [`bands`] of the same features, to find
-//! texts that resemble each other.
+//! [`passages`] are made of the same tokens, to find texts within others, and [`matches`], which [`tiles`] finds, show
+//! where, for a [`headline`]; [`bands`] are made of the same features, to find texts that resemble each other.
 
 pub mod agreement;
 pub mod bands;
@@ -17,8 +17,10 @@ pub mod feature_table;
 pub mod features;
 mod fingerprinter;
 pub mod hash;
+pub mod headline;
 pub mod learn;
 mod line;
+pub mod matches;
 mod neighbours;
 mod numbers;
 pub mod options;
@@ -28,6 +30,7 @@ pub mod seen_words;
 pub mod size;
 pub mod sketch;
 pub mod tally;
+pub mod tiles;
 pub mod weight_map;
 pub mod weighted;
 pub mod weights;

@@ -17,17 +17,18 @@
 //!
 //! Passages are stored, so no change may alter one of them.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::feature_set::sort;
-use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
+use super::matches::coverage;
 use super::options::Options;
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::push;
 use crate::text::tokens::{TokenSink, tokenize};
-use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
+use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 /// Numbers of tokens in a run, by its first token. Runs of both lengths are in mixed texts, and so are runs of mixed
 /// tokens.
@@ -45,8 +46,6 @@ pub const LENGTHS: Lengths = Lengths { words: 4, spaceless: 6 };
 pub const WINDOW: usize = 8;
 /// More tokens than a run has.
 const MAX_RUN: usize = 8;
-/// The runs that [`coverage`] compares.
-const COVERING: Lengths = Lengths { words: 3, spaceless: 5 };
 
 /// The passages of a text, in ascending order as signed numbers: two of nine runs. Of fewer than [`WINDOW`] runs, one
 /// is a passage; a text that is shorter than a run has one passage, all of it. Empty if the text has no token.
@@ -96,58 +95,50 @@ pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, ti
     Ok(Clue { runs: ascending(window.end()?, tick), tokens: tokens.count, found })
 }
 
-/// The share of a clue's words that stand in a text as they do in the clue, 0 to 1: words of those runs of three words,
-/// or of five letters of a script without spaces, that the text has too. A clue of fewer words is one run. None if the
-/// clue has no word.
-///
-/// If one word in eight is changed, the words around it are still in runs with others, so 7 of 8 words count; of all
-/// runs of three words, only 5 of 8 would. Costs as much as the passages of both texts, and memory for the clue's runs.
-pub fn coverage(
+/// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
+pub fn contains(
     fingerprinter: &mut Fingerprinter,
+    content: &str,
     clue: &str,
-    text: &str,
+    share: f64,
     options: &Options,
     tick: &dyn Fn(),
-) -> Result<Option<f64>> {
-    let mut runs = Vec::new();
-    let tokens = each_run(fingerprinter, clue, options, COVERING, tick, |run, hash| push(&mut runs, (run, hash)))?;
-    let [mut of_clue, mut common] = [FeatureTable::default(), FeatureTable::default()];
-    of_clue.reset(runs.len(), false, tick)?;
-    common.reset(runs.len(), false, tick)?;
-    for (_, hash) in ticking(&runs, tick) {
-        of_clue.insert(*hash, tick)?;
+) -> Result<Result<bool, ShortClue>> {
+    let asked = self::clue(fingerprinter, clue, options, tick)?;
+    if let Some(short) = asked.too_short() {
+        return Ok(Err(short));
     }
-    let lengths = Lengths { words: COVERING.words.min(tokens.count), spaceless: COVERING.spaceless.min(tokens.count) };
-    if tokens.count > 0 {
-        each_run(fingerprinter, text, options, lengths, tick, |_, hash| {
-            if of_clue.contains(hash) {
-                common.insert(hash, tick)?;
-            }
-            Ok(())
-        })?;
-    }
-    let (mut all, mut covered) = (Union::default(), Union::default());
-    for (run, hash) in ticking(runs, tick) {
-        if common.contains(hash) {
-            covered.add(&run);
-        }
-        all.add(&run);
-    }
-    Ok((all.size > 0).then(|| covered.size as f64 / all.size as f64))
+    let passages = passages(fingerprinter, content, options, tick)?;
+    let is_candidate = passages.iter().any(|passage| has(&asked.runs, *passage));
+    Ok(Ok(is_candidate && coverage(fingerprinter, content, clue, options, tick)?.is_some_and(|found| found >= share)))
 }
 
-/// The number of tokens in the union of runs, which are added in the order in which they start.
-#[derive(Default)]
-struct Union {
-    size: usize,
-    end: usize,
+/// Whether hashes in the order of [`passages`] have this one.
+fn has(ascending: &[u64], hash: u64) -> bool {
+    ascending.binary_search_by_key(&hash.cast_signed(), |other| other.cast_signed()).is_ok()
 }
 
-impl Union {
-    fn add(&mut self, run: &Range<usize>) {
-        // A run of letters may end after the next run of words.
-        self.size += run.end.saturating_sub(self.end.max(run.start));
-        self.end = self.end.max(run.end);
+/// The number of words of a clue that is found in no longer text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortClue(pub usize);
+
+impl fmt::Display for ShortClue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "clue of {} word{} is too short", self.0, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+impl ShortClue {
+    pub fn detail() -> String {
+        let Lengths { words, spaceless } = LENGTHS;
+        format!("A clue has at least {words} words, or {spaceless} letters of a script without spaces.")
+    }
+}
+
+impl Clue {
+    /// An error for a clue that is shorter than a run. A clue without a word is no error: it is in no text.
+    pub fn too_short(&self) -> Option<ShortClue> {
+        (self.found == Found::Whole && self.tokens > 0).then_some(ShortClue(self.tokens))
     }
 }
 

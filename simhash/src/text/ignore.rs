@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::classes::{MARK, WORD, kind};
 use super::normalise::{line_break, normalise_separators, remove_accents};
+use super::places::{Places, Rewriting, Step, rewrite};
 use super::tokens::tokenize;
 use crate::error::Result;
 use crate::ticking::ticking;
@@ -33,48 +34,42 @@ impl Ignored {
 
     /// Removes what does not count from a text in normal form. Needs memory for another copy of the text.
     pub fn remove(self, normal: &mut String, tick: &dyn Fn()) -> Result<()> {
-        if self.is_nothing() {
-            return Ok(());
-        }
-        normalise_separators(normal, tick)?;
-        for (is_wanted, remove) in [
-            (self.hyphenation, join_lines as fn(&str, &mut String, &dyn Fn()) -> Result<()>),
+        self.remove_from(normal, None, tick)
+    }
+
+    /// The same as [`Ignored::remove`]; it adds its steps to `places`.
+    pub fn remove_from(self, normal: &mut String, mut places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
+        let steps: [(bool, Step); 6] = [
+            (!self.is_nothing(), normalise_separators),
+            (self.hyphenation, join_lines),
             (self.accents, remove_accents),
             (self.urls, remove_urls),
             (self.ids, remove_ids),
             (self.numbers, remove_numbers),
-        ] {
-            if is_wanted {
-                let mut rest = String::new();
-                // A space takes the place of at least one byte.
-                rest.try_reserve_exact(normal.len())?;
-                remove(normal, &mut rest, tick)?;
-                *normal = rest;
-            }
+        ];
+        for (_, step) in steps.into_iter().filter(|(is_wanted, _)| *is_wanted) {
+            rewrite(normal, step, places.as_deref_mut(), tick)?;
         }
         Ok(())
     }
 }
 
-fn remove_numbers(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
-    let mut copied = 0;
+fn remove_numbers(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
+    let mut removed = Ok(());
     let mut remove = |token: Range<usize>| {
-        if normal.as_bytes()[token.clone()].iter().any(u8::is_ascii_digit) {
-            out.push_str(&normal[copied..token.start]);
-            out.push(' ');
-            copied = token.end;
+        if removed.is_ok() && normal.as_bytes()[token.clone()].iter().any(u8::is_ascii_digit) {
+            removed = out.replace(token, " ");
         }
     };
     tokenize(normal, &mut remove, tick)?;
-    out.push_str(&normal[copied..]);
-    Ok(())
+    removed
 }
 
-fn remove_ids(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     /// Digits of the parts of a UUID.
     const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let bytes = normal.as_bytes();
-    let mut copied = 0;
+    let (mut copied, mut removed) = (0, Ok(()));
     // Whether the last token is an id, and how many parts of a UUID end with it.
     let (mut is_last_id, mut parts) = (false, 0);
     let mut remove = |range: Range<usize>| {
@@ -88,16 +83,14 @@ fn remove_ids(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
         };
         let is_uuid = parts == UUID.len();
         is_last_id = is_id(token) || is_joined && is_generated(token, is_last_id);
-        if is_last_id {
+        if is_last_id && removed.is_ok() {
             // The first part of a UUID has been removed as an id of its own.
-            out.push_str(if is_uuid { "" } else { &normal[copied..range.start] });
-            out.push(' ');
+            removed = out.replace(if is_uuid { copied } else { range.start }..range.end, " ");
             copied = range.end;
         }
     };
     tokenize(normal, &mut remove, tick)?;
-    out.push_str(&normal[copied..]);
-    Ok(())
+    removed
 }
 
 /// Whether a token is long, and has nothing but hexadecimal or decimal digits.
@@ -117,7 +110,7 @@ fn is_generated(token: &[u8], is_after_id: bool) -> bool {
     is_suffix && token.iter().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(byte))
 }
 
-fn join_lines(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+fn join_lines(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let is_letter = |c: char| kind(c.into()) == WORD && !c.is_ascii_digit();
     let mut copied = 0;
     for (at, _) in ticking(normal.match_indices('-'), tick) {
@@ -126,11 +119,10 @@ fn join_lines(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
             && normal[copied..at].ends_with(|c: char| is_letter(c) || kind(c.into()) == MARK)
             && normal[after..].starts_with(is_letter)
         {
-            out.push_str(&normal[copied..at]);
+            out.replace(at..after, "")?;
             copied = after;
         }
     }
-    out.push_str(&normal[copied..]);
     Ok(())
 }
 
@@ -140,7 +132,7 @@ pub const TLDS: &str = "com net org edu gov mil int info biz app dev cloud onlin
     ir is it jp ke kr kz lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro ru sa se sg si sk th tk tn to tr tv tw ua \
     ug uk us uy ve vn ws za";
 
-fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+fn remove_urls(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let bytes = normal.as_bytes();
     let (mut copied, mut checked) = (0, 0);
     for at in ticking(0..bytes.len(), tick) {
@@ -157,12 +149,10 @@ fn remove_urls(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
             _ => url_start(bytes, copied, at).map(|start| start..url_end(bytes, at)),
         };
         if let Some(address) = address {
-            out.push_str(&normal[copied..address.start]);
-            out.push(' ');
             copied = address.end;
+            out.replace(address, " ")?;
         }
     }
-    out.push_str(&normal[copied..]);
     Ok(())
 }
 
@@ -230,7 +220,7 @@ fn is_in_url(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ignored, remove_urls};
+    use super::Ignored;
 
     fn without(ignored: Ignored, text: &str) -> Vec<String> {
         let mut text = text.to_owned();
@@ -296,9 +286,7 @@ mod tests {
 
     #[test]
     fn long_text_of_schemes_is_read_once() {
-        let text = "a.".repeat(100_000) + &"://".repeat(1000);
-        let mut out = String::with_capacity(text.len());
-        remove_urls(&text, &mut out, &|| ()).expect("memory suffices");
-        assert_eq!(out, " ");
+        let urls = Ignored { urls: true, ..Ignored::default() };
+        assert!(without(urls, &("a.".repeat(100_000) + &"://".repeat(1000))).is_empty());
     }
 }

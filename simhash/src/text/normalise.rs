@@ -32,6 +32,7 @@ use super::classes::{
     is_greek_mark, kind, stand_in,
 };
 use super::mask::{CHUNK, mask};
+use super::places::{Edits, Rewriting};
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES, Result};
 use crate::memory::check_available;
 use crate::ticking::{BYTES_BETWEEN_TICKS, ticking};
@@ -66,26 +67,61 @@ pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn())
 /// ASCII capitals at most.
 #[inline]
 pub fn normalise_beyond_capitals(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<bool> {
-    match next_changing_span(text, 0, tick)? {
-        Some(span) => normalise_from(text, span, case_fold, out, tick).map(|()| true),
+    match next_changing_span(text, 0, MIN_SPAN_BYTES, tick)? {
+        Some(span) => normalise_from(text, span, case_fold, out, None, tick).map(|()| true),
         None if text.len() > MAX_VALUE_BYTES => Err(Error::NormalFormTooLong),
         None => Ok(false),
     }
 }
 
+/// The same as [`normalise`]; it adds what changed to `edits`, in parts as short as can be.
+pub fn normalise_with_edits(
+    text: &str,
+    case_fold: bool,
+    out: &mut String,
+    edits: &mut Edits,
+    tick: &dyn Fn(),
+) -> Result<()> {
+    match next_changing_span(text, 0, 0, tick)? {
+        Some(span) => normalise_from(text, span, case_fold, out, Some(edits), tick),
+        None => copy(text, case_fold, out, tick),
+    }
+}
+
 /// Appends the normal form of a text, of which `first` is the first span that may change.
 #[inline(never)]
-fn normalise_from(text: &str, first: Range<usize>, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<()> {
+fn normalise_from(
+    text: &str,
+    first: Range<usize>,
+    case_fold: bool,
+    out: &mut String,
+    mut edits: Option<&mut Edits>,
+    tick: &dyn Fn(),
+) -> Result<()> {
     reserve(out, text.len())?;
+    let least = if edits.is_some() { 0 } else { MIN_SPAN_BYTES };
     let mut scratch = String::new();
     let mut copied = 0;
     let mut changing = Some(first);
     while let Some(span) = changing {
         copy(&text[copied..span.start], case_fold, out, tick)?;
-        normalise_span(&text[span.clone()], case_fold, &mut scratch, out)?;
+        let mut part = span.start;
+        while part < span.end {
+            // A hyphen is in the span of the letter before it, but no part of that letter.
+            let end = match &edits {
+                Some(_) => next_hyphen(&text[..span.end], part),
+                None => span.end,
+            };
+            let start = out.len();
+            normalise_span(&text[part..end], case_fold, &mut scratch, out)?;
+            if let Some(edits) = &mut edits {
+                edits.push(part..end, start..out.len())?;
+            }
+            part = end;
+        }
         copied = span.end;
         tick();
-        changing = next_changing_span(text, copied, tick)?;
+        changing = next_changing_span(text, copied, least, tick)?;
     }
     copy(&text[copied..], case_fold, out, tick)
 }
@@ -112,6 +148,12 @@ fn reserve(out: &mut String, bytes: usize) -> Result<()> {
         return Err(Error::NormalFormTooLong);
     }
     Ok(out.try_reserve(bytes)?)
+}
+
+/// The offset of the first hyphen after the character at `start`, or the end of the text.
+fn next_hyphen(text: &str, start: usize) -> usize {
+    let mut hyphens = text[start..].match_indices(HYPHEN).map(|(offset, _)| start + offset);
+    hyphens.find(|at| *at > start).unwrap_or(text.len())
 }
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
@@ -242,33 +284,32 @@ pub fn base(c: char) -> char {
 }
 
 /// Makes separators in a normal form what NFKC makes of them: see [`normalise`].
-pub fn normalise_separators(normal: &mut String, tick: &dyn Fn()) -> Result<()> {
-    let mut out = String::new();
-    out.try_reserve(normal.len())?;
-    for (index, c) in ticking(normal.char_indices(), tick) {
-        if c.is_ascii() || kind(c.into()) != SEPARATOR {
-            out.push(c);
-            continue;
+pub fn normalise_separators(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
+    let mut separator = String::new();
+    for (start, c) in ticking(normal.char_indices(), tick) {
+        if !c.is_ascii() && kind(c.into()) == SEPARATOR {
+            separator.clear();
+            let written = NFKC.normalize_to(c.encode_utf8(&mut [0; 4]), &mut separator);
+            let Ok(()) = written else { unreachable!("writing to a string does not fail") };
+            out.replace(start..start + c.len_utf8(), &separator)?;
         }
-        out.try_reserve(LONGEST_NFKC * c.len_utf8() + normal.len() - index)?;
-        let separator = NFKC.normalize_to(c.encode_utf8(&mut [0; 4]), &mut out);
-        let Ok(()) = separator else { unreachable!("writing to a string does not fail") };
     }
-    *normal = out;
     Ok(())
 }
 
-/// Appends a text in normal form without the marks on letters of the Latin, Greek and Cyrillic alphabets.
-pub fn remove_accents(normal: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
-    out.try_reserve(normal.len())?;
+/// Removes the marks on letters of the Latin, Greek and Cyrillic alphabets from a text in normal form.
+pub fn remove_accents(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let mut is_after_letter = false;
-    for c in ticking(normal.chars(), tick) {
+    for (start, c) in ticking(normal.char_indices(), tick) {
+        let place = start..start + c.len_utf8();
         if is_after_letter && !c.is_ascii() && kind(c.into()) == MARK {
+            out.replace(place, "")?;
             continue;
         }
         is_after_letter = c.is_ascii_alphabetic() || alphabet(c).is_some();
-        // No base is longer in UTF-8 than the letter with its marks.
-        out.push(if is_after_letter { base(c) } else { c });
+        if is_after_letter && base(c) != c {
+            out.replace(place, base(c).encode_utf8(&mut [0; 4]))?;
+        }
     }
     Ok(())
 }
@@ -285,9 +326,10 @@ fn reserve_for_marks(bytes: usize) -> Result<()> {
     check_available(2 * marks * size_of::<u32>())
 }
 
-/// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries.
+/// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries, and
+/// goes on beyond `least` bytes only as far as it must.
 #[inline]
-fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>> {
+fn next_changing_span(text: &str, from: usize, least: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>> {
     let bytes = text.as_bytes();
     let mut boundary = from;
     let mut at = from;
@@ -316,7 +358,7 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
             if class & BOUNDARY != 0 {
                 boundary = at;
             }
-            let end = changing_span_end(text, boundary, at + length)?;
+            let end = changing_span_end(text, boundary, at + length, least)?;
             return Ok(Some(boundary..end));
         }
         if class & BOUNDARY != 0 {
@@ -330,7 +372,7 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
 
 /// The end of a span that starts at `start`: at the next unchanged character that is a boundary, unless the character
 /// after it changes, or, once the span is long enough, at any boundary. Not between a hyphen and a line break.
-fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize> {
+fn changing_span_end(text: &str, start: usize, from: usize, least: usize) -> Result<usize> {
     let of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
     let (mut end, mut removed) = (from, 0);
     loop {
@@ -342,7 +384,7 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize> {
         let Some(c) = text[end..].chars().next() else { return Ok(end) };
         let class = of(c);
         let is_last = || text[end + c.len_utf8()..].chars().next().is_none_or(|next| of(next) & UNCHANGED != 0);
-        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 && is_last() || end - start >= MIN_SPAN_BYTES) {
+        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 && is_last() || end - start >= least) {
             return Ok(end);
         }
         if end - start - removed > MAX_COMBINING_SEQUENCE {

@@ -1,4 +1,4 @@
-//! `simhash_passages`, `simhash_clue` and `simhash_coverage`, of which the SQL function `simhash_contains` is made.
+//! `simhash_passages` and `simhash_clue`, of which the SQL function `simhash_contains` is made, with `simhash_coverage`.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,7 +7,7 @@ use postgres::error::{Result, invalid_parameter, out_of_memory, tick, user_error
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::{Clue, Found, LENGTHS, WINDOW, clue, coverage, passages};
+use simhash::fingerprint::passages::{Clue, Found, LENGTHS, ShortClue, WINDOW, clue, passages};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
@@ -41,13 +41,6 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
 fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_CLUE.with_borrow_mut(|last| last.runs(content, options))
-}
-
-#[pg_extern(sql = false)]
-fn simhash_coverage(clue: RawText<'_>, content: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
-    let (clue, content) = (decode(clue)?.as_str(), decode(content)?.as_str());
-    with_fingerprinter(|fingerprinter| coverage(fingerprinter, clue, content, &options, &tick))
 }
 
 /// `simhash_clue` for a search; an error unless the share of the clue that a text must have is 0 to 1.
@@ -87,32 +80,21 @@ impl LastClue {
 /// Sends a notice, once a statement, if a clue is not found in all texts that have it. An error if it is found in no
 /// longer text.
 fn check(clue: &Clue) -> Result<()> {
-    let tokens = match clue.tokens {
-        0 => return Ok(()), // It is in no text.
-        1 => "1 word".to_owned(),
-        tokens => format!("{tokens} words"),
-    };
+    if let Some(short) = clue.too_short() {
+        return Err(invalid_parameter(short.to_string())
+            .set_detail(ShortClue::detail())
+            .set_hint("Use LIKE or full text search for shorter clues."));
+    }
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-    match clue.found {
-        Found::Most if NOTICED.replace(statement) != statement => {
-            let (words, letters) = (LENGTHS.words + WINDOW - 1, LENGTHS.spaceless + WINDOW - 1);
-            let message = format!("some texts with this clue of {tokens} may not be found");
-            user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
-                .set_detail(format!(
-                    "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."
-                ))
-                .report(PgLogLevel::NOTICE);
-        }
-        Found::All | Found::Most => {}
-        Found::Whole => {
-            return Err(invalid_parameter(format!("clue of {tokens} is too short"))
-                .set_detail(format!(
-                    "A clue has at least {} words, or {} letters of a script without spaces.",
-                    LENGTHS.words, LENGTHS.spaceless
-                ))
-                .set_hint("Use LIKE or full text search for shorter clues."));
-        }
+    if clue.found == Found::Most && clue.tokens > 0 && NOTICED.replace(statement) != statement {
+        let (words, letters) = (LENGTHS.words + WINDOW - 1, LENGTHS.spaceless + WINDOW - 1);
+        let message = format!("some texts with this clue of {} words may not be found", clue.tokens);
+        user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+            .set_detail(format!(
+                "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."
+            ))
+            .report(PgLogLevel::NOTICE);
     }
     Ok(())
 }

@@ -21,7 +21,10 @@ SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
     is_cancelled(format('simhash_features(%s)', :'text')) AS simhash_features,
     is_cancelled(format('simhash_resemblance(''ab'', %s)', :'text')) AS simhash_resemblance,
     is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first,
-    is_cancelled(format('simhash_passages(%s)', replace(:'text', 'ab ', 'one two three four five '))) AS simhash_passages;
+    is_cancelled(format('simhash_passages(%s)', replace(:'text', 'ab ', 'one two three four five '))) AS simhash_passages,
+    is_cancelled(format('simhash_matches(%s, ''ab ab'')', :'text')) AS simhash_matches,
+    is_cancelled(format('simhash_coverage(%s, ''ab ab ab'')', :'text')) AS simhash_coverage,
+    is_cancelled(format('simhash_headline(%s, ''ab ab ab'')', :'text')) AS simhash_headline;
 
 -- Pairs, components and clusters of numbers and of texts.
 CREATE FUNCTION many(OUT ids bigint[], OUT fps bigint[], OUT texts text[]) LANGUAGE sql AS

@@ -12,9 +12,10 @@ use std::cell::Cell;
 
 use html5gum::{Emitter, State, Tokenizer};
 
+use super::places::{Edits, Places};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use elements::Element;
-use page::Page;
+pub use page::Page;
 use source::HtmlSource;
 
 /// Overwrites `out` with the text of an HTML document. Character references are decoded. Comments, the contents of
@@ -22,32 +23,50 @@ use source::HtmlSource;
 ///
 /// One pass. `tick` is called every 64 kB. Takes memory for the text alone.
 pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
-    let text = read(html, None, out, tick)?;
-    *out = checked(text);
-    Ok(())
+    text_with_places(html, None, out, None, tick)
 }
 
 /// The same for what a page is about: see [`page`]. Two passes if that is nothing. Also takes 16 bytes for each article,
 /// and more time for tags, because html5gum reads all of them.
 pub fn text_of_main(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
-    let mut page = Page::default();
-    let mut text = read(html, Some(&mut page), out, tick)?;
-    let has_text = page.end(&mut text);
-    *out = checked(text);
-    if has_text { Ok(()) } else { text_of_html(html, out, tick) }
+    text_with_places(html, Some(Page::default()), out, None, tick)
 }
 
-fn checked(text: Vec<u8>) -> String {
-    String::from_utf8(text).unwrap_or_else(|_| unreachable!("html5gum passes on all bytes of a character"))
+/// The same as [`text_of_html`], or as [`text_of_main`] with a page; it adds its steps to `places`, which are none yet.
+pub fn text_with_places(
+    html: &str,
+    mut page: Option<Page>,
+    out: &mut String,
+    mut places: Option<&mut Places>,
+    tick: &dyn Fn(),
+) -> Result<()> {
+    let edits = places.as_deref_mut().map(Places::step).transpose()?;
+    let mut text = read(html, page.as_mut(), out, edits, tick)?;
+    let has_text = page.map(|page| page.end(&mut text, places.as_deref_mut())).transpose()?.unwrap_or(true);
+    *out = String::from_utf8(text).unwrap_or_else(|_| unreachable!("html5gum passes on all bytes of a character"));
+    if has_text {
+        return Ok(());
+    }
+    if let Some(places) = &mut places {
+        places.clear();
+    }
+    text_with_places(html, None, out, places, tick)
 }
 
 /// The text of a document, in the memory of `out`.
-fn read(html: &str, page: Option<&mut Page>, out: &mut String, tick: &dyn Fn()) -> Result<Vec<u8>> {
+fn read(
+    html: &str,
+    page: Option<&mut Page>,
+    out: &mut String,
+    edits: Option<&mut Edits>,
+    tick: &dyn Fn(),
+) -> Result<Vec<u8>> {
     let mut text = std::mem::take(out).into_bytes();
     text.clear();
-    let skips_tags = Cell::new(page.is_none());
-    let emitter = Text::new(&mut text, page, &skips_tags);
-    let mut tokenizer = Tokenizer::new_with_emitter(HtmlSource::new(html, &skips_tags, tick), emitter);
+    let (skips_tags, skipped) = (Cell::new(page.is_none()), Cell::new(0));
+    let sources = edits.map(|edits| Sources { html: html.as_bytes(), edits, read: 0, skipped: &skipped, end: 0 });
+    let emitter = Text::new(&mut text, page, sources, &skips_tags);
+    let mut tokenizer = Tokenizer::new_with_emitter(HtmlSource::new(html, &skips_tags, &skipped, tick), emitter);
     // All that the emitter returns are errors.
     match tokenizer.next() {
         Some(Ok(error) | Err(error)) => Err(error),
@@ -58,9 +77,51 @@ fn read(html: &str, page: Option<&mut Page>, out: &mut String, tick: &dyn Fn()) 
     }
 }
 
+/// Finds where the text stands in the document.
+struct Sources<'a> {
+    html: &'a [u8],
+    edits: &'a mut Edits,
+    /// Bytes that html5gum has read, up to the end of the text that it passes on.
+    read: usize,
+    /// Bytes that have been skipped.
+    skipped: &'a Cell<usize>,
+    /// The end of the last text.
+    end: usize,
+}
+
+impl Sources<'_> {
+    /// Forgets the text so far, of which nothing counts.
+    fn clear(&mut self) {
+        self.edits.clear();
+        self.end = 0;
+    }
+
+    /// Adds a piece of text that now begins at this offset of the text without markup.
+    fn push(&mut self, text: &[u8], new: usize) -> Result<()> {
+        let end = self.html.len().min(self.read + self.skipped.get());
+        let before = &self.html[..end];
+        let is_copied = before.ends_with(text);
+        let start = match text {
+            _ if is_copied => end - text.len(),
+            // What separates words stands nowhere.
+            b"\n" | b"\xef\xbf\xbd" => end,
+            _ => before.iter().rposition(|byte| *byte == b'&').unwrap_or(end),
+        };
+        if start > self.end {
+            self.edits.push(self.end..start, new..new)?;
+        }
+        if !is_copied {
+            self.edits.push(start..end, new..new + text.len())?;
+        }
+        self.end = end;
+        Ok(())
+    }
+}
+
 /// Collects the text of a document. html5gum calls it for each token.
 struct Text<'a> {
     out: &'a mut Vec<u8>,
+    sources: Option<Sources<'a>>,
     /// None if all of the text counts.
     page: Option<&'a mut Page>,
     /// Whether plain tags may be skipped where the tokenizer is: they are markup, and all of the text counts.
@@ -98,9 +159,25 @@ impl Tag {
 }
 
 impl<'a> Text<'a> {
-    fn new(out: &'a mut Vec<u8>, page: Option<&'a mut Page>, skips_tags: &'a Cell<bool>) -> Self {
+    fn new(
+        out: &'a mut Vec<u8>,
+        page: Option<&'a mut Page>,
+        sources: Option<Sources<'a>>,
+        skips_tags: &'a Cell<bool>,
+    ) -> Self {
         let (tag, last_start) = (Tag::default(), Tag::default());
-        Self { out, page, skips_tags, tag, last_start, is_hidden: false, templates: 0, foreign: 0, failure: None }
+        Self {
+            out,
+            sources,
+            page,
+            skips_tags,
+            tag,
+            last_start,
+            is_hidden: false,
+            templates: 0,
+            foreign: 0,
+            failure: None,
+        }
     }
 
     #[inline(always)]
@@ -110,6 +187,9 @@ impl<'a> Text<'a> {
         } else if let Err(error) = self.out.try_reserve(text.len()) {
             self.failure = Some(error.into());
         } else {
+            if let Some(Err(error)) = self.sources.as_mut().map(|sources| sources.push(text, self.out.len())) {
+                self.failure = Some(error);
+            }
             self.out.extend_from_slice(text);
         }
     }
@@ -127,6 +207,13 @@ impl Emitter for Text<'_> {
     fn emit_string(&mut self, text: &[u8]) {
         if !self.is_hidden && self.templates == 0 && self.page.as_ref().is_none_or(|page| !page.is_silent()) {
             self.push(text);
+        }
+    }
+
+    #[inline(always)]
+    fn move_position(&mut self, offset: isize) {
+        if let Some(sources) = &mut self.sources {
+            sources.read = sources.read.saturating_add_signed(offset);
         }
     }
 
@@ -172,6 +259,11 @@ impl Emitter for Text<'_> {
             && let Err(error) = page.read(&self.tag, is_empty, self.out)
         {
             self.failure = Some(error);
+        }
+        if let Some(sources) = &mut self.sources
+            && self.out.is_empty()
+        {
+            sources.clear();
         }
         if self.tag.is_end {
             self.templates -= usize::from(element == Element::Template && self.templates > 0);

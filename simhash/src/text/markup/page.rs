@@ -17,6 +17,7 @@ use std::ops::Range;
 use super::Tag;
 use crate::error::Result;
 use crate::memory::push;
+use crate::text::places::Places;
 
 /// What has been read of a page.
 #[derive(Default)]
@@ -178,19 +179,24 @@ impl Page {
         }
     }
 
-    /// Ends the page: `out` becomes the text that counts. Returns whether that is some.
-    pub fn end(mut self, out: &mut Vec<u8>) -> bool {
+    /// Ends the page: `out` becomes the text that counts, and `places` gets that step. Returns whether that is some.
+    pub fn end(mut self, out: &mut Vec<u8>, places: Option<&mut Places>) -> Result<bool> {
         self.end_article(out.len());
         let of_articles: usize = self.articles.iter().map(ExactSizeIterator::len).sum();
         if !self.has_main && 2 * of_articles >= out.len() {
-            let mut length = 0;
+            let (mut length, mut read) = (0, 0);
+            let mut edits = places.map(Places::step).transpose()?;
             for article in self.articles {
+                if let Some(edits) = &mut edits {
+                    edits.push(read..article.start, length..length)?;
+                }
+                read = article.end;
                 out.copy_within(article.clone(), length);
                 length += article.len();
             }
             out.truncate(length);
         }
-        self.dropped.is_none() && out.iter().any(|byte| *byte > b' ')
+        Ok(self.dropped.is_none() && out.iter().any(|byte| *byte > b' '))
     }
 }
 

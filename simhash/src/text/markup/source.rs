@@ -24,6 +24,8 @@ pub struct HtmlSource<'a> {
     single: usize,
     /// Whether plain tags may be skipped here.
     skips_tags: &'a Cell<bool>,
+    /// Bytes that html5gum has not read, because they were skipped.
+    skipped: &'a Cell<usize>,
     tick: &'a dyn Fn(),
 }
 
@@ -33,9 +35,9 @@ const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
 const FEW_BYTES: usize = 256;
 
 impl<'a> HtmlSource<'a> {
-    pub fn new(html: &'a str, skips_tags: &'a Cell<bool>, tick: &'a dyn Fn()) -> Self {
+    pub fn new(html: &'a str, skips_tags: &'a Cell<bool>, skipped: &'a Cell<usize>, tick: &'a dyn Fn()) -> Self {
         let rest = html.as_bytes();
-        Self { rest, next_tick: rest.len(), single: 0, skips_tags, tick }
+        Self { rest, next_tick: rest.len(), single: 0, skips_tags, skipped, tick }
     }
 
     #[inline(always)]
@@ -66,6 +68,8 @@ impl<'a> HtmlSource<'a> {
             }
         }
         self.skip(offset);
+        // A separator that stands for all of them is read.
+        self.skipped.set(self.skipped.get() + offset - usize::from(separate));
         separate
     }
 }

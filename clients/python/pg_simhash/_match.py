@@ -1,0 +1,14 @@
+"""Matches of two texts."""
+
+from typing import NamedTuple
+
+
+class Match(NamedTuple):
+    """What a text and a clue have in common: where it is in both, the words, and the changed words between them."""
+
+    content_start: int
+    content_end: int
+    clue_start: int
+    clue_end: int
+    words: int
+    changed: int

@@ -1,0 +1,223 @@
+//! Matches: where a text and a clue have the same words. And coverage: the share of the clue that is in matches.
+//!
+//! The texts are read twice: first for the [`tiles`], which need no more than a hash of each token, and then for the
+//! places of those tokens at which a match begins or ends.
+
+use std::ops::Range;
+
+use super::fingerprinter::Fingerprinter;
+use super::hash::hash;
+use super::options::{Markup, Options};
+use super::tiles::{Tile, Token, tiles, token};
+use crate::error::{Error, MAX_VALUE_BYTES, Result};
+use crate::memory::push;
+use crate::text::markup::{Page, text_with_places};
+use crate::text::normalise::normalise_with_edits;
+use crate::text::places::Places;
+use crate::text::tokens::{TokenSink, tokenize};
+use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
+
+/// Most changed words between two runs of a match, in either text.
+const MAX_CHANGED: usize = 2;
+
+/// What stands in two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// Where it stands in the content and in the clue, as both are stored.
+    pub content: Range<usize>,
+    pub clue: Range<usize>,
+    /// The words, and letters of scripts without spaces, that both have.
+    pub words: usize,
+    /// Those between them that only one text has, or that differ.
+    pub changed: usize,
+}
+
+/// What positions count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of UTF-8, as Rust does.
+    Bytes,
+    /// Code points, as PostgreSQL and Python do.
+    Characters,
+    /// 16 bits of UTF-16, as JavaScript does.
+    Utf16,
+}
+
+impl Unit {
+    fn count(self, text: &str) -> usize {
+        match self {
+            Self::Bytes => text.len(),
+            Self::Characters => text.chars().count(),
+            Self::Utf16 => text.encode_utf16().count(),
+        }
+    }
+}
+
+/// The matches of a text and a clue, in the order of the text: runs of three words, or five letters of scripts without
+/// spaces, that stand in both. Runs between which one or two words differ are one match. No word is in two matches; the
+/// longest runs are taken first. A clue of fewer words is one run.
+///
+/// Of the options, those count that say how a text is read and normalised. Costs as much as some fingerprints of both
+/// texts, and about 12 bytes of memory for each word of the text and 16 for each one of the clue.
+pub fn matches(
+    fingerprinter: &mut Fingerprinter,
+    content: &str,
+    clue: &str,
+    options: &Options,
+    unit: Unit,
+    tick: &dyn Fn(),
+) -> Result<Vec<Match>> {
+    let mut found = join(shared_runs(fingerprinter, content, clue, options, tick)?.tiles, tick)?;
+    place(content, options, unit, found.iter_mut().map(|found| &mut found.content), tick)?;
+    let mut of_clue = Vec::new();
+    of_clue.try_reserve_exact(found.len())?;
+    of_clue.extend(found.iter_mut().map(|found| &mut found.clue));
+    of_clue.sort_unstable_by_key(|tokens| tokens.start);
+    place(clue, options, unit, of_clue.into_iter(), tick)?;
+    Ok(found)
+}
+
+/// The share of a clue's words that are in [`matches`] with a text, 0 to 1. None if the clue has no word.
+pub fn coverage(
+    fingerprinter: &mut Fingerprinter,
+    content: &str,
+    clue: &str,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<Option<f64>> {
+    let Shared { tiles, clue: words, .. } = shared_runs(fingerprinter, content, clue, options, tick)?;
+    let covered: usize = tiles.iter().map(|tile| tile.length).sum();
+    Ok((words > 0).then(|| covered as f64 / words as f64))
+}
+
+/// The runs that two texts share, and the numbers of their words.
+pub(super) struct Shared {
+    pub tiles: Vec<Tile>,
+    pub content: usize,
+    pub clue: usize,
+}
+
+pub(super) fn shared_runs(
+    fingerprinter: &mut Fingerprinter,
+    content: &str,
+    clue: &str,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<Shared> {
+    let mut content = tokens(fingerprinter, content, options, tick)?;
+    let mut clue = tokens(fingerprinter, clue, options, tick)?;
+    Ok(Shared { tiles: tiles(&mut content, &mut clue, tick)?, content: content.len(), clue: clue.len() })
+}
+
+/// Joins runs to matches, whose places are numbers of tokens.
+pub(super) fn join(tiles: Vec<Tile>, tick: &dyn Fn()) -> Result<Vec<Match>> {
+    let mut joined: Vec<Match> = Vec::new();
+    for Tile { content, clue, length } in ticking(tiles, tick) {
+        let last = joined.last_mut().and_then(|last| {
+            let between = (content - last.content.end).max(clue.checked_sub(last.clue.end)?);
+            (between <= MAX_CHANGED).then_some((last, between))
+        });
+        if let Some((last, changed)) = last {
+            (last.content.end, last.clue.end) = (content + length, clue + length);
+            (last.words, last.changed) = (last.words + length, last.changed + changed);
+        } else {
+            let (content, clue) = (content..content + length, clue..clue + length);
+            push(&mut joined, Match { content, clue, words: length, changed: 0 })?;
+        }
+    }
+    Ok(joined)
+}
+
+fn tokens(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<Token>> {
+    fingerprinter.read_normal(text, options, tick, |normal| {
+        let mut tokens = Vec::new();
+        let mut sink = Tokens {
+            emit: |range: Range<usize>, spaceless| push(&mut tokens, token(hash(&normal.as_bytes()[range]), spaceless)),
+            count: 0,
+            tick,
+        };
+        tokenize(normal, &mut sink, tick)?;
+        Ok(tokens)
+    })
+}
+
+/// Passes on all tokens, each with whether it is a letter of a script without spaces.
+struct Tokens<'t, E> {
+    emit: E,
+    count: usize,
+    tick: &'t dyn Fn(),
+}
+
+impl<E: FnMut(Range<usize>, bool) -> Result<()>> Tokens<'_, E> {
+    #[inline]
+    fn push(&mut self, token: Range<usize>, spaceless: bool) -> Result<()> {
+        if self.count.is_multiple_of(ITEMS_BETWEEN_TICKS) {
+            (self.tick)();
+        }
+        self.count += 1;
+        (self.emit)(token, spaceless)
+    }
+}
+
+impl<E: FnMut(Range<usize>, bool) -> Result<()>> TokenSink for Tokens<'_, E> {
+    #[inline]
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
+        self.push(token, false)
+    }
+
+    #[inline]
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
+        self.push(token, true)
+    }
+}
+
+/// Replaces ranges of a text's tokens, which are in order, by their places in the text.
+pub(super) fn place<'r>(
+    text: &str,
+    options: &Options,
+    unit: Unit,
+    mut ranges: impl Iterator<Item = &'r mut Range<usize>>,
+    tick: &dyn Fn(),
+) -> Result<()> {
+    let Some(mut next) = ranges.next() else { return Ok(()) };
+    let (normal, places) = normal_form(text, options, tick)?;
+    // Where the range starts in the normal form; and an offset of the text, with the units before it.
+    let (mut start, mut counted) = (0, (0, 0));
+    let (mut number, mut is_done) = (0, false);
+    let emit = |token: Range<usize>, _| {
+        if number == next.start {
+            start = token.start;
+        }
+        number += 1;
+        if number == next.end && !is_done {
+            let source = places.source(start..token.end);
+            counted = (source.start, counted.1 + unit.count(&text[counted.0..source.start]));
+            *next = counted.1..counted.1 + unit.count(&text[source]);
+            match ranges.next() {
+                Some(range) => next = range,
+                None => is_done = true,
+            }
+        }
+        Ok(())
+    };
+    tokenize(&normal, &mut Tokens { emit, count: 0, tick }, tick)
+}
+
+/// The normal form of a text, and where its parts stand in the text.
+fn normal_form(text: &str, options: &Options, tick: &dyn Fn()) -> Result<(String, Places)> {
+    if text.len() > MAX_VALUE_BYTES {
+        return Err(Error::NormalFormTooLong);
+    }
+    let (mut places, mut without_markup, mut normal) = (Places::default(), String::new(), String::new());
+    let text = match options.markup {
+        None => text,
+        Some(markup) => {
+            let page = (markup == Markup::Main).then(Page::default);
+            text_with_places(text, page, &mut without_markup, Some(&mut places), tick)?;
+            &without_markup
+        }
+    };
+    normalise_with_edits(text, options.case_fold, &mut normal, places.step()?, tick)?;
+    options.ignore.remove_from(&mut normal, Some(&mut places), tick)?;
+    Ok((normal, places))
+}

@@ -1,0 +1,90 @@
+//! `simhash_matches`, `simhash_coverage` and `simhash_headline`: where a text and a clue have the same words.
+
+use pgrx::AnyElement;
+use pgrx::prelude::*;
+use postgres::error::{Result, invalid_parameter, tick};
+use postgres::json::RawJsonb;
+use postgres::parameters::parameters;
+use postgres::server_text::encoding;
+use postgres::text::{RawText, TextArgument, decode, to_datum};
+use simhash::fingerprint::headline::{Style, headline};
+use simhash::fingerprint::matches::{Unit, coverage, matches};
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{OptionsDocument, read_options};
+
+#[pg_extern(sql = false)]
+#[expect(clippy::type_complexity, reason = "pgrx reads the columns from the type")]
+fn simhash_matches(
+    content: RawText<'_>,
+    clue: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(content_position, i32),
+            name!(content_length, i32),
+            name!(clue_position, i32),
+            name!(clue_length, i32),
+            name!(words, i32),
+            name!(changed, i32),
+        ),
+    >,
+> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
+    // In SQL_ASCII, PostgreSQL takes each byte for a character.
+    let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
+    let found = with_fingerprinter(|fingerprinter| matches(fingerprinter, content, clue, &options, unit, &tick))?;
+    Ok(TableIterator::new(found.into_iter().map(|found| {
+        // A text has less than 2^30 characters.
+        let [content, clue] = [found.content, found.clue].map(|range| (range.start as i32 + 1, range.len() as i32));
+        (content.0, content.1, clue.0, clue.1, found.words as i32, found.changed as i32)
+    })))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_coverage(content: RawText<'_>, clue: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
+    with_fingerprinter(|fingerprinter| coverage(fingerprinter, content, clue, &options, &tick))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_headline(
+    content: RawText<'_>,
+    clue: RawText<'_>,
+    style: TextArgument<'_>,
+    options: RawJsonb<'_>,
+) -> Result<Option<AnyElement>> {
+    let (style, options) = (read_style(style)?, read_options(OptionsDocument::Jsonb(options))?);
+    let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
+    let made = with_fingerprinter(|fingerprinter| headline(fingerprinter, content, clue, &style, &options, &tick))?;
+    Ok(to_datum(&made))
+}
+
+/// Reads the parameters of `ts_headline`, as it does.
+fn read_style(text: TextArgument<'_>) -> Result<Style> {
+    let mut style = Style::default();
+    for (name, value) in parameters(text)? {
+        let number = |least: usize| {
+            value.parse().ok().filter(|number| *number >= least).ok_or_else(|| {
+                invalid_parameter(format!("invalid value for headline parameter \"{name}\": \"{value}\""))
+                    .set_detail(format!("It must be an integer of at least {least}."))
+            })
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "startsel" => style.start_sel = value,
+            "stopsel" => style.stop_sel = value,
+            "fragmentdelimiter" => style.fragment_delimiter = value,
+            "maxfragments" => style.max_fragments = number(0)?,
+            "maxwords" => style.max_words = number(1)?,
+            _ => {
+                return Err(invalid_parameter(format!("unrecognized headline parameter: \"{name}\""))
+                    .set_hint("The parameters are StartSel, StopSel, MaxFragments, MaxWords and FragmentDelimiter."));
+            }
+        }
+    }
+    Ok(style)
+}

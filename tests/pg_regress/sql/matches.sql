@@ -1,0 +1,33 @@
+-- Where a clue stands: simhash_matches, simhash_coverage and simhash_headline.
+
+CREATE TABLE texts (id integer PRIMARY KEY, content text, clue text, options jsonb DEFAULT '{}');
+INSERT INTO texts VALUES
+    (1, 'Ein Päckchen: the quick brown fox jumps over the lazy dog.', 'THE QUICK, "brown" cat jumps over the lazy dog', DEFAULT),
+    (2, '在天地人和，天地間 one two three', 'One, two: three 天地人和天地', DEFAULT),
+    (3, '<p>an <b>am</b>pers&amp;and &lt;here&gt;', 'ampers and here', '{"markup": "html"}'),
+    (4, 'no match at all here', 'nothing of this kind', DEFAULT),
+    (5, 'two words', 'Two, words!', DEFAULT),
+    (6, 'a b c', '?!', DEFAULT),
+    (7, '', 'a b c d', DEFAULT);
+SELECT id, m.*, substr(content, content_position, content_length), substr(clue, clue_position, clue_length) AS of_clue
+FROM texts, simhash_matches(content, clue, options) AS m ORDER BY id, content_position;
+
+-- Coverage is what matches sum to.
+SELECT id, simhash_coverage(content, clue, options) AS coverage,
+    (SELECT sum(words) FROM simhash_matches(content, clue, options)) AS words
+FROM texts ORDER BY id;
+
+SELECT id, simhash_headline(content, clue, options => options) FROM texts ORDER BY id;
+SELECT simhash_headline(repeat('so it goes on and on ', 20) || content || repeat(' and again and once more', 20), clue,
+    $$MaxFragments=1, MaxWords=12, startsel = "<mark class='x'>", StopSel=</mark>$$) FROM texts WHERE id = 1;
+SELECT simhash_headline('a b c d 1 2 3 4 5 6 7 8 9 e f g h i 1 2 3 4 5 6 7 8 9 j k l', 'a b c d, or j k l, or e f g h i',
+    'MaxFragments=2, MaxWords=7, FragmentDelimiter=" | "') AS longest,
+    simhash_headline('a b c d 1 2 3 4 5 e f g h', 'e f g h or a b c d', 'MaxFragments=2, MaxWords=9') AS merged,
+    simhash_headline('a b c d e f', 'a b c d e f', 'MaxFragments=1, MaxWords=3') AS cut,
+    simhash_headline('a b c d e f', 'nothing of it', 'MaxFragments=3, MaxWords=3') AS begin,
+    simhash_headline('½ ½ ½', '1 2 1 0 2 1 2') AS parts_of_a_character,
+    simhash_headline('?!', 'a b c', 'MaxFragments=1') AS no_word, simhash_headline('a', NULL) IS NULL AS unknown;
+
+SELECT errors($$SELECT simhash_headline('a', 'b', 'Start=x')$$, $$SELECT simhash_headline('a', 'b', 'MaxFragments=-1')$$,
+    $$SELECT simhash_headline('a', 'b', 'MaxWords=0')$$, $$SELECT simhash_headline('a', 'b', 'MaxWords=many')$$,
+    $$SELECT simhash_headline('a', 'b', '{"markup": "html"}')$$, $$SELECT simhash_matches('a', 'b', '{"ngram": 17}')$$);
