@@ -62,7 +62,7 @@ proptest! {
         before in tokens(40), clue in prop::collection::vec("[a-z]{1,3} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
     ) {
         let (clue, options) = (clue.concat(), Options::default());
-        let asked = fast::clue(&mut Fingerprinter::default(), &clue, &options, &|| ()).expect("no limit");
+        let asked = fast::clue(&mut Fingerprinter::default(), &clue, 0., &options, &|| ()).expect("no limit");
         let text = format!("{} {clue} {}", before.concat(), after.concat());
         let passages = fast::passages(&mut Fingerprinter::default(), &text, &options, &|| ()).expect("no limit");
         let is_found = asked.runs.iter().any(|run| passages.contains(run));
@@ -73,8 +73,9 @@ proptest! {
 
 #[test]
 fn clues_by_length() {
-    let clue =
-        |text: &str| fast::clue(&mut Fingerprinter::default(), text, &Options::default(), &|| ()).expect("no limit");
+    let clue = |text: &str| {
+        fast::clue(&mut Fingerprinter::default(), text, 1., &Options::default(), &|| ()).expect("no limit")
+    };
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
     for (count, found) in [(1, Found::Whole), (3, Found::Whole), (4, Found::Most), (10, Found::Most), (11, Found::All)]
     {
@@ -83,5 +84,30 @@ fn clues_by_length() {
     let letters: String = (0x4e00..0x4e00 + 13).filter_map(char::from_u32).collect();
     for (count, found) in [(5, Found::Whole), (6, Found::Most), (12, Found::Most), (13, Found::All)] {
         assert_eq!(clue(&letters[..3 * count]).found, found, "{count} letters");
+    }
+}
+
+/// Whether a text has something in common with what is looked up of a clue of which it must have half.
+fn is_found(text: &[String], clue: &[String]) -> bool {
+    let (mut fingerprinter, options) = (Fingerprinter::default(), Options::default());
+    let asked = fast::clue(&mut fingerprinter, &clue.join(" "), 0.5, &options, &|| ()).expect("no limit");
+    assert!(asked.runs.len() < clue.len() / 4, "{} of {} words", asked.runs.len(), clue.len());
+    let passages = fast::passages(&mut fingerprinter, &text.join(" "), &options, &|| ()).expect("no limit");
+    passages.iter().any(|passage| asked.runs.contains(passage))
+}
+
+/// Any 11 words in a row find a long clue too, and so does half of its words if each sixth word of all is changed.
+#[test]
+fn passages_of_long_clues_find_texts() {
+    let words = |name: char, count: usize| -> Vec<String> { (0..count).map(|word| format!("{name}{word}")).collect() };
+    let clue = words('c', 2 * fast::MANY_WORDS);
+    for start in 0..clue.len() - 11 {
+        let text = [&words('a', 20), &clue[start..start + 11], &words('b', 20)].concat();
+        assert!(is_found(&text, &clue), "11 words from word {start}");
+    }
+    for start in 0..clue.len() / 2 {
+        let mut text = clue[start..][..clue.len() / 2].to_vec();
+        text.iter_mut().step_by(6).for_each(|word| word.push('x'));
+        assert!(is_found(&text, &clue), "words from word {start}");
     }
 }

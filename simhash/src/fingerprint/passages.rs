@@ -13,7 +13,7 @@
 //!
 //! A search looks up all runs of its [`clue`], and not its passages alone. So it also finds a text in which a
 //! window with the shared run reaches beyond what is shared: 12 words of which one is changed are found in .95 of the
-//! texts instead of .85.
+//! texts instead of .85. Of a long clue, its passages are enough.
 //!
 //! Passages are stored, so no change may alter one of them.
 
@@ -44,6 +44,9 @@ pub struct Lengths {
 pub const LENGTHS: Lengths = Lengths { words: 4, spaceless: 6 };
 /// Runs of which one is a passage.
 pub const WINDOW: usize = 8;
+/// From so many words on that a text must have of a clue, the clue's passages are enough to find it. An index takes time
+/// that grows with the square of what is looked up.
+pub const MANY_WORDS: usize = 500;
 /// More tokens than a run has.
 const MAX_RUN: usize = 8;
 
@@ -60,7 +63,7 @@ pub fn passages(fingerprinter: &mut Fingerprinter, text: &str, options: &Options
 /// What a search looks up to find a clue in other texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clue {
-    /// The hashes of its runs, in the order of [`passages`].
+    /// The hashes of its runs, or of its passages, in the order of [`passages`].
     pub runs: Vec<u64>,
     /// The number of its words, and of its letters in scripts without spaces.
     pub tokens: usize,
@@ -79,8 +82,15 @@ pub enum Found {
     All,
 }
 
-/// The runs of a clue. Clues of at least 11 words, or 13 letters of a script without spaces, are found everywhere.
-pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Clue> {
+/// The runs of a clue of which a text must have at least this share; its passages, if that is [`MANY_WORDS`]. Clues of
+/// at least 11 words, or 13 letters of a script without spaces, are found everywhere.
+pub fn clue(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    share: f64,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<Clue> {
     let (mut window, mut starts) = (Window::new(1), 0);
     let tokens = each_run(fingerprinter, text, options, LENGTHS, tick, |run, hash| {
         starts += usize::from(run.start == starts);
@@ -92,7 +102,11 @@ pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, ti
         _ if starts < WINDOW => Found::Most,
         _ => Found::All,
     };
-    Ok(Clue { runs: ascending(window.end()?, tick), tokens: tokens.count, found })
+    let runs = match share * tokens.count as f64 >= MANY_WORDS as f64 {
+        true => passages(fingerprinter, text, options, tick)?,
+        false => ascending(window.end()?, tick),
+    };
+    Ok(Clue { runs, tokens: tokens.count, found })
 }
 
 /// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
@@ -104,7 +118,7 @@ pub fn contains(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Result<bool, ShortClue>> {
-    let asked = self::clue(fingerprinter, clue, options, tick)?;
+    let asked = self::clue(fingerprinter, clue, share, options, tick)?;
     if let Some(short) = asked.too_short() {
         return Ok(Err(short));
     }

@@ -26,7 +26,7 @@ thread_local! {
 #[derive(Default)]
 struct LastClue {
     text: CachedText,
-    clue: Option<(Options, Clue)>,
+    clue: Option<((Options, f64), Clue)>,
 }
 
 #[pg_extern(sql = false)]
@@ -40,30 +40,31 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
 #[pg_extern(sql = false)]
 fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
-    LAST_CLUE.with_borrow_mut(|last| last.runs(content, options))
+    LAST_CLUE.with_borrow_mut(|last| last.runs(content, 0., options))
 }
 
-/// `simhash_clue` for a search; an error unless the share of the clue that a text must have is 0 to 1.
+/// `simhash_clue` for a search; fewer hashes of a long clue. An error unless the share of the clue that a text must have is 0 to 1.
 #[pg_extern(sql = false)]
 fn simhash_clue_of_share(content: TextArgument<'_>, options: RawJsonb<'_>, share: f64) -> Result<Vec<i64>> {
-    if (0.0..=1.0).contains(&share) {
-        return simhash_clue(content, options);
+    if !(0.0..=1.0).contains(&share) {
+        return Err(invalid_parameter(format!("share {share} is out of range"))
+            .set_detail("A text has a share of 0 to 1 of a clue."));
     }
-    Err(invalid_parameter(format!("share {share} is out of range"))
-        .set_detail("A text has a share of 0 to 1 of a clue."))
+    let options = read_options(OptionsDocument::Jsonb(options))?;
+    LAST_CLUE.with_borrow_mut(|last| last.runs(content, share, options))
 }
 
 impl LastClue {
-    fn runs(&mut self, content: TextArgument<'_>, options: Options) -> Result<Vec<i64>> {
-        let identity = content.identity();
-        let known = self.clue.take().filter(|(of, _)| *of == options && self.text.is(identity));
+    fn runs(&mut self, content: TextArgument<'_>, share: f64, options: Options) -> Result<Vec<i64>> {
+        let (identity, asked) = (content.identity(), (options, share));
+        let known = self.clue.take().filter(|(of, _)| *of == asked && self.text.is(identity));
         let is_known = known.is_some();
-        let (options, clue) = match known {
+        let (asked, clue) = match known {
             Some(known) => known,
             None => {
                 let text = decode(content.detoast())?.as_str();
-                let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, &options, &tick));
-                (options, clue?)
+                let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, share, &asked.0, &tick));
+                (asked, clue?)
             }
         };
         check(&clue)?;
@@ -71,7 +72,7 @@ impl LastClue {
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
         runs.extend(clue.runs.iter().copied().map(to_bigint));
         if is_known || self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
-            self.clue = Some((options, clue));
+            self.clue = Some((asked, clue));
         }
         Ok(runs)
     }
