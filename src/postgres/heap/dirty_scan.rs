@@ -126,7 +126,8 @@ impl<'a> DirtyScan<'a> {
     }
 
     /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry whose value `accepts` refuses, or that is `known`.
+    /// an entry whose value `accepts` refuses, or that is `known`: so are those whose row this transaction has deleted, for
+    /// all its searches.
     ///
     /// # Safety
     /// `accepts` does not panic.
@@ -159,7 +160,11 @@ impl<'a> DirtyScan<'a> {
                     }
                 }
                 let last = has_version.then(|| self.version());
-                if !last.and_then(RowVersion::deleter).is_some_and(|deleter| self.since.precedes_commit_of(deleter)) {
+                let deleter = last.and_then(RowVersion::deleter);
+                if deleter.is_some_and(|deleter| pg_sys::TransactionIdIsCurrentTransactionId(deleter)) {
+                    // VACUUM leaves the version there as long as this transaction runs.
+                    known.add(self.table, self.entry);
+                } else if !deleter.is_some_and(|deleter| self.since.precedes_commit_of(deleter)) {
                     self.gone.add(self.table, self.entry);
                 } else if let Some((deleter, tid)) = last.and_then(RowVersion::replacement)
                     && visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot).is_some()

@@ -71,6 +71,10 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         return with_mark(row, None);
     };
     let (mut known, mut is_registered) = (Known::new(), false);
+    if row.replaces_own(&known.since) {
+        statement.release();
+        return with_mark(row, None);
+    }
     let (mut waits, mut changes) = (0, 0);
     loop {
         pgrx::check_for_interrupts!();
@@ -129,6 +133,7 @@ fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, wai
     let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, gone: &gone };
     let outcome = if row.is_unchecked()? { Outcome::Unique } else { find_near(statement, &query)? };
     let nearest = match outcome {
+        Outcome::Unique if !is_registered => return Ok(Decision::Register),
         Outcome::Unique => None,
         Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
             return Ok(Decision::SearchAgain);
@@ -145,8 +150,7 @@ fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, wai
             return Ok(Decision::Tuple(tuple));
         }
     }
-    // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks
-    // for it.
+    // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for it.
     let same_key = same_key();
     if let Some((transaction, tid)) = same_key.awaited
         && *waits < MAX_WAITS_FOR_SAME_KEY
@@ -157,12 +161,9 @@ fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, wai
     if nearest.is_some() {
         return Ok(Decision::Tuple(tuple));
     }
-    if !is_registered && !same_key.is_own {
-        return Ok(Decision::Register);
-    }
     tuple = with_mark(row, None)?;
-    // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
-    // be near it.
+    // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may be near
+    // it.
     // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
     if !same_key.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten

@@ -30,7 +30,7 @@ pub struct UniqueIndexes {
     executor: *mut pg_sys::EState,
     context: *mut pg_sys::ExprContext,
     /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
-    waits_for_locks: bool,
+    pub waits_for_locks: bool,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
     /// The table, and a slot for a new row with its generated columns: PostgreSQL computes them after the trigger. None

@@ -148,6 +148,14 @@ impl<'a> NewRow<'a> {
         unsafe { self.unique_indexes().find(&self.event.table(), self.row(), since, gone) }
     }
 
+    /// Whether the row is for ON CONFLICT to update one that this transaction has written, as in an import that has a key
+    /// many times. No other transaction can delete that one, so the new row is not stored, and need not be checked.
+    pub fn replaces_own(self, since: &Moment) -> bool {
+        self.event.old_row().is_none()
+            && self.unique_indexes().waits_for_locks
+            && self.same_key(since, &KnownEntries::default()).is_own
+    }
+
     /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
     pub fn are_keys_unchanged(self, old: Row<'_>) -> bool {
         let partition = &self.statement.own_table().partition_columns;
