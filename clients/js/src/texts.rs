@@ -134,9 +134,8 @@ pub extern "C" fn contains(share: f64) -> u32 {
     answer(|output| {
         with_inputs(|[content, clue, document]| {
             let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| {
-                contains_of(fingerprinter, content, clue, share, &options, &|| ())
-            })?;
+            let found =
+                with_fingerprinter(|fingerprinter| contains_of(fingerprinter, content, clue, share, &options, &|| ()))?;
             let contains = found.map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
             output.push(&[u8::from(contains)])?;
             Ok(true)

@@ -58,5 +58,5 @@ class Matches(unittest.TestCase):
         self.assertIs(pg_simhash.contains(content, "?!"), False)
         with self.assertRaisesRegex(ValueError, "^clue of 3 words is too short. A clue has at least 4 words, or 6 letters"):
             pg_simhash.contains(content, "7 8 9")
-        with self.assertRaisesRegex(ValueError, "^share nan is out of range"):
+        with self.assertRaisesRegex(ValueError, "^share NaN is out of range"):
             pg_simhash.contains(content, "7 8 9 10", float("nan"))
