@@ -70,38 +70,51 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         statement.release();
         return with_mark(row, None);
     };
-    let (mut known, mut is_registered) = (Known::new(), false);
+    let known = Known::new();
     if row.replaces_own(&known.since) {
         statement.release();
         return with_mark(row, None);
     }
-    let (mut waits, mut changes) = (0, 0);
+    let mut state = Undecided { key, is_unchecked: row.is_unchecked()?, known, is_registered: false, waits: 0 };
+    let mut changes = 0;
     loop {
         pgrx::check_for_interrupts!();
         let row = NewRow::new(statement, event);
-        match search(row, &key, &known, is_registered, &mut waits)? {
+        match search(row, &mut state)? {
             Decision::Tuple(tuple) => return Ok(tuple),
             Decision::Register => {
-                row.register(&key);
-                is_registered = true;
+                row.register(&state.key);
+                state.is_registered = true;
             }
             Decision::Wait(transaction, table, tid) => {
                 // That transaction may have to wait for the new row.
                 statement.release();
-                is_registered = false;
+                state.is_registered = false;
                 transaction.wait(&Relation::open(table), tid);
             }
             Decision::SearchAgain if changes == MAX_CHANGES_OF_SAME_KEY => return Err(changes_too_often(event)?),
             Decision::SearchAgain => {
                 changes += 1;
-                known = Known::new();
+                state.known = Known::new();
                 continue;
             }
         }
         if statement.refresh(event)? {
-            known = Known::new();
+            state.known = Known::new();
         }
     }
+}
+
+/// A new row about which the guard has not decided yet.
+struct Undecided {
+    key: RowKey,
+    /// Whether the row is stored unchecked, by the condition `unless`.
+    is_unchecked: bool,
+    /// What the searches so far have found out.
+    known: Known,
+    is_registered: bool,
+    /// The number of waits for transactions that have written or locked a row with the same key.
+    waits: u32,
 }
 
 /// The outcome of one search.
@@ -116,10 +129,10 @@ enum Decision {
     SearchAgain,
 }
 
-/// Searches for near rows, and for rows with the same key. `waits` counts the transactions that have written or locked a
-/// row with the same key.
-fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, waits: &mut u32) -> Result<Decision> {
+/// Searches for near rows, and for rows with the same key.
+fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
     let NewRow { statement, event } = row;
+    let Undecided { key, known, .. } = &*state;
     let gone = KnownEntries::default();
     let same_key = || match event.old_row() {
         None => row.same_key(&known.since, &gone),
@@ -131,9 +144,9 @@ fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, wai
     let (reader, scope, table) = (&statement.sources, row.scope(), event.table().oid());
     let sought = Sought::new(key, reader, row.row(), statement.own_table(), known);
     let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, gone: &gone };
-    let outcome = if row.is_unchecked()? { Outcome::Unique } else { find_near(statement, &query)? };
+    let outcome = if state.is_unchecked { Outcome::Unique } else { find_near(statement, &query)? };
     let nearest = match outcome {
-        Outcome::Unique if !is_registered => return Ok(Decision::Register),
+        Outcome::Unique if !state.is_registered => return Ok(Decision::Register),
         Outcome::Unique => None,
         Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
             return Ok(Decision::SearchAgain);
@@ -153,9 +166,9 @@ fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, wai
     // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for it.
     let same_key = same_key();
     if let Some((transaction, tid)) = same_key.awaited
-        && *waits < MAX_WAITS_FOR_SAME_KEY
+        && state.waits < MAX_WAITS_FOR_SAME_KEY
     {
-        *waits += 1;
+        state.waits += 1;
         return Ok(Decision::Wait(transaction, table, tid));
     }
     if nearest.is_some() {
@@ -168,7 +181,7 @@ fn search(row: NewRow<'_>, key: &RowKey, known: &Known, is_registered: bool, wai
     if !same_key.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
         // with the memory of the trigger's call, which is the current one.
-        let pending = unsafe { PendingRow::new(event, key.clone(), tuple) };
+        let pending = unsafe { PendingRow::new(event, state.key.clone(), tuple) };
         statement.current.borrow_mut().pending = Some(pending);
     }
     Ok(Decision::Tuple(tuple))
