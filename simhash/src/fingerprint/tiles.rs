@@ -191,12 +191,12 @@ impl<'a> Tiling<'a> {
         let (mut keys, mut is_first) = (Vec::new(), Vec::new());
         fill(&mut is_first, self.content.len(), false, self.tick)?;
         let mut last = (0, 0);
-        for start in 0..self.content.len() {
+        for (start, is_first) in is_first.iter_mut().enumerate() {
             self.tick();
             let rest = if last.0 > 0 { (last.0 - 1, last.1 + 1) } else { last };
             let found = self.longest(start, rest);
             if found.0 > rest.0 {
-                is_first[start] = true;
+                *is_first = true;
                 push(&mut keys, key(found.0, start))?;
             }
             last = found;
