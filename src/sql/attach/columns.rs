@@ -43,6 +43,7 @@ impl<'a> Columns<'a> {
     pub fn add(&self, table: &Target, family: &[Target]) -> Result<bool> {
         // Check inheritors too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
         for member in family {
+            self.wanted.source.check_member(table, member)?;
             self.columns.iter().try_for_each(|(name, meaning)| self.check(member, name, *meaning))?;
         }
         let (mut missing, relation) = (Vec::new(), table.open());

@@ -136,10 +136,22 @@ impl Source {
                 options_json = (parsed != Options::default()).then_some(json);
             }
         }
-        // A generated column cannot refer to another one, and an index cannot have a virtual one.
-        let is_repeated = found.is_generated && !(kind.is_fingerprint() && found.is_stored);
-        let argument = as_argument(table, &found, kind, is_repeated)?;
+        let argument = as_argument(table, &found, kind)?;
         Ok(Self { column, kind, options: parsed, options_json, argument })
+    }
+
+    /// Refuses a partition or inheritor in which the source has another expression: it would get the fingerprints of the
+    /// table's expression. PostgreSQL allows other expressions from version 16 on.
+    pub fn check_member(&self, table: &Target, member: &Target) -> Result<()> {
+        let own = as_argument(member, &Column::named(&member.open(), &self.column)?, self.kind)?;
+        if own == self.argument {
+            return Ok(());
+        }
+        let (column, member) = (&self.column, &member.name);
+        let message = format!("table \"{member}\" computes \"{column}\" in another way than table \"{}\"", table.name);
+        Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .set_detail(sendable(format!("There it is {own}, and here {}.", self.argument)))
+            .set_hint("Give the columns the same expression."))
     }
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
@@ -235,12 +247,12 @@ impl Source {
     }
 }
 
-/// The column as an SQL expression of the function's argument type. If `is_repeated`, a generated column is replaced by
-/// its own expression.
-fn as_argument(table: &Target, column: &Column, kind: SourceKind, is_repeated: bool) -> Result<String> {
+/// The column as an SQL expression of the function's argument type. A generated column is replaced by its own expression,
+/// because another one cannot refer to it, and an index cannot have a virtual one; but not stored fingerprints.
+fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);
-    if is_repeated {
+    if column.is_generated && !(kind.is_fingerprint() && column.is_stored) {
         if column.type_modifier >= 0 {
             let message = format!(
                 "generated column \"{}\" of type {} cannot be fingerprinted",
