@@ -2,11 +2,11 @@
 //! trigger fires BEFORE INSERT OR UPDATE, FOR EACH ROW, with the arguments that
 //! [`crate::sql::guard::definition::arguments`] describes.
 //!
-//! The guard decides at once whether the row may be stored. It searches for near rows: one that is stored already
-//! decides. Otherwise it registers the row ([`super::registration`]) and searches for what has come since. If a
-//! transaction in progress has written a near row, it waits for that one, unregistered, and begins again. If another row
-//! has the same key ([`super::same_key`]), an INSERT waits for transactions that have written or locked that row, and
-//! leaves the rest to ON CONFLICT.
+//! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]) and searches
+//! for near rows. If the row would have to wait to be registered, the guard searches first: a near row that is stored
+//! already decides. If a transaction in progress has written a near row, the guard waits for that one, unregistered, and
+//! searches again. If another row has the same key ([`super::same_key`]), an INSERT waits for transactions that have
+//! written or locked that row, and leaves the rest to ON CONFLICT.
 
 use std::cell::OnceCell;
 
@@ -62,7 +62,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         {
             // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
             // its row. The registration prevents this while that session decides.
-            row.register(&key);
+            row.register(&key, true);
         }
         return Ok(with_old_mark(row, old).unwrap_or_else(|| event.new_tuple()));
     }
@@ -75,17 +75,16 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         statement.release();
         return with_mark(row, None);
     }
-    let mut state = Undecided { key, is_unchecked: row.is_unchecked()?, known, is_registered: false, waits: 0 };
+    let (is_unchecked, is_registered) = (row.is_unchecked()?, row.register(&key, false));
+    let mut state = Undecided { key, is_unchecked, known, is_registered, waits: 0 };
+    statement.refresh(event)?;
     let mut changes = 0;
     loop {
         pgrx::check_for_interrupts!();
         let row = NewRow::new(statement, event);
         match search(row, &mut state)? {
             Decision::Tuple(tuple) => return Ok(tuple),
-            Decision::Register => {
-                row.register(&state.key);
-                state.is_registered = true;
-            }
+            Decision::Register => state.is_registered = row.register(&state.key, true),
             Decision::Wait(transaction, table, tid) => {
                 // That transaction may have to wait for the new row.
                 statement.release();

@@ -1,10 +1,12 @@
 //! The registration of a row that is being stored, in PostgreSQL's table of locks.
 //!
-//! A writer searches for near-duplicates first, unregistered: a near row that is stored already decides at once, so of
-//! many copies of a stored text that are written at the same time, none waits for another. Only a row that would be
-//! stored is registered, and searched for again. While a writer does so and stores its row, no other writer may do so
-//! for a near row. So a row is registered from before this second search until it is in the table and its indexes, where
-//! other writers find it, committed or not. A statement registers one row at a time, beside those of outer statements.
+//! While a writer searches for near-duplicates and stores its row, no other writer may do so for a near row. So a row
+//! is registered from before that search until it is in the table and its indexes, where other writers find it,
+//! committed or not. A statement registers one row at a time, beside those of outer statements.
+//!
+//! A row that would have to wait to be registered is searched for first, unregistered. A near row that is stored already
+//! decides at once: of many copies of a stored text that are written at the same time, none waits for another. Without
+//! one, the writer waits, and searches for what has come since.
 //!
 //! A registration is an exclusive lock on each of the row's keys ([`simhash::search::lock_keys`]): its bands or, for a
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then
@@ -33,16 +35,21 @@ const LOCK_CLASS: u16 = 3;
 
 impl Registration {
     /// Registers a row of a table by its keys, which are in ascending order. If another session has registered a row
-    /// with one of them, this waits.
-    pub fn register(&mut self, table: Oid, keys: &[u32]) {
+    /// with one of them, this waits, or returns false if it `may_wait` not.
+    pub fn register(&mut self, table: Oid, keys: &[u32], may_wait: bool) -> bool {
         self.release();
         for &key in keys {
             let tag = tag(table, key);
             if !try_lock(&tag) {
+                if !may_wait {
+                    self.release();
+                    return false;
+                }
                 wait_for_lock(&tag);
             }
             self.held.push(tag);
         }
+        true
     }
 
     pub fn release(&mut self) {

@@ -172,11 +172,12 @@ impl<'a> NewRow<'a> {
         })
     }
 
-    /// Registers the row. If another session has registered a row that may be near, this waits.
-    pub fn register(self, key: &RowKey) {
+    /// Registers the row. If another session has registered a row that may be near, this waits, or returns false if it
+    /// `may_wait` not.
+    pub fn register(self, key: &RowKey, may_wait: bool) -> bool {
         let Guard { identity, secret, .. } = &*self.statement.guard;
         let scope = self.statement.own_table().scope.hash(&self.scope());
         let keys = key.lock_keys(&LockKeys { secret, scope });
-        self.statement.current.borrow_mut().registration.register(identity.root, &keys);
+        self.statement.current.borrow_mut().registration.register(identity.root, &keys, may_wait)
     }
 }
