@@ -110,7 +110,7 @@ fn pieces(html: &str) -> Vec<Piece> {
         select summary table tbody td text textarea tfoot th thead title tr ul xmp";
     let is_box = |name: &str| BOXES.split(' ').any(|other| other == name);
     let mut pieces = Vec::new();
-    let newline = || Piece::Text(vec![b'\n']);
+    let newline = || Piece::Text(vec![b'\n'; 2]);
     let (mut hidden, mut templates, mut foreign) = (false, 0, 0);
     let mut tokens = Tokenizer::new(html);
     while let Some(Ok(token)) = tokens.next() {

@@ -20,7 +20,7 @@ ORDER BY relation COLLATE "C"
 \echo == fingerprints that are not those of their texts: none
 SELECT id, simhash FROM app.plain WHERE simhash IS DISTINCT FROM extensions.simhash(body);
 SELECT id FROM app.covering WHERE simhash IS DISTINCT FROM extensions.simhash(body, '{"ngram": 2, "weight": "tf"}');
-SELECT "Id" FROM app."Words of Texts" WHERE "Of Words" IS DISTINCT FROM extensions.simhash("All Words")
+SELECT "Id" FROM app."Words of Texts" WHERE "Of Words" IS DISTINCT FROM extensions.simhash_of_features("All Words")
     OR of_lexemes IS DISTINCT FROM extensions.simhash(lexemes);
 SELECT id, simhash FROM app.parts WHERE simhash IS DISTINCT FROM extensions.simhash(body);
 SELECT id, simhash FROM app.parent WHERE simhash IS DISTINCT FROM extensions.simhash(body);

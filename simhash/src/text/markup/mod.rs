@@ -16,7 +16,7 @@ use super::places::{Edits, Places};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use elements::Element;
 pub use page::Page;
-use source::HtmlSource;
+use source::{HtmlSource, SEPARATOR};
 
 /// Overwrites `out` with the text of an HTML document. Character references are decoded. Comments, the contents of
 /// scripts, styles, templates and the like, and attributes are no text; see [`Element`].
@@ -104,7 +104,7 @@ impl Sources<'_> {
         let start = match text {
             _ if is_copied => end - text.len(),
             // What separates words stands nowhere.
-            b"\n" | b"\xef\xbf\xbd" => end,
+            SEPARATOR | b"\xef\xbf\xbd" => end,
             _ => before.iter().rposition(|byte| *byte == b'&').unwrap_or(end),
         };
         if start > self.end {
@@ -250,7 +250,7 @@ impl Emitter for Text<'_> {
         self.is_hidden = false;
         self.skips_tags.set(self.page.is_none());
         if matches!(element, Element::Box | Element::Text(_)) {
-            self.emit_string(b"\n");
+            self.emit_string(SEPARATOR);
         }
         // In HTML, no element ends with its start tag, whatever the tag says.
         let is_empty = self.tag.is_self_closing && (element == Element::Foreign || self.foreign > 0);

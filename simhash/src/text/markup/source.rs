@@ -15,6 +15,9 @@ use crate::memory::check_available;
 use crate::text::mask::{CASE_BITS, HIGH_BITS, LOW_BITS};
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
+/// Stands for a tag that separates words. After one line break a word that was cut before it would go on, after two not.
+pub const SEPARATOR: &[u8] = b"\n\n";
+
 /// The part of the document that html5gum has not read.
 pub struct HtmlSource<'a> {
     rest: &'a [u8],
@@ -62,14 +65,14 @@ impl<'a> HtmlSource<'a> {
         while let Some((end, is_box)) = plain_tag(ahead, offset) {
             offset = end;
             separate |= is_box;
-            if ahead.get(offset).is_some_and(|byte| *byte <= b' ') {
+            if separate && ahead.get(offset).is_some_and(|byte| *byte <= b' ') {
                 offset = find(ahead, offset, |bytes| at_least(b'!', bytes)).unwrap_or(ahead.len());
-                separate = true;
             }
         }
         self.skip(offset);
         // A separator that stands for all of them is read.
-        self.skipped.set(self.skipped.get() + offset - usize::from(separate));
+        let read = if separate { SEPARATOR.len() } else { 0 };
+        self.skipped.set(self.skipped.get() + offset - read);
         separate
     }
 }
@@ -103,7 +106,7 @@ impl Reader for HtmlSource<'_> {
     fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>> {
         self.single = 0;
         if needle == ENDS_OF_TEXT && self.skips_tags.get() && self.skip_tags() {
-            return Ok(Some(b"\n"));
+            return Ok(Some(SEPARATOR));
         }
         let ahead = self.ahead();
         let Ok(length) = ahead.to_reader().read_until(needle, buffer).map(|piece| piece.map(<[u8]>::len));
