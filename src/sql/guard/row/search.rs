@@ -193,7 +193,10 @@ impl NearQuery<'_> {
         let row = found.version.row();
         match &self.sought {
             Sought::Text { text, .. } => {
-                let resemblance = text.confirm(searched, row)?;
+                // Another version than the one that was looked up may have other bands.
+                let has_band = !found.has_moved
+                    || self.reader.stored_key(searched, row)?.is_some_and(|found| self.key.may_be_near(&found));
+                let resemblance = if has_band { text.confirm(searched, row)? } else { None };
                 if resemblance.is_none() {
                     self.known.refute(searched, candidate);
                 }
@@ -226,7 +229,7 @@ impl NearQuery<'_> {
         for tid in recent {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
             let state = VersionState::Present;
-            let found = Found { version, state, entry: version.row().tid(), value: None, has_moved: false };
+            let found = Found { version, state, entry: version.row().tid(), value: None, has_moved: true };
             if self.counts(searched, &found) && show(Candidate { table: &table, found })?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
