@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 
 class Match(NamedTuple):
-    """What a text and a clue have in common: where it is in both, the words, and the changed words between them."""
+    """What a text and a clue have in common: where it is in both, the words, and the changed words between them.
+
+    >>> text = "a passage is a run of words"
+    >>> [found] = matches(text, "It is a run of words")
+    >>> text[found.content_start : found.content_end]
+    'is a run of words'
+    """
 
     content_start: int
     content_end: int

@@ -14,7 +14,6 @@ use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
 
 #[pg_extern(sql = false)]
-#[expect(clippy::type_complexity, reason = "pgrx reads the columns from the type")]
 fn simhash_matches(
     content: RawText<'_>,
     clue: RawText<'_>,

@@ -48,6 +48,7 @@ NAMED = {
     "criterion text": "'{\"ngram\": 2}'",
     "blocks integer": "4",
     "max_distance integer": "3",
+    "headline text": "'MaxFragments=2'",
     "digits text": "lpad(to_hex(n), 16, '0')",
     "share double precision": ".8",
     "features integer": "3",
