@@ -19,6 +19,7 @@ use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
+use simhash::fingerprint::matches::{Unit, matches};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
@@ -248,6 +249,20 @@ proptest! {
             let [read, options] = [None, Some(markup)].map(|markup| Options { markup, ..options.clone() });
             let expected = Fingerprinter::default().fingerprint(&expected, &read, &|| ());
             prop_assert_eq!(Fingerprinter::default().fingerprint(&html, &options, &|| ()), expected);
+        }
+    }
+
+    #[test]
+    fn matches_stand_in_the_text(text in prop_oneof![1 => text(), 3 => html()], options in options()) {
+        for markup in [None, Some(Markup::Html), Some(Markup::Main)] {
+            let options = Options { markup, ..options.clone() };
+            let found = matches(&mut Fingerprinter::default(), &text, &text, &options, Unit::Bytes, &|| ());
+            for found in found.expect("memory suffices") {
+                prop_assert_eq!(&found.content, &found.clue);
+                let first = text.get(found.content.clone()).and_then(|run| run.chars().next());
+                let is_first = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || markup.is_some() && c == '&';
+                prop_assert!(first.is_some_and(is_first), "{:?} {:?}", first, found);
+            }
         }
     }
 

@@ -5,6 +5,9 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 
 use proptest::prelude::*;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::matches::{Unit, matches};
+use simhash::fingerprint::options::{Markup, Options};
 use simhash::fingerprint::tiles::{Tile, Token, tiles, token};
 use simhash::random::Random;
 
@@ -50,6 +53,22 @@ proptest! {
         let content = [&content[..], &clue[clue.len().min(at)..]].concat();
         let expected = naive(&content, &clue);
         prop_assert_eq!(tiles(&mut content.clone(), &mut clue.clone(), &|| ()), Ok(expected));
+    }
+}
+
+/// Where html5gum passes on a start of an end tag that ends nothing, line ends of other systems, and entities.
+#[test]
+fn places_in_html() {
+    for (html, expected) in [
+        ("<xmp>one two </bb three four five", "three four five"),
+        ("<title>\u{e9} </b \u{e9}\u{e9} \u{e9}\u{e9} x</title>", "\u{e9}\u{e9} \u{e9}\u{e9} x"),
+        ("<p>a</p>\r\n&amp;\r\nthree &lt;\r\nfour five", "three &lt;\r\nfour five"),
+    ] {
+        let options = Options { markup: Some(Markup::Html), ..Options::default() };
+        let clue = expected.replace("&lt;\r\n", "");
+        let found = matches(&mut Fingerprinter::default(), html, &clue, &options, Unit::Bytes, &|| ());
+        let found: Vec<_> = found.expect("memory suffices").into_iter().map(|found| &html[found.content]).collect();
+        assert_eq!(found, [expected], "{html}");
     }
 }
 

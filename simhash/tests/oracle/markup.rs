@@ -57,8 +57,10 @@ pub fn text_of_main(html: &str) -> String {
         // Names are cut.
         let name: String = name.chars().take(11).collect();
         let was_dropped = open.contains_key("dropped");
-        let kinds = if was_dropped { vec!["dropped"] } else { vec!["main", "article"] };
-        for kind in kinds {
+        for kind in ["dropped", "main", "article"] {
+            if kind != "dropped" && open.contains_key("dropped") {
+                break;
+            }
             let Some((opened, depth)) = open.get_mut(kind) else { continue };
             if *opened == name {
                 *depth = match attributes {
@@ -98,7 +100,8 @@ pub fn text_of_main(html: &str) -> String {
             open.entry("article").or_insert((name, 1));
         }
     }
-    let found = of_main.unwrap_or(if 2 * of_articles.len() >= all.len() { of_articles } else { all });
+    let visible = |text: &[u8]| text.iter().filter(|byte| **byte > b' ').count();
+    let found = of_main.unwrap_or(if 2 * visible(&of_articles) >= visible(&all) { of_articles } else { all });
     let has_text = !open.contains_key("dropped") && found.iter().any(|byte| *byte > b' ');
     if has_text { String::from_utf8(found).expect("tokens of UTF-8") } else { text_of_html(html) }
 }

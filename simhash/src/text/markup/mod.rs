@@ -99,14 +99,18 @@ impl Sources<'_> {
     /// Adds a piece of text that now begins at this offset of the text without markup.
     fn push(&mut self, text: &[u8], new: usize) -> Result<()> {
         let end = self.html.len().min(self.read + self.skipped.get());
-        let before = &self.html[..end];
-        let is_copied = before.ends_with(text);
-        let start = match text {
-            _ if is_copied => end - text.len(),
+        let unread = &self.html[self.end.min(end)..end];
+        let last =
+            |byte| unread.iter().rposition(|found| *found == byte).map_or(end, |place| end - unread.len() + place);
+        let (start, end) = match text {
+            _ if self.html[..end].ends_with(text) => (end - text.len(), end),
             // What separates words stands nowhere.
-            SEPARATOR | b"\xef\xbf\xbd" => end,
-            _ => before.iter().rposition(|byte| *byte == b'&').unwrap_or(end),
+            b"\n" | SEPARATOR | b"\xef\xbf\xbd" => (end, end),
+            // html5gum has read the name after it too, which it passes on next.
+            b"</" => (last(b'<'), self.html.len().min(last(b'<') + text.len())),
+            _ => (last(b'&'), end),
         };
+        let is_copied = &self.html[start..end] == text;
         if start > self.end {
             self.edits.push(self.end..start, new..new)?;
         }

@@ -138,13 +138,16 @@ impl Page {
             return Ok(());
         }
         let ended_dropped = self.dropped.take().is_some() && tag.is_end;
-        if ended_dropped || is_empty {
+        if is_empty {
             return Ok(());
         }
         self.main = self.main.take().and_then(|mut open| open.reads(tag, false).then_some(open));
         if self.article.as_mut().is_some_and(|open| !open.reads(tag, false)) {
             self.article = None;
             self.end_article(out.len());
+        }
+        if ended_dropped {
+            return Ok(());
         }
         let is_section = matches!(tag.name(), b"article" | b"section" | b"main" | b"blockquote");
         if tag.is_end {
@@ -182,8 +185,9 @@ impl Page {
     /// Ends the page: `out` becomes the text that counts, and `places` gets that step. Returns whether that is some.
     pub fn end(mut self, out: &mut Vec<u8>, places: Option<&mut Places>) -> Result<bool> {
         self.end_article(out.len());
-        let of_articles: usize = self.articles.iter().map(ExactSizeIterator::len).sum();
-        if !self.has_main && 2 * of_articles >= out.len() {
+        let visible = |text: &[u8]| text.iter().filter(|byte| **byte > b' ').count();
+        let of_articles = || self.articles.iter().map(|article| visible(&out[article.clone()])).sum::<usize>();
+        if !self.has_main && 2 * of_articles() >= visible(out) {
             let (mut length, mut read) = (0, 0);
             let mut edits = places.map(Places::step).transpose()?;
             for article in self.articles {

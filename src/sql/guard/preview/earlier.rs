@@ -42,6 +42,7 @@ impl Preview {
             table: own.oid,
             replaced: &|| &itself,
             known: &known,
+            since: &known.since,
             gone: &gone,
         };
         let primary_key = own.primary_key.of_row(row);

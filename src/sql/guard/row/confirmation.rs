@@ -142,7 +142,7 @@ impl<'a> NewText<'a> {
                 let text = decode(text.detoast())?.as_str();
                 with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &texts.options, &tick))
             })?,
-            Lookup::Fingerprints(_) => None,
+            Lookup::Fingerprints(_) => unreachable!("a guard of texts looks texts up"),
         };
         Ok(self.features.get_or_init(|| prepared.map(Box::new)).as_deref())
     }

@@ -17,7 +17,7 @@ use postgres::call::Call;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, user_error};
 use postgres::heap::dirty_scan::KnownEntries;
-use postgres::heap::moment::Transaction;
+use postgres::heap::moment::{Moment, Transaction};
 use postgres::trigger::RowEvent;
 
 use super::near_rows::{Outcome, find_near};
@@ -70,13 +70,9 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         statement.release();
         return with_mark(row, None);
     };
-    let known = Known::new();
-    if row.replaces_own(&known.since) {
-        statement.release();
-        return with_mark(row, None);
-    }
     let (is_unchecked, is_registered) = (row.is_unchecked()?, row.register(&key, false));
-    let mut state = Undecided { key, is_unchecked, known, is_registered, waits: 0 };
+    let mut state = Undecided { key, is_unchecked, known: Known::new(), later: None, is_registered, waits: 0 };
+    // A partition may have been attached since the statement began.
     statement.refresh(event)?;
     let mut changes = 0;
     loop {
@@ -94,12 +90,13 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
             Decision::SearchAgain if changes == MAX_CHANGES_OF_SAME_KEY => return Err(changes_too_often(event)?),
             Decision::SearchAgain => {
                 changes += 1;
-                state.known = Known::new();
+                state.forget();
                 continue;
             }
         }
+        state.later = Some(Moment::now());
         if statement.refresh(event)? {
-            state.known = Known::new();
+            state.forget();
         }
     }
 }
@@ -111,9 +108,17 @@ struct Undecided {
     is_unchecked: bool,
     /// What the searches so far have found out.
     known: Known,
+    /// When the present search began; None if it is the first one that `known` knows.
+    later: Option<Moment>,
     is_registered: bool,
     /// The number of waits for transactions that have written or locked a row with the same key.
     waits: u32,
+}
+
+impl Undecided {
+    fn forget(&mut self) {
+        (self.known, self.later) = (Known::new(), None);
+    }
 }
 
 /// The outcome of one search.
@@ -131,10 +136,11 @@ enum Decision {
 /// Searches for near rows, and for rows with the same key.
 fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
     let NewRow { statement, event } = row;
-    let Undecided { key, known, .. } = &*state;
+    let Undecided { key, known, later, .. } = &*state;
+    let since = later.as_ref().unwrap_or(&known.since);
     let gone = KnownEntries::default();
     let same_key = || match event.old_row() {
-        None => row.same_key(&known.since, &gone),
+        None => row.same_key(since, &gone),
         Some(_) => SameKey::default(),
     };
     let found = OnceCell::new();
@@ -142,7 +148,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
         || -> &[_] { found.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
     let (reader, scope, table) = (&statement.sources, row.scope(), event.table().oid());
     let sought = Sought::new(key, reader, row.row(), statement.own_table(), known);
-    let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, gone: &gone };
+    let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, since, gone: &gone };
     let outcome = if state.is_unchecked { Outcome::Unique } else { find_near(statement, &query)? };
     let nearest = match outcome {
         Outcome::Unique if !state.is_registered => return Ok(Decision::Register),
@@ -168,6 +174,10 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
         && state.waits < MAX_WAITS_FOR_SAME_KEY
     {
         state.waits += 1;
+        if nearest.is_some() {
+            // The next search has to find that row again.
+            state.forget();
+        }
         return Ok(Decision::Wait(transaction, table, tid));
     }
     if nearest.is_some() {

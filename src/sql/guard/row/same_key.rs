@@ -30,7 +30,7 @@ pub struct UniqueIndexes {
     executor: *mut pg_sys::EState,
     context: *mut pg_sys::ExprContext,
     /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
-    pub waits_for_locks: bool,
+    waits_for_locks: bool,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
     /// The table, and a slot for a new row with its generated columns: PostgreSQL computes them after the trigger. None
@@ -51,8 +51,6 @@ pub struct SameKey {
     pub awaited: Option<(Transaction, ItemPointerData)>,
     /// Whether such a row was replaced during the search, by a version that may have another key.
     may_have_moved: bool,
-    /// Whether this transaction has written such a row, which no other one can delete before it ends.
-    pub is_own: bool,
 }
 
 impl SameKey {
@@ -73,7 +71,6 @@ impl SameKey {
             self.may_have_moved = true;
             return;
         }
-        self.is_own |= version.is_own() && state == VersionState::Present;
         let on = match state {
             VersionState::Depends { on, .. } => Some(on),
             VersionState::Present => {

@@ -47,6 +47,8 @@ pub struct NearQuery<'a> {
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
     pub known: &'a Known,
+    /// When this search began.
+    pub since: &'a Moment,
     /// The entries that are of no row any more.
     pub gone: &'a KnownEntries,
 }
@@ -120,7 +122,9 @@ impl Known {
         if searched.has_external_source(row)
             && let Some(text) = row.stored_bytes(&searched.source.read_from)
         {
-            self.refuted_texts.borrow_mut().insert(text);
+            let mut refuted = self.refuted_texts.borrow_mut();
+            refuted.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+            refuted.insert(text);
         }
     }
 
@@ -254,7 +258,7 @@ impl NearQuery<'_> {
             (Lookup::Fingerprints(found), Sought::Fingerprint { value, max_distance }) => {
                 indexed.each_by_blocks(found, *value, max_distance, show)
             }
-            _ => Ok(ControlFlow::Continue(())),
+            _ => unreachable!("all tables of a guard are searched in one way"),
         }
     }
 
@@ -280,7 +284,7 @@ struct Indexed<'a, 'q> {
 impl<'a> Indexed<'a, '_> {
     /// When the search began, and the entries that are of no row any more.
     fn moment(&self) -> (&'a Moment, &'a KnownEntries) {
-        (&self.query.known.since, self.query.gone)
+        (self.query.since, self.query.gone)
     }
 
     /// The rows that share a band, by the index on each, and that are not much longer or shorter.

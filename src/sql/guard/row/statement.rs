@@ -68,8 +68,8 @@ impl Statement {
         Ok(Self { running, guard, position, unique_indexes, sources, conditions, current })
     }
 
-    /// Reads the guard again if its definition has changed, and returns whether it has: while this session waited,
-    /// another transaction may have stored a near row in a new partition.
+    /// Reads the guard again if its definition has changed, and returns whether it has: another transaction may have
+    /// stored a near row in a new partition.
     pub fn refresh(&mut self, event: &RowEvent) -> Result<bool> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
@@ -146,14 +146,6 @@ impl<'a> NewRow<'a> {
     pub fn same_key(self, since: &Moment, gone: &KnownEntries) -> SameKey {
         // SAFETY: the unique indexes belong to the statement's table, and so does the row.
         unsafe { self.unique_indexes().find(&self.event.table(), self.row(), since, gone) }
-    }
-
-    /// Whether the row is for ON CONFLICT to update one that this transaction has written, as in an import that has a key
-    /// many times. No other transaction can delete that one, so the new row is not stored, and need not be checked.
-    pub fn replaces_own(self, since: &Moment) -> bool {
-        self.event.old_row().is_none()
-            && self.unique_indexes().waits_for_locks
-            && self.same_key(since, &KnownEntries::default()).is_own
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
