@@ -84,9 +84,10 @@ def simhash_of_features(
 ) -> ColumnElement[int]:
     """The fingerprint of ``features``, a ``text[]``, and of a weight for each of them; NULL without a feature."""
     arguments = [literal(list(features), ARRAY(Text)) if isinstance(features, Sequence) else features]
+    if isinstance(weights, Sequence):
+        weights = literal([float(weight) for weight in weights], ARRAY(Double))
     if weights is not None:
-        is_list = isinstance(weights, Sequence)
-        arguments.append(literal([float(weight) for weight in weights], ARRAY(Double)) if is_list else weights)
+        arguments.append(weights)
     return func.simhash_of_features(*arguments, type_=BigInteger)
 
 

@@ -85,7 +85,7 @@ DROP TABLE marked;
 CREATE TABLE by_hand (body text);
 CREATE TRIGGER by_hand BEFORE INSERT ON by_hand
     FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '{"weights": {"\ud83d\ude00": 0.5}}', 'body');
-SELECT num_nonnulls(criterion, error) FROM simhash_guards();
+SELECT num_nonnulls(criterion, error) > 0 FROM simhash_guards();
 DROP TABLE by_hand;
 \echo the others are unchanged
 SELECT of_others = :'of_others' FROM state;

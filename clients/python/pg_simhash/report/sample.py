@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
-from pg_simhash._native import without_markup
-
 from .table import Column, Table
 
 RowId = tuple[int, str]
@@ -196,5 +194,8 @@ def text(table: Table, row_id: RowId) -> Text:
     # The snapshot has the row. Without parameters, names may contain %.
     [[key, begin, length]] = table.connection.execute(query)
     if markup := table.criterion.get("markup"):
+        # Only these need the compiled part of the package.
+        from pg_simhash._native import without_markup
+
         begin = " ".join(without_markup(begin, markup=markup).split())
     return Text(key, begin, length)

@@ -66,11 +66,11 @@ ORDER BY band
 BAND = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
 """How PostgreSQL prints a band, after the schema: with the text, its number and, in a literal, the options."""
 
-# Guards that cannot be read come first.
+# Guards that cannot be read come first: those without a criterion.
 GUARD = """
 SELECT guard, action, criterion, scope, mark_column, among, unless, error FROM {guards}()
-WHERE target = {table}::oid AND enabled <> 'D' AND (error IS NOT NULL OR source = ANY ({sources}::text[]))
-ORDER BY error
+WHERE target = {table}::oid AND enabled <> 'D' AND (criterion IS NULL OR source = ANY ({sources}::text[]))
+ORDER BY criterion IS NULL DESC
 """
 
 
@@ -267,10 +267,10 @@ def _guard(connection: Connection[Any], oid: int, column: Column, extension: str
     )
     for found in connection.execute(query):
         guard = Guard(*found)
-        if guard.error is not None:
+        if guard.criterion is None:
             hint = "Drop this trigger, or create it anew."
             raise ReportError(f'guard "{guard.name}" cannot be read: {guard.error}', hint)
-        if guard.criterion is not None and guard.criterion["resemblance"] is not None:
+        if guard.criterion["resemblance"] is not None:
             return guard
     return None
 
