@@ -130,7 +130,7 @@ CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_near_support(internal) IS
-    'part of hamming and simhash_near: lets the planner find near rows, and the nearest, by block indexes';
+    'part of functions of near rows: lets the planner find them, and the nearest, by indexes on bands and blocks';
 
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_wrapper'

@@ -140,7 +140,7 @@ fn warn_once(warning: ErrorReport) {
         let query = pg_sys::debug_query_string.as_ref().map(|query| CStr::from_ptr(query));
         (pg_sys::GetCurrentStatementStartTimestamp(), query)
     };
-    if STATEMENT.replace(statement) == statement {
+    if STATEMENT.get() == statement {
         return;
     }
     let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one((query, warning.message()));
@@ -151,6 +151,7 @@ fn warn_once(warning: ErrorReport) {
         warned.insert(hash)
     });
     if is_new {
+        STATEMENT.set(statement);
         warn(warning);
     }
 }

@@ -24,6 +24,7 @@ SELECT simhash_headline('a b c d 1 2 3 4 5 6 7 8 9 e f g h i 1 2 3 4 5 6 7 8 9 j
     'MaxFragments=2, MaxWords=7, FragmentDelimiter=" | "') AS longest,
     simhash_headline('a b c d 1 2 3 4 5 e f g h', 'e f g h or a b c d', 'MaxFragments=2, MaxWords=9') AS merged,
     simhash_headline('a b c d e f', 'a b c d e f', 'MaxFragments=1, MaxWords=3') AS cut,
+    simhash_headline('a b c d e f', 'c d e', 'MaxFragments=1, MaxWords=18446744073709551615') AS all,
     simhash_headline('a b c d e f', 'nothing of it', 'MaxFragments=3, MaxWords=3') AS begin,
     simhash_headline('½ ½ ½', '1 2 1 0 2 1 2') AS parts_of_a_character,
     simhash_headline('?!', 'a b c', 'MaxFragments=1') AS no_word, simhash_headline('a', NULL) IS NULL AS unknown;
