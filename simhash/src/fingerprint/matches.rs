@@ -77,7 +77,7 @@ pub fn matches(
     Ok(found)
 }
 
-/// The share of a clue's words that are in [`matches`] with a text, 0 to 1. None if the clue has no word.
+/// The share of a clue's words that are in [`matches()`] with a text, 0 to 1. None if the clue has no word.
 pub fn coverage(
     fingerprinter: &mut Fingerprinter,
     content: &str,

@@ -3,10 +3,10 @@
 //! decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs these steps as
 //! the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
-//! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells which
-//! texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
-//! [`passages`] are made of the same tokens, to find texts within others, and [`matches`], which [`tiles`] finds, show
-//! where, for a [`headline`]; [`bands`] are made of the same features, to find texts that resemble each other.
+//! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells
+//! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
+//! [`passages`] are made of the same tokens, to find texts within others, and [`mod@matches`], which [`tiles`] finds,
+//! show where, for a [`headline`]; [`bands`] are made of the same features, to find texts that resemble each other.
 
 pub mod agreement;
 pub mod bands;
