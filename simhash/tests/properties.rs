@@ -259,9 +259,9 @@ proptest! {
             let found = matches(&mut Fingerprinter::default(), &text, &text, &options, Unit::Bytes, &|| ());
             for found in found.expect("memory suffices") {
                 prop_assert_eq!(&found.content, &found.clue);
-                let first = text.get(found.content.clone()).and_then(|run| run.chars().next());
-                let is_first = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || markup.is_some() && c == '&';
-                prop_assert!(first.is_some_and(is_first), "{:?} {:?}", first, found);
+                let run = text.get(found.content.clone());
+                let has_letter = |run: &str| run.contains(|c: char| c.is_ascii_alphanumeric() || !c.is_ascii());
+                prop_assert!(run.is_some_and(has_letter), "{:?} {:?}", run, found);
             }
         }
     }
