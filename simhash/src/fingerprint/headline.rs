@@ -87,8 +87,8 @@ fn fragments(found: &[Match], tokens: usize, style: &Style) -> Result<Vec<Range<
     for found in longest {
         let Range { start, end } = found.content;
         let around = style.max_words.saturating_sub(end - start) / 2;
-        let last = start.saturating_add(style.max_words);
-        let fragment = start.saturating_sub(around)..end.saturating_add(around).min(last).min(tokens);
+        let most = start.saturating_add(style.max_words);
+        let fragment = start.saturating_sub(around)..end.saturating_add(around).min(most).min(tokens);
         match fragments.last_mut() {
             Some(last) if fragment.start <= last.end => last.end = last.end.max(fragment.end),
             _ => push(&mut fragments, fragment)?,

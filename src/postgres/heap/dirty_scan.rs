@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::mem::ManuallyDrop;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{self, ItemPointerData, TransactionId};
+use pgrx::pg_sys::{self, ItemPointerData, Oid, TransactionId};
 
 use super::entry_scan::{EntryRead, EntryScan};
 use super::moment::{Moment, Transaction};
@@ -46,17 +46,18 @@ pub struct Found<'a> {
     pub has_moved: bool,
 }
 
-/// The tids of entries, of tables that a search reads, whose rows it need not fetch again: all indexes of a table have
-/// the same tid for a row, and so has a search that is made again.
+/// Tids, of tables that a search reads, which it need not look at again: those of entries whose rows are not to be
+/// fetched, since all indexes of a table have the same tid for a row, and so has a search that is made again; or those of
+/// rows.
 #[derive(Default)]
 pub struct KnownEntries(RefCell<HashSet<(u32, u64)>>);
 
 impl KnownEntries {
-    /// Adds an entry of a table. An error if out of memory.
-    pub fn add(&self, table: &Relation, tid: ItemPointerData) {
+    /// Adds an entry of a table; false if it was added before. An error if out of memory.
+    pub fn add(&self, table: Oid, tid: ItemPointerData) -> bool {
         let mut entries = self.0.borrow_mut();
         entries.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-        entries.insert((table.oid().to_u32(), item_pointer_to_u64(tid)));
+        entries.insert((table.to_u32(), item_pointer_to_u64(tid)))
     }
 
     pub fn has(&self, table: &Relation, tid: ItemPointerData) -> bool {
@@ -163,9 +164,9 @@ impl<'a> DirtyScan<'a> {
                 let deleter = last.and_then(RowVersion::deleter);
                 if deleter.is_some_and(|deleter| pg_sys::TransactionIdIsCurrentTransactionId(deleter)) {
                     // VACUUM leaves the version there as long as this transaction runs.
-                    known.add(self.table, self.entry);
+                    known.add(self.table.oid(), self.entry);
                 } else if !deleter.is_some_and(|deleter| self.since.precedes_commit_of(deleter)) {
-                    self.gone.add(self.table, self.entry);
+                    self.gone.add(self.table.oid(), self.entry);
                 } else if let Some((deleter, tid)) = last.and_then(RowVersion::replacement)
                     && visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot).is_some()
                 {

@@ -47,9 +47,9 @@ fn near_texts(texts: [TextArgument<'_>; 2], criterion: OptionsDocument<'_>) -> R
     are_near(texts, criterion, &options)
 }
 
-/// The planner support function of `simhash_near`, `hamming`, and the window functions that compare texts. It estimates how many rows `simhash_near` selects, and
-/// reports constant criteria that cannot be read. PostgreSQL calls it before it collects the paths of a table. This
-/// loads the library, whose hook then offers the scan.
+/// The planner support function of `simhash_near`, `hamming`, and the window functions that compare texts. It estimates
+/// how many rows `simhash_near` selects, and reports constant criteria that cannot be read. PostgreSQL calls it before
+/// it collects the paths of a table. This loads the library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Result<Internal> {
     answer(request, |request| match request {

@@ -48,9 +48,7 @@ pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator
 pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
     let (Ok(name), Ok(document)) = (table.name(), options_json(indexed.document)) else { return };
     let message = format!("simhash_near has other options than the bands that table \"{name}\" has indexed");
-    let detail = format!("Their options are {}, so their indexes do not serve the query.", shown_literal(&document));
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
-    warn_once(warning.set_hint(
+    warn_once(of_other_options(message, &document, "their indexes do not serve the query").set_hint(
         "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.",
     ));
 }
@@ -83,12 +81,8 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
     let (name, document) = (table.name().ok()?, options_json(other.call.document).ok()?);
     let message = format!("{function} has other options than the bands that table \"{name}\" has indexed");
-    let detail = format!(
-        "Their options are {}, so searches by the indexes, and a guard, compare the texts in another way.",
-        shown_literal(&document)
-    );
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
-    warn_once(warning.set_hint("Give these options in the criterion."));
+    let consequence = "searches by the indexes, and a guard, compare the texts in another way";
+    warn_once(of_other_options(message, &document, consequence).set_hint("Give these options in the criterion."));
     Some(())
 }
 
@@ -106,11 +100,9 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
         let Some(Ok(document)) = indexed.first().map(|call| options_json(Some(call.document))) else { continue };
         let Ok(name) = Relation::open_locked(relation.table()).name() else { continue };
         let message = format!("the query has other options than the passages that table \"{name}\" has indexed");
-        let detail =
-            format!("Their options are {}, so their index does not serve the query.", shown_literal(&document));
-        let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail));
-        warn_once(warning.set_hint(
-            "Give these options as the argument \"options\" of simhash_contains, or index the passages by the options of the query.",
+        warn_once(of_other_options(message, &document, "their index does not serve the query").set_hint(
+            "Give these options as the argument \"options\" of simhash_contains, or index the passages by the options of \
+             the query.",
         ));
     }
 }
@@ -129,6 +121,12 @@ impl PassagesCall {
         let is_this = schema.function(c"simhash_passages", &[pg_sys::TEXTOID, pg_sys::JSONBOID]) == Some(function);
         is_this.then_some(Self { text, document })
     }
+}
+
+/// A warning that what is indexed has these options, which are not those of the query.
+fn of_other_options(message: String, document: &str, consequence: &str) -> ErrorReport {
+    let detail = format!("Their options are {}, so {consequence}.", shown_literal(document));
+    user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail))
 }
 
 /// Warns a session once of each query: a client that makes a search many times is not told each time. A statement has

@@ -10,7 +10,6 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::slice;
 
-use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, out_of_memory};
@@ -88,8 +87,8 @@ pub struct Candidate<'a> {
 pub struct Known {
     /// The time at which the first search began.
     pub since: Moment,
-    /// The versions that were judged, by table and tid. A search may find one in several indexes.
-    judged: RefCell<HashSet<(u32, u64)>>,
+    /// The versions that were judged, by their tids. A search may find one in several indexes.
+    judged: KnownEntries,
     /// The entries whose rows are not close enough. All versions that share an entry have the same text.
     refuted: KnownEntries,
     /// The texts out of line that are not close enough, as their stored bytes.
@@ -106,9 +105,7 @@ impl Known {
 
     /// Whether a present row has not been judged before. An error if out of memory.
     pub fn is_new(&self, table: Oid, row: Row<'_>) -> bool {
-        let mut judged = self.judged.borrow_mut();
-        judged.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-        judged.insert((table.to_u32(), item_pointer_to_u64(row.tid())))
+        self.judged.add(table, row.tid())
     }
 
     /// Adds a row that is not close enough.
@@ -117,7 +114,7 @@ impl Known {
         if matches!(found.state, VersionState::Depends { inserts: true, .. }) {
             return;
         }
-        self.refuted.add(table, found.entry);
+        self.refuted.add(table.oid(), found.entry);
         let row = found.version.row();
         if searched.has_external_source(row)
             && let Some(text) = row.stored_bytes(&searched.source.read_from)

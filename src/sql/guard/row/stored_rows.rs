@@ -13,6 +13,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::{Relation, may_select_rows};
 use postgres::error::{Result, raise};
+use postgres::expression::StoredExpression;
 use postgres::heap::computed::Computed;
 use postgres::heap::row::Row;
 use postgres::raised::raise_without_values;
@@ -90,11 +91,7 @@ impl Evaluated {
         row: Row<'_>,
         f: impl FnOnce(Option<Datum>) -> Result<T>,
     ) -> Result<T> {
-        let prepared = self.table(table)?;
-        let make = || self.guard.in_memory(|| Computed::new(expression.of_new_row.read()));
-        // SAFETY: the row is of the table for which the expression was made. Nothing in this library passes an `f` that
-        // evaluates an expression.
-        unsafe { prepared.of_new_row.get_or_init(make).with_value(row, f) }
+        self.evaluate(&self.table(table)?.of_new_row, &expression.of_new_row, row, f)
     }
 
     /// The same for a stored row.
@@ -106,11 +103,22 @@ impl Evaluated {
         f: impl FnOnce(Option<Datum>) -> Result<T>,
     ) -> Result<T> {
         let prepared = self.table(table)?;
-        let make = || self.guard.in_memory(|| Computed::new(expression.of_stored_row.read()));
-        // SAFETY: as above.
-        let read = || unsafe { prepared.of_stored_row.get_or_init(make).with_value(row, f) };
+        let read = || self.evaluate(&prepared.of_stored_row, &expression.of_stored_row, row, f);
         let is_column = expression.is_column;
         self.guard.on_stored_row(table, || if is_column { read() } else { with_fixed_times(read) })
+    }
+
+    fn evaluate<T>(
+        &self,
+        prepared: &OnceCell<Computed>,
+        expression: &StoredExpression,
+        row: Row<'_>,
+        f: impl FnOnce(Option<Datum>) -> Result<T>,
+    ) -> Result<T> {
+        let make = || self.guard.in_memory(|| Computed::new(expression.read()));
+        // SAFETY: the row is of the table for which the expression was made. Nothing in this library passes an `f` that
+        // evaluates an expression.
+        unsafe { prepared.get_or_init(make).with_value(row, f) }
     }
 
     fn table(&self, table: Oid) -> Result<Rc<PreparedExpression>> {
