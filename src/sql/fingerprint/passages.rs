@@ -43,7 +43,8 @@ fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<
     LAST_CLUE.with_borrow_mut(|last| last.runs(content, 0., options))
 }
 
-/// `simhash_clue` for a search; fewer hashes of a long clue. An error unless the share of the clue that a text must have is 0 to 1.
+/// `simhash_clue` for a search; fewer hashes of a long clue. An error unless the share of the clue that a text must have
+/// is 0 to 1.
 #[pg_extern(sql = false)]
 fn simhash_clue_of_share(content: TextArgument<'_>, options: RawJsonb<'_>, share: f64) -> Result<Vec<i64>> {
     if !(0.0..=1.0).contains(&share) {

@@ -6,7 +6,6 @@ use pgrx::AnyElement;
 use pgrx::prelude::*;
 use postgres::error::{Result, user_error};
 use postgres::json::{array, object, string, to_jsonb};
-use postgres::text::from_unchecked;
 use serde_json::{Error, Value};
 
 use super::definition::arguments::Arguments;
@@ -41,10 +40,7 @@ fn definition(arguments: &[u8]) -> Result<String> {
         let message = format!("{} bytes of arguments are too many to be shown", arguments.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
     }
-    let texts = arguments
-        .split_inclusive(|&byte| byte == 0)
-        .map(|text| from_unchecked(text.strip_suffix(b"\0").unwrap_or(text)));
-    let guard = Arguments::parse(&texts.collect::<Result<Vec<_>, _>>()?)?;
+    let guard = Arguments::parse_stored(arguments)?;
     let criterion = with_short_numbers(&guard.criterion.to_json()?)?;
     let members = [
         ("action", Some(string(guard.action.name()))),

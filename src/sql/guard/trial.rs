@@ -14,7 +14,7 @@ use postgres::error::{Result, user_error};
 use postgres::heap::row::TableSlot;
 use postgres::owner::is_owner;
 use postgres::subtransaction::error_of;
-use postgres::text::{from_unchecked, to_text};
+use postgres::text::to_text;
 
 use super::definition::arguments::{Arguments, TRIGGER_NAME};
 use super::definition::mark_column::MarkColumn;
@@ -47,8 +47,7 @@ pub fn try_stored_rows(searched: &[SearchedTable], sources: &SourceReader, condi
 /// hidden rows by them.
 #[pg_extern(sql = false)]
 fn simhash_guard_error(target: Oid, arguments: &[u8], call: Call<'_>) -> Result<Option<AnyElement>> {
-    let texts = arguments.split(|&byte| byte == 0).map(from_unchecked).collect::<Result<Vec<_>>>()?;
-    let arguments = Arguments::parse(&texts[..texts.len() - 1])?;
+    let arguments = Arguments::parse_stored(arguments)?;
     let tried = || {
         if !is_owner(target) {
             return Ok(());

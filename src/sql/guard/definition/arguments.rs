@@ -5,6 +5,7 @@
 //! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
 use postgres::error::{Result, invalid_parameter, shorten};
+use postgres::text::from_unchecked;
 use postgres::trigger::protocol_violated;
 
 use super::criterion::GuardCriterion;
@@ -75,6 +76,14 @@ impl Arguments {
         }
         let (source, scope) = (source.clone(), scope.to_vec());
         Ok(Self { action, criterion, source, mark_column, scope, among, unless })
+    }
+
+    /// Reads the arguments as `pg_trigger` stores them: each ends with a NUL.
+    pub fn parse_stored(bytes: &[u8]) -> Result<Self> {
+        let texts = bytes
+            .split_inclusive(|&byte| byte == 0)
+            .map(|text| from_unchecked(text.strip_suffix(b"\0").unwrap_or(text)));
+        Self::parse(&texts.collect::<Result<Vec<_>>>()?)
     }
 
     /// The arguments as texts, for CREATE TRIGGER.
