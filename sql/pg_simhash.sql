@@ -24,7 +24,7 @@ CREATE FUNCTION simhash_band(content text, band integer, options jsonb DEFAULT '
     AS 'MODULE_PATHNAME', 'simhash_band_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_band(text, integer, jsonb) IS
-    'part of indexes on texts: band 0 to 63 of a text, a key that texts share the more probably the more they resemble each other; NULL without a word';
+    'part of indexes on texts: band 0 to 63 of a text, a key that texts share the more probably the more they resemble each other, and that texts never share that differ in what must be the same; NULL without a word';
 
 CREATE FUNCTION simhash_of_features(features text[]) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_of_features_wrapper'

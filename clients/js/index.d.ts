@@ -67,11 +67,14 @@ export function simhash(text: string | null, options?: Options): bigint | null
 
 /**
  * A band of a text, 0 to 63: a 32-bit integer that texts share the more probably the more they resemble each other. Null
- * for a text without a feature. The option same has no effect.
+ * for a text without a feature. By the option same, texts that do not agree share no band.
  */
 export function band(text: string, band: number, options?: Options): number | null
 
-/** The first bands of a text, 6 by default; null for a text without a feature. The option same has no effect. */
+/**
+ * The first bands of a text, 6 by default; null for a text without a feature. By the option same, texts that do not
+ * agree share no band.
+ */
 export function bands(text: string, count?: number, options?: Options): number[] | null
 
 /**

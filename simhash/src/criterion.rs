@@ -121,7 +121,7 @@ impl CriterionDocument {
             (None, _) => wrong(
                 "resemblance",
                 "null",
-                "a number from 0 to 1 where texts are compared; for fingerprints, write simhash_near(simhash(a), \
+                "a number above 0 and up to 1 where texts are compared; for fingerprints, write simhash_near(simhash(a), \
                  simhash(b), 3)",
             ),
         }
@@ -166,6 +166,6 @@ fn resemblance(value: &str) -> Result<Asked, &'static str> {
     if value == "null" {
         return Ok(Asked::Off);
     }
-    let least = serde_json::from_str(value).ok().filter(|least| (0.0..=1.0).contains(least));
-    least.map(Asked::Least).ok_or("a number from 0 to 1, or null if the fingerprints decide")
+    let least = serde_json::from_str(value).ok().filter(|least| *least > 0.0 && *least <= 1.0);
+    least.map(Asked::Least).ok_or("a number above 0 and up to 1, or null if the fingerprints decide")
 }

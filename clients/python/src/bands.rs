@@ -15,7 +15,8 @@ use crate::texts::required;
 /// Return a band of a text, 0 to 63, as SQL's simhash_band does: a signed 32-bit integer that texts share the more
 /// probably the more they resemble each other.
 ///
-/// None if the text has no feature. The option same has no effect. bands() computes many at once.
+/// None if the text has no feature. By the option same, texts that do not agree share no band. bands() computes many at
+/// once.
 ///
 /// >>> band("one two three four", 0) == bands("one two three four")[0]
 /// True
@@ -32,7 +33,7 @@ pub fn band(text: &Bound<'_, PyAny>, band: i64, options: Option<&Bound<'_, PyDic
 /// Return the first bands of a text: by default the six by which SQL's simhash_near finds texts that resemble each
 /// other by 0.8 or more.
 ///
-/// None if the text has no feature. The option same has no effect.
+/// None if the text has no feature. By the option same, texts that do not agree share no band.
 ///
 /// >>> len(bands("one two three four"))
 /// 6

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::numbers::NumberList;
 use crate::error::Result;
+use crate::random::GOLDEN_RATIO;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::{normalise, normalise_separators};
 use crate::text::places::rewrite;
@@ -100,7 +101,8 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    pub fn digest(self) -> u64 {
-        self.numbers.digest() ^ self.words
+    /// What is XORed with each band of the text, so that texts that do not agree share none.
+    pub fn key(self) -> i32 {
+        ((self.numbers.digest() ^ self.words).wrapping_mul(GOLDEN_RATIO) >> 32) as i32
     }
 }

@@ -44,6 +44,8 @@ pub struct Summary {
     pub size: i32,
     /// The first [bands](super::bands) of the text.
     pub bands: Vec<i32>,
+    /// What the option `same` has changed in each band.
+    agreement: i32,
 }
 
 /// Collects the distinct features of a text.
@@ -58,6 +60,11 @@ struct Collector {
 }
 
 impl Summary {
+    /// A band without the option `same`.
+    pub fn plain_band(&self, band: usize) -> i32 {
+        self.bands[band] ^ self.agreement
+    }
+
     /// Whether two texts share one of their first `bands` bands, which both summaries have.
     pub fn shares_band(&self, other: &Self, bands: usize) -> bool {
         self.bands.iter().zip(&other.bands).take(bands).any(|(own, other)| own == other)
@@ -75,6 +82,7 @@ impl Fingerprinter {
     /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that weighs
     /// anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
     pub fn summary(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Summary>> {
+        let agreement = self.agreement(text, options, tick)?.key();
         self.read(text, options, tick, |this, text| {
             this.minima.reset(bands);
             let (fingerprint, size) = if options.is_plain_set() {
@@ -83,14 +91,14 @@ impl Fingerprinter {
                 this.summarise_weighted(text, options, tick)?
             };
             let Some(fingerprint) = fingerprint else { return Ok(None) };
-            Ok(Some(Summary { fingerprint, size, bands: this.bands(bands)? }))
+            Ok(Some(Summary { fingerprint, size, bands: this.bands(bands, agreement)?, agreement }))
         })
     }
 
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
     /// fingerprints.
     pub fn sketch(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Sketch>> {
-        let agreement = self.agreement(text, options, tick)?.digest();
+        let agreement = self.agreement(text, options, tick)?.key();
         self.read(text, options, tick, |this, text| {
             this.minima.reset(bands);
             let mut parities = Parities::default();
@@ -117,7 +125,7 @@ impl Fingerprinter {
                 return Ok(None);
             }
             let difference = DifferenceSketch::new(parities, as_size(size));
-            Ok(Some(Sketch { bands: this.bands(bands)?, agreement, difference }))
+            Ok(Some(Sketch { bands: this.bands(bands, agreement)?, difference }))
         })
     }
 
@@ -237,10 +245,10 @@ impl Fingerprinter {
     }
 
     /// The first bands of the features that were added to the minima.
-    fn bands(&self, bands: usize) -> Result<Vec<i32>> {
+    fn bands(&self, bands: usize, agreement: i32) -> Result<Vec<i32>> {
         let mut all = Vec::new();
         all.try_reserve_exact(bands)?;
-        all.extend((0..bands).map(|band| self.minima.band(band)));
+        all.extend((0..bands).map(|band| self.minima.band(band) ^ agreement));
         Ok(all)
     }
 

@@ -67,7 +67,8 @@ pub struct Options {
     pub markup: Option<Markup>,
     /// What does not count, in fingerprints and in comparing.
     pub ignore: Ignored,
-    /// What two texts must agree in, or else they have resemblance 0. Without effect on fingerprints.
+    /// What two texts must agree in, or else they have resemblance 0, and no band in common. Without effect on
+    /// fingerprints.
     pub same: Same,
 }
 
@@ -90,6 +91,11 @@ impl Default for Options {
 impl Options {
     pub const KEYS: [&str; 9] =
         ["tokens", "ngram", "weight", "weights", "case_fold", "seed", "markup", "ignore", "same"];
+
+    /// Whether the bands by these options are equal for all texts that are near by `compared`.
+    pub fn has_bands_for(&self, compared: &Self) -> bool {
+        self.makes_same_fingerprints(compared) && (self.same.is_nothing() || self.same == compared.same)
+    }
 
     /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
     pub fn makes_same_fingerprints(&self, other: &Self) -> bool {

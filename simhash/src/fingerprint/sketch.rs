@@ -21,8 +21,6 @@ const SHIFT: u32 = u64::BITS - (WORDS * 32).ilog2();
 pub struct Sketch {
     /// The first [bands](super::bands) of the text.
     pub bands: Vec<i32>,
-    /// A hash of what other texts must agree in by the option `same`; 0 without it.
-    pub agreement: u64,
     pub difference: DifferenceSketch,
 }
 

@@ -5,7 +5,6 @@ use crate::error::{Error, MAX_ROWS, Result};
 use crate::fingerprint::options::Options;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, Sketch};
 use crate::memory::push;
-use crate::random::GOLDEN_RATIO;
 
 /// The sketches of rows, and when two rows are near-duplicates. A row may have none.
 ///
@@ -41,11 +40,8 @@ impl Texts {
         if self.len() >= MAX_ROWS {
             return Err(Error::TooManyRows);
         }
-        // Texts that do not agree have resemblance 0.
-        let agreement = sketch.map_or(0, |sketch| sketch.agreement).wrapping_mul(GOLDEN_RATIO) >> 32;
-        let agreement = if self.least_resemblance > 0.0 { agreement as u32 } else { 0 };
         for (band, keys) in self.keys.iter_mut().enumerate() {
-            push(keys, sketch.map_or(0, |sketch| sketch.bands[band].cast_unsigned() ^ agreement))?;
+            push(keys, sketch.map_or(0, |sketch| sketch.bands[band].cast_unsigned()))?;
         }
         push(&mut self.sketches, sketch.map(|sketch| sketch.difference).unwrap_or_default())
     }

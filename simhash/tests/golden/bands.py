@@ -22,6 +22,8 @@ POINTS = [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660
 LINE_END = re.compile("[\u00ad\u2010][ \t\f]*(\r\n|\r|\n)[ \t\f]*")
 CHILLUS = {"ണ്\u200d": "ൺ", "ന്\u200d": "ൻ", "ര്\u200d": "ർ", "ല്\u200d": "ൽ", "ള്\u200d": "ൾ", "ക്\u200d": "ൿ", "ত্\u200d": "ৎ"}
 LOOK_ALIKES = str.maketrans("ʻʼʽʾʿꞋꞌىیکȘșȚț", 7 * "'" + "ييكŞşŢţ")
+DASHES = "\u2010\u2012\u2013\u2212-"
+JOINERS = ".,:/\u2044_'\u2019" + DASHES
 M32, M64 = 2**32 - 1, 2**64 - 1
 
 
@@ -120,8 +122,53 @@ def bands(text, options, number):
             weight = factor * (weight_of(n, options) - weight_of(n - 1, options)) / weight_of(1, options)
             if weight > 0:
                 parts.append((feature if n == 1 else join(feature, n), math.ceil(weight * 2**32)))
-    factors = [random_number(j) | 1 for j in range(4 * number)]
-    return [band(parts, factors[i : i + 4]) for i in range(0, 4 * number, 4)] if parts else None
+    factors, key = [random_number(j) | 1 for j in range(4 * number)], key_of_same(text, options)
+    return [signed(band(parts, factors[i : i + 4]) ^ key) for i in range(0, 4 * number, 4)] if parts else None
+
+
+def key_of_same(text, options):
+    """What is XORed with each band by the option same."""
+    same, digest = options.get("same", []), 0
+    if "numbers" in same:
+        groups = [group for number in numbers(normal_form(text, options)) for group in number.split(" ")]
+        for group in groups:
+            digest = (((digest << 5 | digest >> 59) & M64) ^ xxh3(group.encode())) * 0x9E3779B97F4A7C15 & M64
+        digest ^= len(groups)
+    found = [token for token, _ in tokens(text, options)]
+    words = [[token for token, _ in tokens(word, options)] for word in same if word != "numbers"]
+    for bit, word in enumerate(sorted(words, key=lambda word: word[::-1])):
+        has = any(found[at : at + len(word)] == word for at in range(len(found)))
+        digest ^= has << bit
+    return digest * 0x9E3779B97F4A7C15 >> 32 & M32
+
+
+def numbers(normal):
+    """The numbers of a text in normal form, each in its canonical form."""
+    kinds = "".join("D" if c in "0123456789" else "L" if category(c)[0] in "LNM" else c for c in normal)
+    for number in re.finditer(f"D+(?:[{JOINERS}]D+)*", kinds):
+        before = re.search("(?<![DL])L*$", kinds[: number.start()])
+        letters = normal[before.start() : number.start()] if before else ""
+        at = before.start() if before else number.start()
+        is_negative = kinds[at - 1 : at] in [*DASHES] and not re.search(f"[DL{DASHES}]$", kinds[: at - 1])
+        written = normal[number.start() : number.end()]
+        yield "-" * is_negative + letters * (not re.search("[.,]", written)) + canonical(written)
+
+
+def canonical(written):
+    whole, point, fraction = re.fullmatch("(.*?)(?:([.,])([0-9]+))?", written).groups()
+    is_grouped = re.fullmatch(r"\d{1,3}(?:([,.'’_])\d{3})(?:\1\d{3})*", written)
+    whole_is_grouped = re.fullmatch(r"\d{1,3}(?:([,.'’_])\d{3})(?:\1\d{3})*", whole)
+    if is_grouped and (is_grouped[1] != "." or written.count(".") > 1):
+        whole, fraction = written, None
+    elif not (whole_is_grouped and point and point != whole_is_grouped[1] or whole.isdecimal()):
+        return re.sub(f"[{DASHES}]", "-", written).replace("\u2044", "/")
+    digits = re.sub("[^0-9]", "", whole)
+    return grouped(digits) + (f".{fraction}" if fraction else "")
+
+
+def grouped(digits):
+    first = len(digits) % 3
+    return " ".join(filter(None, [digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))]))
 
 
 def random_number(j):
@@ -143,7 +190,10 @@ def band(parts, factors):
             if product >> 32 < threshold:
                 least = min(least, value)
         minima += (least_of_all if least == M32 else least).to_bytes(4, "little")
-    key = xxh3(minima) & M32
+    return xxh3(minima) & M32
+
+
+def signed(key):
     return key - (key >> 31 << 32)
 
 

@@ -3,7 +3,7 @@
 use simhash::fingerprint::options::{Options, Weight};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::{counted, factor_of_either, weight_of};
+use super::{counted, factor_of_either, same, weight_of};
 
 /// A feature or a pair, or one of its occurrences if the option `weight` counts them: its hash and what it weighs.
 struct Part {
@@ -15,11 +15,22 @@ struct Part {
 pub fn bands(text: &str, options: &Options, count: usize) -> Option<Vec<i32>> {
     let parts = parts(text, options);
     let one = weight_of(1, options) * if options.weights.is_some() { 1_000_000_000 } else { 1 };
+    let key = key_of_same(text, options);
     let band = |band| {
         let minima = (4 * band..4 * band + 4).flat_map(|j| minimum(j, &parts, one).to_le_bytes());
-        xxh3_64(&minima.collect::<Vec<u8>>()) as u32 as i32
+        xxh3_64(&minima.collect::<Vec<u8>>()) as u32 as i32 ^ key
     };
     (!parts.is_empty()).then(|| (0..count).map(band).collect())
+}
+
+/// What is XORed with each band by the option `same`.
+fn key_of_same(text: &str, options: &Options) -> i32 {
+    const RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (numbers, words) = same(text, options);
+    let add = |hash: u64, number: &String| (hash.rotate_left(5) ^ xxh3_64(number.as_bytes())).wrapping_mul(RATIO);
+    let words = words.iter().rev().fold(0, |bits, has| bits << 1 | u64::from(*has));
+    let digest = numbers.len() as u64 ^ numbers.iter().fold(0, add) ^ words;
+    (digest.wrapping_mul(RATIO) >> 32) as i32
 }
 
 fn parts(text: &str, options: &Options) -> Vec<Part> {

@@ -384,14 +384,17 @@ pub fn tokens_of_word(word: &str, options: &Options) -> Vec<String> {
 
 /// Whether two texts agree in what the options name.
 fn agree(a: &str, b: &str, options: &Options) -> bool {
+    same(a, options) == same(b, options)
+}
+
+/// What the option `same` names: the numbers of a text, and whether it has each of the words.
+pub fn same(text: &str, options: &Options) -> (Vec<String>, Vec<bool>) {
     let ignored = Ignored { numbers: false, ..options.ignore };
-    let [a, b] = [a, b].map(|text| counting(&without_markup(text, options), options.case_fold, ignored));
-    let has = |text: &str, word: &Vec<String>| {
-        let tokens: Vec<String> = tokens(text).into_iter().map(|token| token.text).collect();
-        tokens.windows(word.len()).any(|tokens| tokens == word)
-    };
-    options.same.words.iter().all(|word| has(&a, &word) == has(&b, &word))
-        && (!options.same.numbers || numbers(&a) == numbers(&b))
+    let normal = counting(&without_markup(text, options), options.case_fold, ignored);
+    let tokens: Vec<String> = tokens(&normal).into_iter().map(|token| token.text).collect();
+    let has = |word: Vec<String>| tokens.windows(word.len()).any(|tokens| tokens == word);
+    let numbers = if options.same.numbers { numbers(&normal) } else { Vec::new() };
+    (numbers, options.same.words.iter().map(has).collect())
 }
 
 /// A part of a text: digits, the other characters of a word, or what stands between words.

@@ -65,7 +65,7 @@ impl Text {
             parsed = read_options(OptionsDocument::Jsonb(document))?;
             // SAFETY: an argument of type jsonb.
             let json = unsafe { to_json_text(document) }?;
-            options_json = (!parsed.makes_same_fingerprints(&Options::default())).then_some(json);
+            options_json = (parsed != Options::default()).then_some(json);
         }
         Ok(Self { written, sql, options: parsed, options_json })
     }

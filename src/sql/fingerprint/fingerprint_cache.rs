@@ -102,9 +102,10 @@ pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>>
 }
 
 impl FingerprintCache {
-    /// What is known of a text; None unless it is the last one, with options that make the same fingerprints.
+    /// What is known of a text; None unless it is the last one. Its options make the same fingerprints, and the same
+    /// bands or, if what is asked for are plain ones, those that have these.
     fn known(&self, content: TextArgument<'_>, options: &Options) -> Option<&Known> {
-        let last = self.last.as_ref().filter(|last| last.options.makes_same_fingerprints(options));
+        let last = self.last.as_ref().filter(|last| options.has_bands_for(&last.options));
         last.filter(|_| self.text.is(content.identity())).map(|last| &last.known)
     }
 

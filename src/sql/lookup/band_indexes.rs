@@ -50,15 +50,19 @@ impl BandCall {
         Some(Self { schema, text, band, options, document })
     }
 
+    /// Whether the bands have what must be the same.
+    pub fn has_same(&self) -> bool {
+        !self.options.same.is_nothing()
+    }
+
     /// The options as JSON, as they are written; an empty document if they are not.
     pub fn options_json(&self) -> Result<String> {
         options_json(self.document)
     }
 
-    /// Whether these are bands of a text by options that make the same bands.
+    /// Whether these are bands of a text by these options.
     pub fn is_of(&self, text: Expression, options: &Options) -> bool {
-        self.options.makes_same_fingerprints(options)
-            && self.text.without_relabelling().equals(text.without_relabelling())
+        self.options == *options && self.text.without_relabelling().equals(text.without_relabelling())
     }
 }
 
@@ -117,9 +121,11 @@ pub fn band_indexes(
     usable.filter_map(|index| BandIndex::read(table, &index)).collect()
 }
 
-/// Indexes on the first bands of a text, one each.
+/// Indexes on the first bands of a text by the same options, one each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
+    /// Whether the bands have what must be the same, so that fewer texts share one.
+    pub has_same: bool,
     /// The columns that are keys before the bands.
     pub scope: Vec<i16>,
     /// By the bands' numbers, from 0 on. A search for near texts needs as many as its criterion has bands.
@@ -127,14 +133,16 @@ pub struct Bands {
 }
 
 impl Bands {
-    /// For each scope that these indexes have, the first bands that are indexed within it.
+    /// For each scope that these indexes have, the first bands that are indexed within it. The indexes have bands for
+    /// the same criterion.
     pub fn of<'a>(found: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
         let mut sorted: Vec<_> = found.collect();
-        sorted.sort_by_key(|index| (&index.scope, index.call.band));
+        sorted.sort_by_key(|index| (index.call.has_same(), &index.scope, index.call.band));
         let mut all: Vec<Self> = Vec::new();
         for index in sorted {
-            if all.last().is_none_or(|last| last.scope != index.scope) {
-                all.push(Self { scope: index.scope.clone(), indexes: Vec::new() });
+            let has_same = index.call.has_same();
+            if all.last().is_none_or(|last| last.has_same != has_same || last.scope != index.scope) {
+                all.push(Self { has_same, scope: index.scope.clone(), indexes: Vec::new() });
             }
             if let Some(last) = all.last_mut().filter(|last| last.indexes.len() == index.call.band) {
                 last.indexes.push(index.oid);

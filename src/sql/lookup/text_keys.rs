@@ -49,6 +49,11 @@ impl TextKeys {
         self.bands().iter().zip(other.bands()).any(|(a, b)| a == b)
     }
 
+    /// A band as an index has it: with the criterion's option `same` or without.
+    pub fn band(&self, band: usize, has_same: bool) -> i32 {
+        if has_same { self.summary.bands[band] } else { self.summary.plain_band(band) }
+    }
+
     /// The bands that a near text has at least one of, in the order of their numbers.
     pub fn bands(&self) -> &[i32] {
         &self.summary.bands[..self.criterion.bands]

@@ -1,12 +1,14 @@
 //! A search for near texts by the indexes on their bands.
 
 use std::collections::HashSet;
+use std::slice;
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, Oid, ScanKeyData, TupleTableSlot};
 use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, EntryScan, Fetched, KeyCondition, key_count};
 
+use super::plan::SearchedBands;
 use crate::sql::lookup::text_keys::TextKeys;
 
 /// Looks up the bands of a text, one after the other, and fetches the rows that have one of them. [`BandSearch::end`]
@@ -16,6 +18,7 @@ pub struct BandSearch {
     snapshot: pg_sys::Snapshot,
     slot: *mut TupleTableSlot,
     indexes: Vec<SearchedIndex>,
+    has_same: bool,
     /// What is looked up; None if the search is for nothing.
     keys: Option<TextKeys>,
     /// The conditions on the keys before the band.
@@ -54,7 +57,7 @@ impl BandSearch {
     /// The table, the snapshot and the slot for its rows live as long as the result. The indexes are btrees of the
     /// table, each on the columns of the scope, a band and a size.
     pub unsafe fn new(
-        indexes: &[Oid],
+        bands: &SearchedBands,
         table: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
         slot: *mut TupleTableSlot,
@@ -68,7 +71,8 @@ impl BandSearch {
             table,
             snapshot,
             slot,
-            indexes: indexes.iter().map(open).collect(),
+            indexes: bands.indexes.iter().map(open).collect(),
+            has_same: bands.has_same,
             keys: None,
             scope: Vec::new(),
             band: 0,
@@ -125,16 +129,16 @@ impl BandSearch {
 
     /// Begins to look up the next band; false if none is left.
     fn look_up_next(&mut self) -> bool {
-        let Self { table, snapshot, scope, band, .. } = self;
+        let Self { table, snapshot, scope, band, has_same, .. } = self;
         let (Some(keys), Some(SearchedIndex { relation, scan })) = (&self.keys, self.indexes.get_mut(*band)) else {
             return false;
         };
-        let count = key_count(scope.len(), true);
+        let (count, value) = (key_count(scope.len(), true), keys.band(*band, *has_same));
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. The index has the
         // scope's columns, then the band and the size, two integers. The scan has the keys for them.
         unsafe {
             let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, count, None));
-            scan.look_up(scope, KeyCondition::AnyOf(&keys.bands()[*band..=*band]), Some(&keys.sizes));
+            scan.look_up(scope, KeyCondition::AnyOf(slice::from_ref(&value)), Some(&keys.sizes));
         }
         self.counts.descents += 1;
         self.is_scanning = true;

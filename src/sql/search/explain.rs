@@ -49,7 +49,7 @@ pub unsafe fn explain(
                 let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
                 output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
             }
-            Search::Bands(indexes) => output.number(c"Bands", indexes.len() as f64),
+            Search::Bands(bands) => output.number(c"Bands", bands.indexes.len() as f64),
         }
         if let Some(running) = &scan.running
             && let Some(instrument) = node.ss.ps.instrument.as_ref()

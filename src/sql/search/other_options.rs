@@ -75,7 +75,7 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let found = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
     let text = text.with_varno(relid, 1);
     let of_text: Vec<_> = found.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
-    let serves = |index: &BandIndex| index.call.options.makes_same_fingerprints(&options);
+    let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
     let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
     let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;

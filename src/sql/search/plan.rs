@@ -35,8 +35,17 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Search {
     Distance(DistanceSettings),
-    /// For near texts: the indexes on their bands, as many as the criterion has, by the bands' numbers.
-    Bands(Vec<Oid>),
+    /// For near texts.
+    Bands(SearchedBands),
+}
+
+/// The indexes on the bands of near texts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchedBands {
+    /// As many as the criterion has bands, by their numbers.
+    pub indexes: Vec<Oid>,
+    /// Whether these bands have what must be the same.
+    pub has_same: bool,
 }
 
 /// The properties of a search by distance: within a distance of a query, nearest first, or both.
@@ -70,7 +79,7 @@ impl Settings {
     pub fn first_index(&self) -> Option<Oid> {
         match &self.search {
             Search::Distance(settings) => settings.layouts.iter().flatten().map(|found| found.index).next(),
-            Search::Bands(indexes) => indexes.first().copied(),
+            Search::Bands(bands) => bands.indexes.first().copied(),
         }
     }
 

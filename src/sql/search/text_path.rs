@@ -14,7 +14,7 @@ use simhash::fingerprint::options::Options;
 use super::estimate::MIN_SHARE_WITH_NEAR_ROW;
 use super::near_texts::{NearTexts, TextCondition};
 use super::other_options::{warn_of_other_bands, warn_of_too_few_bands};
-use super::plan::{Role, Search};
+use super::plan::{Role, Search, SearchedBands};
 use super::scoped_table::ScopedTable;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 use crate::sql::lookup::text_keys::TextKeys;
@@ -29,9 +29,9 @@ struct TextSearch {
     condition: TextCondition,
     /// Indexes on bands of its text that its criterion compares.
     indexes: Vec<BandIndex>,
-    /// The share of the rows that have a band of the query, as the statistics on the bands tell; None without
-    /// statistics.
-    share: Option<f64>,
+    /// The share of the rows that have a band of the query, as the statistics tell on bands without what must be the
+    /// same, and on those with it; None without statistics.
+    shares: [Option<f64>; 2],
 }
 
 thread_local! {
@@ -58,7 +58,7 @@ impl TextPaths {
     pub fn of(relation: BaseRelation) -> Self {
         let conditions = TextCondition::all_of(relation);
         if conditions.is_empty() || !relation.is_table() {
-            let search = |condition| TextSearch { condition, indexes: Vec::new(), share: None };
+            let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: [None; 2] };
             return Self { relation, searches: conditions.into_iter().map(search).collect() };
         }
         let table = Relation::open_locked(relation.table());
@@ -78,7 +78,8 @@ impl TextPaths {
     pub fn offer(&self) {
         for search in &self.searches {
             for (table, indexes) in ScopedTable::all_of(self.relation, &search.indexes, search.condition.outer) {
-                search.offer(&table, &indexes);
+                search.offer(&table, &indexes, false);
+                search.offer(&table, &indexes, true);
             }
         }
     }
@@ -87,10 +88,9 @@ impl TextPaths {
     /// and in a semi-join the share of the outer rows.
     pub fn shares(&self) -> Vec<(Condition, f64, f64)> {
         let rows = self.relation.rows();
-        let known = self.searches.iter().filter(|search| search.share.is_some());
-        let shares = known.map(|search| {
-            let near = search.near_rows(rows);
-            (search.condition.condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0))
+        let shares = self.searches.iter().filter_map(|search| {
+            let near = search.near_rows(rows)?;
+            Some((search.condition.condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0)))
         });
         shares.collect()
     }
@@ -101,8 +101,7 @@ impl TextSearch {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
         let text = condition.text.with_varno(relation.relid(), 1);
         let of_text = found.iter().filter(|index| index.is_of_text(table, text));
-        let (serving, others): (Vec<_>, Vec<_>) =
-            of_text.partition(|index| index.call.options.makes_same_fingerprints(options));
+        let (serving, others): (Vec<_>, Vec<_>) = of_text.partition(|index| index.call.options.has_bands_for(options));
         let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
         match (complete, others.first()) {
             (complete, _) if complete >= *bands => {}
@@ -111,25 +110,32 @@ impl TextSearch {
             _ => warn_of_too_few_bands(table, complete, *bands),
         }
         let indexes: Vec<_> = serving.into_iter().filter(|index| index.call.band < *bands).cloned().collect();
-        let share = share_near(relation, table, &condition, &indexes);
-        Self { condition, indexes, share }
+        let shares = [false, true].map(|has_same| share_near(relation, table, &condition, &indexes, has_same));
+        Self { condition, indexes, shares }
     }
 
-    /// Offers the path that looks the bands up in these indexes, which are of one scope; None if they lack a band.
-    fn offer(&self, table: &ScopedTable, indexes: &[&BandIndex]) -> Option<()> {
+    /// Offers the path that looks the bands up in those of these indexes, which are of one scope, whose bands have what
+    /// must be the same, or in the others; None if they lack a band.
+    fn offer(&self, table: &ScopedTable, indexes: &[&BandIndex], has_same: bool) -> Option<()> {
         let TextCondition { near, query, .. } = &self.condition;
         let bands = near.criterion.bands;
-        let index = |band| indexes.iter().find(|index| index.call.band == band).map(|index| index.oid);
+        let is_on = |index: &BandIndex, band| index.call.band == band && index.call.has_same() == has_same;
+        let index = |band| indexes.iter().find(|index| is_on(index, band)).map(|index| index.oid);
         let indexes: Vec<_> = (0..bands).map(index).collect::<Option<_>>()?;
         let expressions = [(Role::Query, *query), (Role::Criterion, near.document)];
-        table.offer([0.0, self.cost(table, &indexes)], false, expressions, Search::Bands(indexes));
+        table.offer(
+            [0.0, self.cost(table, &indexes, has_same)],
+            false,
+            expressions,
+            Search::Bands(SearchedBands { indexes, has_same }),
+        );
         Some(())
     }
 
-    fn cost(&self, table: &ScopedTable, indexes: &[Oid]) -> f64 {
+    fn cost(&self, table: &ScopedTable, indexes: &[Oid], has_same: bool) -> f64 {
         let (relation, bands) = (table.relation, indexes.len() as f64);
         // Each band has about as many entries as there are candidates.
-        let near = self.candidates(table.rows);
+        let near = (table.rows * self.shares[usize::from(has_same)].unwrap_or(0.0)).max(1.0);
         let pages = indexes.iter().filter_map(|index| relation.index_pages(*index));
         let (pages, leaves) = pages
             .fold((0.0, 0.0), |(all, leaves), pages| (all + pages, leaves + (near * pages / relation.rows()).ceil()));
@@ -138,15 +144,11 @@ impl TextSearch {
         table.look_up_cost(bands, leaves, pages, bands * near) + table.fetch_cost(near, fetched)
     }
 
-    /// The expected number of candidates among `rows` rows, at least one.
-    fn candidates(&self, rows: f64) -> f64 {
-        (rows * self.share.unwrap_or(0.0)).max(1.0)
-    }
-
-    /// The expected number of near rows among `rows` rows, at least one.
-    fn near_rows(&self, rows: f64) -> f64 {
+    /// The expected number of near rows among `rows` rows, at least one; None without statistics.
+    fn near_rows(&self, rows: f64) -> Option<f64> {
         let agrees = if self.condition.near.options.same.numbers { SHARE_SAME_NUMBERS } else { 1.0 };
-        (self.candidates(rows) * agrees).max(1.0)
+        let [plain, with_same] = self.shares;
+        with_same.or(plain.map(|share| share * agrees)).map(|share| (share * rows).max(1.0))
     }
 }
 
@@ -158,6 +160,7 @@ fn share_near(
     table: &Relation,
     condition: &TextCondition,
     indexes: &[BandIndex],
+    has_same: bool,
 ) -> Option<f64> {
     let NearTexts { criterion, options, .. } = &condition.near;
     let known = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
@@ -165,14 +168,14 @@ fn share_near(
     let share = |index: &BandIndex| {
         let band = index.key.expression(table)?.with_varno(1, relation.relid());
         let value = match &keys {
-            Some(keys) => Value::Known(keys.bands()[index.call.band]),
+            Some(keys) => Value::Known(keys.band(index.call.band, has_same)),
             // The texts of a join are taken to be as common as those of the table.
             None if !condition.outer.is_empty() => Value::OfRow,
             None => Value::Any,
         };
         relation.planner().share_equal(band, value)
     };
-    let shares: Vec<_> = indexes.iter().filter_map(share).collect();
+    let shares: Vec<_> = indexes.iter().filter(|index| index.call.has_same() == has_same).filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 

@@ -99,7 +99,7 @@ SELECT criterion, found.* FROM (VALUES
     ('{"resemblance": 0.75}', 12),
     ('{"resemblance": 0.3, "bands": 2}', 2),
     ('{"resemblance": 0.6, "weight": "tf", "ngram": 2}', 24),
-    ('{"resemblance": 0, "bands": 1, "tokens": "chars"}', 1),
+    ('{"resemblance": 0.01, "bands": 1, "tokens": "chars"}', 1),
     ('{"resemblance": 0.5, "bands": 6, "same": ["94"]}', 6)
 ) AS criteria (criterion, bands), differences(criterion::jsonb, bands) AS found;
 

@@ -1,4 +1,4 @@
--- Guards and previews with options: those that make bands, which the indexes have, and "same", which compares texts alone.
+-- Guards and previews with options: those that make bands, which the indexes have, and "same", which they may have.
 CREATE TABLE mails (id integer PRIMARY KEY, body text);
 SELECT simhash_index('mails', 'body');
 CREATE FUNCTION mail(invoice integer) RETURNS text LANGUAGE sql AS $$
@@ -30,8 +30,8 @@ SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails', '{"r
 
 -- Texts with other features, by indexes with other options. Options of the indexes are the default.
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
-SELECT simhash_index('letters', 'body', '{"ngram": 2, "same": ["numbers"]}');
-SELECT simhash_guard('letters', criterion => '{"resemblance": 0.9}');
+SELECT simhash_index('letters', 'body', '{"ngram": 2}');
+SELECT simhash_guard('letters', criterion => '{"resemblance": 0.9, "same": ["numbers"]}');
 SELECT definition('letters');
 INSERT INTO letters SELECT id, body FROM mails WHERE id = 1;
 INSERT INTO letters VALUES (2, mail(18));
@@ -39,7 +39,7 @@ INSERT INTO letters VALUES (3, mail(18) || '!');
 SELECT simhash_guard('letters', 'skip', '{"same": []}');
 INSERT INTO letters VALUES (3, mail(19));
 SELECT count(*) FROM letters;
-SELECT resemblance, duplicate, rows FROM simhash_preview('letters');
+SELECT resemblance, duplicate, rows FROM simhash_preview('letters', '{"same": ["numbers"]}');
 SELECT resemblance, duplicate, rows FROM simhash_preview('letters', '{"same": []}');
 
 -- What is refused.

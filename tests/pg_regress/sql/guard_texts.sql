@@ -39,12 +39,12 @@ INSERT INTO texts (id, body) VALUES (1, 'one two three four'), (2, 'one two thre
     (4, 'three five six seven'), (5, 'three five six eight') RETURNING id, same_as;
 INSERT INTO texts VALUES (6, 'one two three four', NULL, 1) RETURNING id, same_as;
 
--- A resemblance of 1 asks for the same features, and of 0 for nothing but a band in common.
+-- A resemblance of 1 asks for the same features, and a small one for little but a band in common.
 SELECT simhash_guard('texts', criterion => '{"resemblance": 1, "bands": 1}');
 TRUNCATE texts;
 INSERT INTO texts VALUES (1, 'one two'), (2, 'one two three'), (3, '');
 INSERT INTO texts VALUES (4, 'One: two!');
-SELECT simhash_guard('texts', criterion => '{"resemblance": 0, "bands": 64}');
+SELECT simhash_guard('texts', criterion => '{"resemblance": 0.01, "bands": 64}');
 INSERT INTO texts VALUES (4, 'one two four');
 INSERT INTO texts VALUES (4, 'four'), (5, '');
 

@@ -49,7 +49,7 @@ INSERT INTO docs VALUES (0, '...');
 CREATE TABLE criteria (criterion jsonb, resemblance float8, bands integer, options jsonb DEFAULT '{}');
 INSERT INTO criteria VALUES ('{}', .84, 6), ('{"resemblance": 0.8}', .8, 6), ('{"resemblance": 0.79}', .79, 12),
     ('{"resemblance": 0.7}', .7, 12), ('{"resemblance": 0.6}', .6, 24), ('{"resemblance": 0.5, "bands": 3}', .5, 3),
-    ('{"bands": 1}', .84, 1), ('{"resemblance": 0, "bands": 64}', 0, 64), ('{"resemblance": 1}', 1, 6);
+    ('{"bands": 1}', .84, 1), ('{"resemblance": 0.01, "bands": 64}', .01, 64), ('{"resemblance": 1}', 1, 6);
 INSERT INTO criteria VALUES ('{"tokens": "chars", "resemblance": 0.7}', .7, 12, '{"tokens": "chars"}'),
     ('{"ngram": 2, "seed": 9, "resemblance": 0.6}', .6, 24, '{"ngram": 2, "seed": 9}'),
     ('{"weights": {"edit7": 0.1}, "weight": "tf"}', .84, 6, '{"weights": {"edit7": 0.1}, "weight": "tf"}'),

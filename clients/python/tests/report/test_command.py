@@ -340,7 +340,7 @@ class Errors(WithDatabase):
                 ["report.docs", "--criterion", '{"resemblance": null}'],
                 "body",
                 'invalid value for key "resemblance" of a criterion: null',
-                "It must be a number from 0 to 1",
+                "It must be a number above 0 and up to 1",
             ),
         ):
             with self.subTest(error):
@@ -441,7 +441,7 @@ class Rights(WithDatabase):
         for data_type in "kind", "pair", "level":
             name = f"report.of_{data_type}"
             self.assertIn("are duplicates of an earlier row: 1", self.report(name))
-            page = self.report(name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0, "bands": 6}')
+            page = self.report(name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0.01, "bands": 6}')
             self.assertIn("4000-01-01 00:00:00 BC, ", page)
             self.assertIn("are duplicates of an earlier row: 0", self.report(name, "--scope", "r"))
         self.assertIn('error: table "report.viewed" does not exist\n', self.report("report.viewed", fails=True))

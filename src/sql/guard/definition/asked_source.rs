@@ -120,8 +120,7 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
     let column = named.filter(|named| named.as_own_column().is_some());
     for BandIndex { call, .. } in indexed_bands(table, wanted.flatten()) {
         let source = column.or_else(|| generated_column(table, call.text)).unwrap_or(call.text);
-        let is_same =
-            |other: &IndexedText| other.source.equals(source) && other.options.makes_same_fingerprints(&call.options);
+        let is_same = |other: &IndexedText| other.source.equals(source) && other.options == call.options;
         if !texts.iter().any(is_same) {
             texts.push(IndexedText { source, document: call.options_json()?, options: call.options });
         }
@@ -135,7 +134,8 @@ fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &Ask
     for text in texts {
         let guarded = asked.of_texts(&text.document)?;
         // Weights that are learnt now are not those of the index.
-        if guarded.options.makes_same_fingerprints(&text.options) && !asked.asks_for_weights() {
+        let is_served = text.options.has_bands_for(&guarded.options) && !asked.asks_for_weights();
+        if is_served && !served.contains(&guarded) {
             served.push(guarded);
         }
     }

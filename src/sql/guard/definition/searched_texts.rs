@@ -24,24 +24,26 @@ pub struct SearchedTexts {
     pub before: Vec<usize>,
     /// The indexes by the numbers of their bands.
     pub indexes: Vec<Oid>,
+    /// Whether these bands have what must be the same.
+    pub has_same: bool,
 }
 
 impl SearchedTexts {
-    /// Finds the indexes of a table. Of several scopes, it takes the one with the most columns.
+    /// Finds the indexes of a table: of several, those whose bands have what must be the same, and of several scopes the
+    /// one with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let GuardedTexts { near, options, .. } = guarded;
         let of_text = indexed_bands(table, Some(text));
-        let of_options: Vec<_> =
-            of_text.iter().filter(|index| index.call.options.makes_same_fingerprints(options)).collect();
+        let of_options: Vec<_> = of_text.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
         let columns: Vec<_> = scope.columns().collect();
         let is_within = |index: &&&BandIndex| index.scope.iter().all(|column| columns.contains(column));
         let bands = Bands::of(of_options.iter().filter(is_within).copied());
         let served = bands.iter().filter(|bands| bands.indexes.len() >= near.bands);
-        if let Some(served) = served.max_by_key(|bands| bands.scope.len()) {
+        if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len())) {
             let position = |column: &i16| columns.iter().position(|own| own == column);
             let before = served.scope.iter().filter_map(position).collect();
             let indexes = served.indexes[..near.bands].to_vec();
-            return Ok(Self { near: *near, options: options.clone(), before, indexes });
+            return Ok(Self { near: *near, options: options.clone(), before, indexes, has_same: served.has_same });
         }
         let (source, most) = (source_sql(table, text)?, bands.iter().map(|bands| bands.indexes.len()).max());
         match of_text.first().filter(|_| of_options.is_empty()) {

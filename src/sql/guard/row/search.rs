@@ -291,9 +291,9 @@ impl<'a> Indexed<'a, '_> {
         keys: &TextKeys,
         show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        for (&index, band) in texts.indexes.iter().zip(keys.bands()) {
-            let index = Relation::open(index);
-            let (count, condition) = (key_count(self.before.len(), true), KeyCondition::AnyOf(slice::from_ref(band)));
+        for (number, &index) in texts.indexes.iter().enumerate() {
+            let (index, band) = (Relation::open(index), keys.band(number, texts.has_same));
+            let (count, condition) = (key_count(self.before.len(), true), KeyCondition::AnyOf(slice::from_ref(&band)));
             // SAFETY: table and index stay open until the scan ends, and the index belongs to the table. After the
             // scope columns, it has the band and the size, which are integers; the scan has the keys for them.
             let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.moment(), count, None) };
