@@ -4,6 +4,11 @@
 
 use std::ffi::{c_char, c_int};
 
+/// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
+#[cfg(not(feature = "pg19"))]
+pub use pgrx::pg_sys::Instrumentation as NodeInstrumentation;
+#[cfg(feature = "pg19")]
+pub use pgrx::pg_sys::NodeInstrumentation;
 pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::{self, Datum};
 

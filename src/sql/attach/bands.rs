@@ -6,24 +6,21 @@ use std::ffi::CString;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::call::Call;
-use postgres::catalog::index::Index;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, invalid_parameter, notice};
 use postgres::json::RawJsonb;
 use postgres::settings::search_path;
 use postgres::spi::execute;
 use postgres::text::{RawText, from_bytes, to_text};
-use simhash::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
+use simhash::fingerprint::bands::MAX_BANDS;
 
+use super::asked_bands::BandIndexes;
 use super::command;
 use super::index_steps::{Action, steps};
 use super::text::Text;
 use crate::sql::arguments::required;
-use crate::sql::fingerprint::options::laid_over;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
 use crate::sql::indexed::scope::Scope;
-use crate::sql::indexed::source::shown_literal;
-use crate::sql::lookup::band_indexes::BandIndex;
 
 #[pg_extern(sql = false)]
 fn simhash_index(
@@ -129,56 +126,5 @@ impl<'a> Asked<'a> {
         let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
         let size_function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
         Ok(BandIndexes { schema, text, bands: self.bands, scope: &self.scope, band_function, size_function })
-    }
-}
-
-/// The indexes on the bands of a text that the user asks for.
-pub struct BandIndexes<'a> {
-    schema: ExtensionSchema,
-    text: Text,
-    pub bands: usize,
-    pub scope: &'a Scope,
-    /// The qualified, quoted names of the functions.
-    band_function: String,
-    size_function: String,
-}
-
-impl BandIndexes<'_> {
-    /// The indexes of a table that serve searches by a band of the text within the scope, with the numbers of the
-    /// bands. Indexes that are not valid are listed too.
-    pub fn of_table(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
-        let relation = table.open();
-        let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
-        let text = self.text.in_table(&relation)?;
-        let found = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
-            let BandIndex { call, scope: own_scope, has_own_equality, is_partial, .. } =
-                BandIndex::read(&relation, &index)?;
-            let is_wanted = call.schema == self.schema
-                && call.is_of(text, &self.text.options)
-                && call.band < self.bands
-                && own_scope == scope
-                && has_own_equality
-                && !is_partial;
-            is_wanted.then_some((call.band, index))
-        });
-        Ok(found.collect())
-    }
-
-    /// The keys of the index on a band.
-    pub fn keys(&self, band: usize) -> String {
-        let Self { text, band_function, size_function, .. } = self;
-        let (sql, options) = (&text.sql, text.options_sql());
-        self.scope
-            .keys([format!("{band_function}({sql}, {band}{options})"), format!("{size_function}({sql}{options})")])
-    }
-
-    /// A condition that the indexes serve, for users.
-    fn condition(&self) -> Result<String> {
-        let own = if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
-        let criterion = match laid_over(&own, self.text.options_json.as_deref().unwrap_or("{}"))? {
-            empty if empty == "{}" => String::new(),
-            criterion => format!(", {}", shown_literal(&criterion)),
-        };
-        Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition(), self.text.written))
     }
 }

@@ -23,7 +23,8 @@ use super::building::IndexNames;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
-use crate::sql::indexed::layouts::{block_keys, fingerprint_in, has_own_equality};
+use crate::sql::indexed::layouts::{fingerprint_in, has_own_equality};
+use crate::sql::indexed::recognise::block_keys;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 

@@ -23,7 +23,7 @@ use super::definition::asked_source::AskedSource;
 use super::definition::condition::{AMONG, AskedCondition, UNLESS};
 use super::definition::criterion::AskedCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
-use super::definition::mark_column::{self, MarkColumn};
+use super::definition::mark_check::{self, set_marks};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
@@ -169,8 +169,8 @@ impl AskedGuard {
     fn check_mark(&self, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
-                mark_column::check(relation, mark, None, searched)?;
-                MarkColumn::set(searched, mark)
+                mark_check::check(relation, mark, None, searched)?;
+                set_marks(searched, mark)
             }
             (Action::Mark, None) => Err(invalid_parameter("the action mark needs a mark_column")
                 .set_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),

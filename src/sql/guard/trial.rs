@@ -17,7 +17,7 @@ use postgres::subtransaction::error_of;
 use postgres::text::to_text;
 
 use super::definition::arguments::{Arguments, TRIGGER_NAME};
-use super::definition::mark_column::MarkColumn;
+use super::definition::mark_check::set_marks;
 use super::definition::members::Members;
 use super::definition::searched_table::SearchedTable;
 use super::row::condition::Conditions;
@@ -74,7 +74,7 @@ fn try_guard(target: Oid, arguments: &Arguments, call: Call<'_>) -> Result<()> {
     let schema = ExtensionSchema::from_function(call.function());
     let mut searched = Members::read(target, None)?.searched(arguments, schema)?;
     if let Some(mark) = &arguments.mark_column {
-        MarkColumn::set(&mut searched, mark)?;
+        set_marks(&mut searched, mark)?;
     }
     let memory = PgMemoryContexts::CurrentMemoryContext.value();
     // SAFETY: the memory context of the running call.

@@ -8,7 +8,7 @@ use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::expression::Expression;
 
 use super::bits::Bits;
-use super::layouts::block_keys;
+use super::recognise::block_keys;
 
 pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =

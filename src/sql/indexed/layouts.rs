@@ -15,7 +15,7 @@ use simhash::search::blocks::{BLOCK_COUNTS, Block, Probed, probed_blocks};
 
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
-use super::recognise::BlockCall;
+use super::recognise::{BlockCall, block_keys};
 
 /// A block that is a key of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,13 +36,6 @@ pub struct ScopedBlock {
     /// Whether the index compares the columns of the scope as their types and collations do.
     pub has_own_equality: bool,
     pub block: IndexedBlock,
-}
-
-/// An index key that is a block of some fingerprint.
-pub struct BlockKey {
-    /// The columns that are keys before the block.
-    pub scope: Vec<i16>,
-    pub call: BlockCall,
 }
 
 /// The blocks of a fingerprint that are indexed within a scope.
@@ -150,16 +143,6 @@ pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) ->
     let mut values = index.keys.iter().map(|key| key.value).chain(included);
     let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
     values.position(|value| value.expression(table).is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
-}
-
-/// The keys of a btree that are blocks, after keys that are columns.
-pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = BlockKey> {
-    (0..index.keys.len()).filter_map(move |position| {
-        let key = index.keys[position];
-        let scope = index.keys[..position].iter().map(|before| before.value.column()).collect::<Option<Vec<_>>>()?;
-        let call = key.value.computation(table).filter(|_| key.is_integer).and_then(BlockCall::read)?;
-        Some(BlockKey { scope, call })
-    })
 }
 
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.

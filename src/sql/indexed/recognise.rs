@@ -6,6 +6,8 @@
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Oid};
+use postgres::catalog::index::Index;
+use postgres::catalog::relation::Relation;
 use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::to_json_text;
@@ -37,6 +39,23 @@ impl BlockCall {
         };
         Some(Self { fingerprint, block: block.value()?, blocks })
     }
+}
+
+/// An index key that is a block of some fingerprint.
+pub struct BlockKey {
+    /// The columns that are keys before the block.
+    pub scope: Vec<i16>,
+    pub call: BlockCall,
+}
+
+/// The keys of a btree that are blocks, after keys that are columns.
+pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = BlockKey> {
+    (0..index.keys.len()).filter_map(move |position| {
+        let key = index.keys[position];
+        let scope = index.keys[..position].iter().map(|before| before.value.column()).collect::<Option<Vec<_>>>()?;
+        let call = key.value.computation(table).filter(|_| key.is_integer).and_then(BlockCall::read)?;
+        Some(BlockKey { scope, call })
+    })
 }
 
 /// `simhash(source)` or `simhash_size(source)`, perhaps with constant options; or the fingerprint of features.

@@ -14,12 +14,6 @@ use postgres::ffi::ExecScan;
 use super::explain::explain;
 use super::scan::NearScan;
 
-/// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
-#[cfg(not(feature = "pg19"))]
-pub use pg_sys::Instrumentation as NodeInstrumentation;
-#[cfg(feature = "pg19")]
-pub use pg_sys::NodeInstrumentation;
-
 #[repr(C)]
 struct Node {
     node: CustomScanState,

@@ -4,8 +4,8 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, CustomScanState, ExplainState, Oid};
 use postgres::expression::{Expression, expressions};
+use postgres::ffi::NodeInstrumentation;
 
-use super::custom_scan::NodeInstrumentation;
 use super::plan::{Role, Search};
 use super::scan::{NearScan, Running, RunningSearch};
 

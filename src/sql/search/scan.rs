@@ -5,6 +5,7 @@ use pgrx::pg_sys::{self, CustomScanState, Datum, ScanKeyData, TupleTableSlot};
 use pgrx::prelude::*;
 use postgres::error::{raise, user_error};
 use postgres::expression::{Expression, expressions, integer_value};
+use postgres::ffi::NodeInstrumentation;
 use postgres::heap::computed::evaluate;
 use postgres::text::TextArgument;
 use simhash::criterion::TextCriterion;
@@ -13,7 +14,6 @@ use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::band_search::BandSearch;
 use super::condition::largest_distance;
-use super::custom_scan::NodeInstrumentation;
 use super::distance_search::{DistanceSearch, Goal};
 use super::plan::{Role, Search, Settings};
 use super::scope::ScopeConditions;

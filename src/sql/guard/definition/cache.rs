@@ -45,12 +45,36 @@ thread_local! {
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The guard of the trigger that `event` fires. It is identified only if the trigger has no entry with its arguments,
+/// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
+/// so that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that
+/// this statement has obtained before, whose tables are locked already.
+pub fn guard_of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Guard>>) -> Result<Rc<Guard>> {
+    let mut guard = cached(function, event)?;
+    if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
+        return Ok(guard);
+    }
+    loop {
+        // A table without partitions needs no lock here: the statement that writes to it has locked it.
+        if guard.members.len() > 1 {
+            for &member in &guard.members {
+                // SAFETY: any OID may be locked.
+                unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            }
+        }
+        let now = cached(function, event)?;
+        if Rc::ptr_eq(&guard, &now) {
+            return Ok(guard);
+        }
+        guard = now;
+    }
+}
+
+/// The guard of the trigger that `event` fires, whose tables are not locked. It is identified only if the trigger has no entry with its arguments,
 /// and made only if its identity has none either. `function` is the trigger function.
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.
-pub fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
+fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
         let functions = pg_sys::SysCacheIdentifier::PROCOID as _;
         // SAFETY: the callbacks are functions of this library, which is never unloaded.

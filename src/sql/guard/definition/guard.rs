@@ -1,7 +1,6 @@
 //! The guard of a table: the arguments of its trigger, and the tables that it searches, ready to decide about rows.
 
 use std::ffi::{CStr, CString};
-use std::rc::Rc;
 use std::slice;
 
 use pgrx::pg_sys::Oid;
@@ -16,9 +15,8 @@ use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::Secret;
 
 use super::arguments::{Action, Arguments};
-use super::cache::cached;
 use super::distribution::{check_sees_all, user_names_of};
-use super::mark_column::MarkColumn;
+use super::mark_check::set_marks;
 use super::members::Members;
 use super::searched_table::SearchedTable;
 use super::source::column_name;
@@ -47,30 +45,6 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
-    /// so that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that
-    /// this statement has obtained before, whose tables are locked already.
-    pub fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>> {
-        let mut guard = cached(function, event)?;
-        if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
-            return Ok(guard);
-        }
-        loop {
-            // A table without partitions needs no lock here: the statement that writes to it has locked it.
-            if guard.members.len() > 1 {
-                for &member in &guard.members {
-                    // SAFETY: any OID may be locked.
-                    unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-                }
-            }
-            let now = cached(function, event)?;
-            if Rc::ptr_eq(&guard, &now) {
-                return Ok(guard);
-            }
-            guard = now;
-        }
-    }
-
     pub fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
@@ -83,7 +57,7 @@ impl Guard {
         let schema = ExtensionSchema::from_function(function);
         let mut searched = members.searched(&arguments, schema)?;
         if let Some(mark) = mark_column {
-            MarkColumn::set(&mut searched, mark)?;
+            set_marks(&mut searched, mark)?;
         }
         Ok(Self {
             identity: identity.clone(),

@@ -12,8 +12,7 @@ use postgres::expression::{Expression, StoredExpression};
 use super::arguments::Arguments;
 use super::condition::{AMONG, UNLESS, parse_condition};
 use super::criterion::GuardCriterion;
-use super::searched_texts::not_a_text;
-use super::source::{as_text, computed, parse_source};
+use super::source::{as_text, computed, not_a_text, parse_source};
 use crate::sql::functions::ExtensionSchema;
 
 /// An expression of a table's columns.

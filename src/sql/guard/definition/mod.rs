@@ -2,7 +2,7 @@
 //!
 //! [`arguments`] reads the trigger's arguments and writes them. [`guard`] makes a guard from the arguments, and
 //! [`cache`] stores it between statements. The arguments are an action, the [`criterion`] of near-duplicates, the
-//! [`source`] that is compared, a [`mark_column`], the columns of a [`scope`], and its [`condition`]s.
+//! [`source`] that is compared, a [`mark_column`] ([`mark_check`]), the columns of a [`scope`], and its [`condition`]s.
 //! [`guard_expression`] says which code these may run.
 //! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each.
 //! [`distribution`] checks tables that Citus distributes.
@@ -15,6 +15,7 @@ pub mod criterion;
 pub mod distribution;
 pub mod guard;
 pub mod guard_expression;
+pub mod mark_check;
 pub mod mark_column;
 pub mod members;
 pub mod row_key;

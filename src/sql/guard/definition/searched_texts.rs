@@ -92,15 +92,6 @@ pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<Er
         ))))
 }
 
-/// The error for a source that is not a text, under a criterion for texts.
-pub fn not_a_text(table: &Relation) -> ErrorReport {
-    let name = table.name().unwrap_or_default();
-    let message = format!("the source of a guard of table \"{name}\" is not a text");
-    user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-        .set_detail("By its criterion, the guard compares texts.")
-        .set_hint("For fingerprints, give {\"resemblance\": null}.")
-}
-
 fn unserved(message: String) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }

@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::with_generation;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, user_error};
+use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_value};
 use postgres::settings::with_fixed_settings;
@@ -46,6 +46,15 @@ pub fn as_text(source: Expression) -> Option<Expression> {
     // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
     let is_text = unsafe { pg_sys::can_coerce_type(1, &source.value_type(), &pg_sys::TEXTOID, implicit) };
     source.coerced_to(pg_sys::TEXTOID).filter(|_| is_text)
+}
+
+/// The error for a source that is not a text, under a criterion for texts.
+pub fn not_a_text(table: &Relation) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("the source of a guard of table \"{name}\" is not a text");
+    user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .set_detail("By its criterion, the guard compares texts.")
+        .set_hint("For fingerprints, give {\"resemblance\": null}.")
 }
 
 /// The name of the column that a source is; None if it is another expression.

@@ -49,12 +49,14 @@ pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
 pub fn with_mark(row: NewRow<'_>, near: Option<&NearDuplicate>) -> Result<HeapTuple> {
     let NewRow { statement, event } = row;
     let Some(own) = &statement.own_table().mark else { return Ok(event.new_tuple()) };
-    let of_near = |near: &NearDuplicate| near.searched.mark.as_ref().map(|mark| mark.value(near.searched, &near.key));
+    let of_near = |near: &NearDuplicate| {
+        near.searched.mark.as_ref().map(|mark| mark.value(&near.searched.primary_key, &near.key))
+    };
     let value = near.and_then(of_near).transpose()?.flatten();
     if value.is_none() && row.row().value(own.column).is_none() {
         return Ok(event.new_tuple());
     }
-    // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::set` has checked.
+    // SAFETY: the trigger's table has this column, and the value is of its type, as `set_marks` has checked.
     Ok(unsafe { event.with_value(own.column.into(), value) })
 }
 

@@ -19,6 +19,7 @@ use super::confirmation::SourceReader;
 use super::running::{CurrentRow, clear_after_call, current_row};
 use super::same_key::{SameKey, UniqueIndexes};
 use super::stored_rows::RunningGuard;
+use crate::sql::guard::definition::cache::guard_of_trigger;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
@@ -57,7 +58,7 @@ impl Statement {
     }
 
     fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self> {
-        let guard = Guard::of_trigger(function, event, None)?;
+        let guard = guard_of_trigger(function, event, None)?;
         let table = event.table();
         let position = guard.position_of(&table)?;
         // SAFETY: the statement is dropped with its memory context.
@@ -73,7 +74,7 @@ impl Statement {
     pub fn refresh(&mut self, event: &RowEvent) -> Result<bool> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
-        let guard = Guard::of_trigger(self.running.function, event, Some(&self.guard))?;
+        let guard = guard_of_trigger(self.running.function, event, Some(&self.guard))?;
         let has_changed = !Rc::ptr_eq(&guard, &self.guard);
         if has_changed {
             self.position = guard.position_of(&event.table())?;

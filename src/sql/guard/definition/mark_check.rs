@@ -1,0 +1,92 @@
+//! Checks that a column can take the marks of a guard.
+
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+use postgres::catalog::column::Column;
+use postgres::catalog::relation::Relation;
+use postgres::error::{ErrorReport, Result, sendable, user_error};
+
+use super::mark_column::MarkColumn;
+use super::searched_table::SearchedTable;
+
+/// Finds the mark column of each searched table. An error if it cannot store the keys of all of them.
+pub fn set_marks(searched: &mut [SearchedTable], name: &str) -> Result<()> {
+    for position in 0..searched.len() {
+        let own = &searched[position];
+        let column = check(&Relation::open(own.oid), name, Some(own), searched)?;
+        // All partitions have the column with the same type, so their marks store the same part of a key.
+        searched[position].mark = mark_of(&searched[position], &column);
+    }
+    Ok(())
+}
+
+fn mark_of(searched: &SearchedTable, column: &Column) -> Option<MarkColumn> {
+    MarkColumn::new(&searched.primary_key, &searched.scope, column)
+}
+
+/// The mark column of a table. An error if it cannot store the keys of all searched tables. `own` is the table as it is
+/// searched; None if it has no rows of its own.
+pub fn check(table: &Relation, name: &str, own: Option<&SearchedTable>, searched: &[SearchedTable]) -> Result<Column> {
+    let column = Column::named(table, name)?;
+    let unfit = || unfit(table, &column);
+    if column.is_generated {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?)
+            .set_detail("The column is generated.")
+            .set_hint("Add another column for the mark."));
+    }
+    if let Some(other) = searched.iter().find(|searched| mark_of(searched, &column).is_none()) {
+        return Err(wrong_type(table, &column, other)?);
+    }
+    if own.is_some_and(|own| own.depends_on(column.attnum)) {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
+            .set_detail(
+                "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
+            )
+            .set_hint("Add another column for the mark."));
+    }
+    // Check this last: key columns are NOT NULL too, and the error above explains that case better. It is raised only
+    // for a table with rows, so check a table without rows only if no table is searched.
+    if own.is_none() && !searched.is_empty() {
+        return Ok(column);
+    }
+    if column.is_not_null {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
+            .set_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
+            .set_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
+    }
+    // SAFETY: the type of an existing column exists. PostgreSQL raises an error if it is a domain that is NOT NULL.
+    unsafe {
+        let (memory, none) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
+        if pg_sys::getBaseType(column.data_type) != column.data_type {
+            pg_sys::domain_check(Datum::null(), true, column.data_type, none, memory);
+        }
+    }
+    Ok(column)
+}
+
+fn unfit(table: &Relation, column: &Column) -> Result<String> {
+    Ok(format!("column \"{}\" of table \"{}\" cannot take the key of a row", column.name()?, table.name()?))
+}
+
+/// The error for a mark column whose type does not fit the primary key of a table.
+fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport> {
+    let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit(table, mark)?);
+    let key: Vec<_> = searched.primary_key.columns().collect();
+    let named = Relation::open(searched.oid).name()?;
+    if key.is_empty() {
+        return Ok(error
+            .set_detail(sendable(format!("Table \"{named}\" has no primary key, which would name the row.")))
+            .set_hint("Run ALTER TABLE ... ADD PRIMARY KEY."));
+    }
+    let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
+    let detail = format!(
+        "The column has type {}, and the primary key of table \"{named}\" is ({}).",
+        mark.type_name(),
+        names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
+    );
+    Ok(error.set_detail(sendable(detail)).set_hint(
+        "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a column of that \
+         one's type gets its value.",
+    ))
+}
