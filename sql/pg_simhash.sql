@@ -343,13 +343,13 @@ COMMENT ON FUNCTION simhash_dedup() IS
     'part of simhash_guard: the trigger; arguments: action, criterion, source, mark, scope, conditions';
 
 CREATE FUNCTION simhash_guard(
-    target regclass, action text DEFAULT 'reject', criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}',
+    target regclass, action text DEFAULT NULL, criterion jsonb DEFAULT NULL, scope text[] DEFAULT NULL,
     among text DEFAULT NULL, mark_column name DEFAULT NULL, source text DEFAULT NULL, unless text DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_guard(regclass, text, jsonb, text[], text, name, text, text) IS
-    'lets no near-duplicate into a table from now on: reject, skip or mark';
+    'lets no near-duplicate into a table from now on: reject (the default), skip or mark; or changes what is given of its guard';
 
 -- The catalogs of triggers and their arguments are public, as pg_get_triggerdef is. The trigger of a partition that is a
 -- clone belongs to the guard of its root.

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use pgrx::AnyElement;
 use pgrx::prelude::*;
 use postgres::error::{Result, user_error};
-use postgres::json::{array, object, string, to_jsonb};
+use postgres::json::{object, string, to_jsonb};
 use serde_json::{Error, Value};
 
 use super::definition::arguments::Arguments;
@@ -40,16 +40,5 @@ fn definition(arguments: &[u8]) -> Result<String> {
         let message = format!("{} bytes of arguments are too many to be shown", arguments.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
     }
-    let guard = Arguments::parse_stored(arguments)?;
-    let criterion = with_short_numbers(&guard.criterion.to_json()?)?;
-    let members = [
-        ("action", Some(string(guard.action.name()))),
-        ("criterion", Some(criterion)),
-        ("source", Some(string(&guard.source))),
-        ("scope", Some(array(guard.scope.iter().map(|column| string(column))))),
-        ("mark_column", guard.mark_column.as_deref().map(string)),
-        ("among", guard.among.as_deref().map(string)),
-        ("unless", guard.unless.as_deref().map(string)),
-    ];
-    Ok(object(members.into_iter().filter_map(|(name, value)| Some((name, value?)))))
+    with_short_numbers(&object(Arguments::parse_stored(arguments)?.members()?))
 }

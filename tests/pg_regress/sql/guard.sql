@@ -128,7 +128,7 @@ SELECT guard_locks();
 COMMIT;
 
 -- Other distances.
-SELECT simhash_guard('prints', criterion => '{"max_distance": 0}', source => 'f');
+SELECT simhash_guard('prints', 'reject', '{"max_distance": 0}', source => 'f');
 INSERT INTO prints SELECT 400000 + n, f # (1 - n) FROM prints, generate_series(0, 1) AS n WHERE id = 1;
 SELECT simhash_guard('prints', criterion => '{"max_distance": 8}', source => 'f');
 INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
@@ -137,7 +137,7 @@ INSERT INTO prints SELECT 400002, f # 511 FROM prints WHERE id = 2;
 
 -- Scope: a duplicate counts only among rows with the same values; NULL equals NULL.
 TRUNCATE prints;
-SELECT simhash_guard('prints', 'reject', scope => '{tenant}', source => 'f');
+SELECT simhash_guard('prints', 'reject', '{}', scope => '{tenant}', source => 'f');
 INSERT INTO prints (id, f, tenant) VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, NULL), (4, 0, '');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'a');
 INSERT INTO prints (id, f, tenant) VALUES (5, 1, NULL);

@@ -45,7 +45,7 @@ INSERT INTO docs VALUES (13, -1, 'closed') ON CONFLICT (id) DO UPDATE SET status
 -- The same guard is skipped; without the condition, it is another one.
 SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'f', among => '(status=''active'')');
-SELECT simhash_guard('docs', source => 'f');
+SELECT simhash_guard('docs', source => 'f', among => '');
 SET client_min_messages = warning;
 SELECT definition('docs');
 
@@ -92,7 +92,7 @@ INSERT INTO docs VALUES (300, 0, 'active');
 -- What is no condition on a row.
 SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
 FROM unnest(ARRAY[
-    'id', '1', '''text''', '', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
+    'id', '1', '''text''', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
     'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'random() > .5',
     'EXISTS (SELECT FROM docs)', 'count(*) > 1', 'rank() OVER () > 1',
     'generate_series(1, 2) > 1', 'twice > 2', 'ctid IS NULL', 'tableoid > 1', 'id / 0 > 1',

@@ -8,12 +8,9 @@ SELECT simhash_index('docs', 'body');
 SELECT errors(
     'SELECT simhash_guard(NULL)',
     'SELECT simhash_guard(0)',
-    'SELECT simhash_guard(''docs'', NULL)',
     'SELECT simhash_guard(''docs'', ''refuse'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"resemblance": 1.01}'')',
     'SELECT simhash_guard(''docs'', criterion => ''{"max_distance": 65}'')',
-    'SELECT simhash_guard(''docs'', criterion => NULL)',
-    'SELECT simhash_guard(''docs'', scope => NULL)',
     'SELECT simhash_guard(''docs'', scope => ''{NULL}'')',
     'SELECT simhash_guard(''docs'', scope => ''{tenants}'')',
     'SELECT simhash_guard(''docs'', scope => ''{stamp}'')',

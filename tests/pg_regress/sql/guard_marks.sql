@@ -92,7 +92,7 @@ SELECT errors(
 SELECT simhash_guard('own', 'mark', mark_column => 'near', scope => '{tenant,part}', source => 'f');
 INSERT INTO own VALUES (1, 1, 31, 0), (2, 2, 32, 0), (3, 3, 33, 0), (1, 1, 34, 0), (2, 2, 35, 0), (3, 3, 36, 0)
 RETURNING part, id, near;
-SELECT simhash_guard('own', 'mark', mark_column => 'whole', source => 'f');
+SELECT simhash_guard('own', 'mark', scope => '{}', mark_column => 'whole', source => 'f');
 INSERT INTO own VALUES (1, 1, 40, 0) RETURNING id, whole;
 DELETE FROM own WHERE part = 1;
 INSERT INTO own VALUES (1, 1, 41, 0) RETURNING id, whole;

@@ -18,7 +18,7 @@ INSERT INTO mails VALUES (3, upper(mail(18)));
 -- The same guard again, and without the option.
 SET client_min_messages = notice;
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"], "resemblance": 0.840}');
-SELECT simhash_guard('mails');
+SELECT simhash_guard('mails', criterion => '{}');
 SET client_min_messages = warning;
 SELECT definition('mails');
 

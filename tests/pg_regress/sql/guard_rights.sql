@@ -32,7 +32,7 @@ GRANT EXECUTE ON FUNCTION simhash_dedup() TO PUBLIC;
 
 -- Row-level security: hidden rows count, but are not named.
 DELETE FROM guarded.docs WHERE id = 3;
-SELECT simhash_guard('guarded.docs');
+SELECT simhash_guard('guarded.docs', 'reject');
 ALTER TABLE guarded.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.docs USING (reader = current_user);
 GRANT SELECT ON guarded.docs TO regress_writer;

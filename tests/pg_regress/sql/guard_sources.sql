@@ -18,14 +18,14 @@ SELECT simhash_guard('docs', source => 'body');
 SELECT simhash_guard('docs', source => ' ( docs.body ) ');
 SET client_min_messages = warning;
 SELECT errors($$SELECT simhash_guard('docs', source => 'lower(body)')$$, $$SELECT simhash_guard('docs', source => 'nobody')$$,
-    $$SELECT simhash_guard('docs', source => 'body) OR (true')$$, $$SELECT simhash_guard('docs', source => '')$$,
+    $$SELECT simhash_guard('docs', source => 'body) OR (true')$$,
     $$SELECT simhash_guard('docs', source => '(SELECT ''a'')')$$, $$SELECT simhash_guard('docs', source => 'docs::text')$$,
     $$SELECT simhash_guard('docs', source => 'tableoid::text')$$, $$SELECT simhash_guard('docs', source => 'count(*)')$$);
 
 -- If several are indexed, one is to be named.
 SELECT simhash_index('docs', 'code'), simhash_index('docs', 'full_text'),
     simhash_index('docs', '(lower(title) || coalesce(body, ''''))');
-SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT * FROM simhash_preview('docs')$$,
+SELECT errors($$SELECT simhash_guard('docs', source => '')$$, $$SELECT * FROM simhash_preview('docs')$$,
     $$SELECT simhash_guard('docs', source => 'code')$$);
 SELECT simhash_unguard('docs');
 -- A type that is stored as text is; its limit does not matter.
@@ -59,7 +59,7 @@ INSERT INTO letters VALUES (1, 'dear sir or madam 1'), (2, 'Dear Sir or Madam 1'
 SELECT errors($$INSERT INTO letters VALUES (4, 'dear sir, or madam 1')$$);
 -- Indexes with several options: those of the criterion count.
 SELECT simhash_index('letters', 'body', '{"tokens": "chars"}');
-SELECT errors($$SELECT simhash_guard('letters')$$);
+SELECT errors($$SELECT simhash_guard('letters', criterion => '{}')$$);
 SELECT simhash_guard('letters', criterion => '{"tokens": "chars"}'), definition('letters');
 
 -- More bands than are indexed, from the first one on. A smaller resemblance needs more.
@@ -74,7 +74,7 @@ SELECT errors($$SELECT simhash_guard('banded', criterion => '{"resemblance": 0.6
     $$SELECT simhash_guard('banded', criterion => '{"resemblance": 0.5}')$$,
     $$SELECT simhash_guard('banded', criterion => '{"bands": 13}')$$);
 SELECT simhash_guard('banded', criterion => '{"resemblance": 0.5, "bands": 12}'), definition('banded');
-SELECT simhash_guard('banded');
+SELECT simhash_guard('banded', criterion => '{}');
 -- A band that is missing, or has no valid, whole index: nothing is stored, whatever it is.
 DROP INDEX banded_simhash_band3_idx;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')', 'INSERT INTO banded VALUES (2, 1, NULL)',

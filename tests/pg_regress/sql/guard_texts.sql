@@ -40,7 +40,7 @@ INSERT INTO texts (id, body) VALUES (1, 'one two three four'), (2, 'one two thre
 INSERT INTO texts VALUES (6, 'one two three four', NULL, 1) RETURNING id, same_as;
 
 -- A resemblance of 1 asks for the same features, and a small one for little but a band in common.
-SELECT simhash_guard('texts', criterion => '{"resemblance": 1, "bands": 1}');
+SELECT simhash_guard('texts', 'reject', '{"resemblance": 1, "bands": 1}', '{}');
 TRUNCATE texts;
 INSERT INTO texts VALUES (1, 'one two'), (2, 'one two three'), (3, '');
 INSERT INTO texts VALUES (4, 'One: two!');

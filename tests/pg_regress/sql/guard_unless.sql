@@ -38,12 +38,12 @@ SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f', unl
 \echo what is refused, as for among
 SELECT errors(
     $$SELECT simhash_guard('docs', source => 'f', unless => 'id')$$,
-    $$SELECT simhash_preview('docs', source => 'f', unless => '')$$);
+    $$SELECT simhash_preview('docs', source => 'f', unless => ')')$$);
 \echo an error of the condition is one of the writer
-SELECT simhash_guard('docs', source => 'f', unless => '1 / id > 0');
+SELECT simhash_guard('docs', 'reject', among => '', unless => '1 / id > 0');
 INSERT INTO docs VALUES (0, 77);
 \echo a generated column, and a function that is not immutable
-SELECT simhash_guard('docs', source => 'f', unless => 'twice > 100 AND random() >= 0');
+SELECT simhash_guard('docs', unless => 'twice > 100 AND random() >= 0');
 INSERT INTO docs VALUES (50, 0);
 INSERT INTO docs VALUES (51, 0);
 \echo a trigger by hand

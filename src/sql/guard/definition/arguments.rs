@@ -5,6 +5,7 @@
 //! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
 use postgres::error::{Result, invalid_parameter, shorten};
+use postgres::json::{array, string};
 use postgres::text::from_unchecked;
 use postgres::trigger::protocol_violated;
 
@@ -84,6 +85,20 @@ impl Arguments {
             .split_inclusive(|&byte| byte == 0)
             .map(|text| from_unchecked(text.strip_suffix(b"\0").unwrap_or(text)));
         Self::parse(&texts.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// The arguments by the names that they have in `simhash_guard`, as JSON.
+    pub fn members(&self) -> Result<[(&'static str, String); 7]> {
+        let text = |text: &Option<String>| text.as_deref().map_or_else(|| "null".to_owned(), string);
+        Ok([
+            ("action", string(self.action.name())),
+            ("criterion", self.criterion.to_json()?),
+            ("source", string(&self.source)),
+            ("scope", array(self.scope.iter().map(|column| string(column)))),
+            ("mark_column", text(&self.mark_column)),
+            ("among", text(&self.among)),
+            ("unless", text(&self.unless)),
+        ])
     }
 
     /// The arguments as texts, for CREATE TRIGGER.

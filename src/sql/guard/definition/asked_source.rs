@@ -2,8 +2,6 @@
 //!
 //! What can be guarded is what is indexed. It must be named only if several sources are.
 
-use std::ffi::CString;
-
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue};
@@ -11,10 +9,9 @@ use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::expression::Expression;
-use postgres::settings::{search_path, set_locally, with_settings};
-use postgres::text::{RawText, from_bytes};
 use simhash::fingerprint::options::Options;
 
+use super::asked_sql::AskedSql;
 use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
 use super::members::Members;
 use super::searched_fingerprints::no_index;
@@ -27,13 +24,6 @@ use crate::sql::indexed::recognise::FingerprintCall;
 use crate::sql::indexed::recognise::block_keys;
 use crate::sql::lookup::band_indexes::BandIndex;
 
-pub struct AskedSource {
-    /// The name of a column, or an expression; None for the only source that is indexed.
-    sql: Option<String>,
-    /// The user's search path, in the server's encoding.
-    search_path: CString,
-}
-
 /// A text whose bands are indexed.
 struct IndexedText {
     source: Expression,
@@ -42,71 +32,64 @@ struct IndexedText {
     document: String,
 }
 
-impl AskedSource {
-    pub fn new(source: Option<RawText<'_>>) -> Result<Self> {
-        Ok(Self { sql: source.map(from_bytes).transpose()?, search_path: search_path() })
+/// The source as SQL, and the criterion for it. `named` is the name of a column, or an expression; None or empty for the
+/// only source that is indexed.
+pub fn find_source(
+    named: Option<&AskedSql>,
+    members: &Members,
+    asked: &AskedCriterion,
+    schema: ExtensionSchema,
+) -> Result<(String, GuardCriterion)> {
+    // On a partitioned table, there may be no indexes.
+    let mut tables = members.all.iter().map(|&member| Relation::open(member));
+    let is_indexed =
+        |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
+    let table = &tables.find(is_indexed).unwrap_or_else(|| Relation::open(members.all[0]));
+    let named = named.filter(|named| !named.sql.is_empty()).map(|named| parse(table, named)).transpose()?;
+    let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
+    let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
+    let mut fingerprints = match named {
+        Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
+        Some(_) => Vec::new(),
+        None => indexed_fingerprints(table),
+    };
+    let made_from = fingerprints.iter().find_map(of_text).map(|call| call.source);
+    if !asked.is_for_fingerprints() {
+        fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
     }
-
-    /// The source as SQL, and the criterion for it.
-    pub fn find(
-        &self,
-        members: &Members,
-        asked: &AskedCriterion,
-        schema: ExtensionSchema,
-    ) -> Result<(String, GuardCriterion)> {
-        // On a partitioned table, there may be no indexes.
-        let mut tables = members.all.iter().map(|&member| Relation::open(member));
-        let is_indexed =
-            |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
-        let table = &tables.find(is_indexed).unwrap_or_else(|| Relation::open(members.all[0]));
-        let named = self.sql.as_ref().map(|sql| self.parse(table, sql)).transpose()?;
-        let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
-        let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
-        let mut fingerprints = match named {
-            Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
-            Some(_) => Vec::new(),
-            None => indexed_fingerprints(table),
-        };
-        let made_from = fingerprints.iter().find_map(of_text).map(|call| call.source);
-        if !asked.is_for_fingerprints() {
-            fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
-        }
-        let sql = |source: Expression| source_sql(table, source);
-        let mut choices = texts.iter().map(|text| sql(text.source)).collect::<Result<Vec<_>>>()?;
-        let expression = |fingerprint: &RowValue| fingerprint.expression(table);
-        for fingerprint in fingerprints.iter().filter_map(expression) {
-            choices.push(sql(fingerprint)?);
-        }
-        choices.sort();
-        choices.dedup();
-        match &choices[..] {
-            [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
-            [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
-            [] if asked.is_for_fingerprints()
-                || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) =>
-            {
-                Err(no_index(table, asked.of_fingerprints()?))
-            }
-            [] => {
-                let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
-                let source = source.map_or(Ok("...".to_owned()), sql)?;
-                let error = no_bands(table, &source, 0, &guarded)?;
-                let call = index_call(&table.name()?, &source, &guarded);
-                let hint = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
-                Err(if made_from.is_none() { error } else { error.set_hint(format!("Run {call}, {hint}.")) })
-            }
-            several => Err(ambiguous(table, several)?),
-        }
+    let sql = |source: Expression| source_sql(table, source);
+    let mut choices = texts.iter().map(|text| sql(text.source)).collect::<Result<Vec<_>>>()?;
+    let expression = |fingerprint: &RowValue| fingerprint.expression(table);
+    for fingerprint in fingerprints.iter().filter_map(expression) {
+        choices.push(sql(fingerprint)?);
     }
-
-    fn parse(&self, table: &Relation, sql: &str) -> Result<Expression> {
-        if let Some(column) = Column::find(table, sql)?.and_then(|column| column.as_variable()) {
-            return Ok(column);
+    choices.sort();
+    choices.dedup();
+    match &choices[..] {
+        [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
+        [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
+        [] if asked.is_for_fingerprints()
+            || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) =>
+        {
+            Err(no_index(table, asked.of_fingerprints()?))
         }
-        with_settings(|| {
-            set_locally(c"search_path", &self.search_path);
-            parse_asked(table, sql)
-        })
+        [] => {
+            let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
+            let source = source.map_or(Ok("...".to_owned()), sql)?;
+            let error = no_bands(table, &source, 0, &guarded)?;
+            let call = index_call(&table.name()?, &source, &guarded);
+            let hint = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
+            Err(if made_from.is_none() { error } else { error.set_hint(format!("Run {call}, {hint}.")) })
+        }
+        several => Err(ambiguous(table, several)?),
+    }
+}
+
+fn parse(table: &Relation, asked: &AskedSql) -> Result<Expression> {
+    let named = if asked.is_of_guard() { None } else { Column::find(table, &asked.sql)? };
+    match named.and_then(|column| column.as_variable()) {
+        Some(column) => Ok(column),
+        None => asked.parse(|sql| parse_asked(table, sql)),
     }
 }
 

@@ -75,6 +75,10 @@ impl AskedCriterion {
         Ok(Self { json, document: read_criterion_of_table(OptionsDocument::Jsonb(document))? })
     }
 
+    pub fn from_json(json: String) -> Result<Self> {
+        Ok(Self { document: read_text(&json)?, json })
+    }
+
     /// Whether it says that the fingerprints decide.
     pub fn is_for_fingerprints(&self) -> bool {
         self.document.texts().is_none()

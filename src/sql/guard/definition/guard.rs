@@ -38,6 +38,8 @@ pub struct Guard {
     /// The secret with which lock keys are hashed.
     pub secret: Secret,
     pub action: Action,
+    /// The condition under which a new row is stored unchecked, as SQL.
+    pub unless: Option<String>,
     /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
     /// All tables that the guard depends on, including partitioned ones.
@@ -49,7 +51,7 @@ impl Guard {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
-        let Arguments { action, source, mark_column, scope, .. } = &arguments;
+        let Arguments { action, source, mark_column, scope, unless, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
         let members = Members::read(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope);
@@ -63,6 +65,7 @@ impl Guard {
             identity: identity.clone(),
             secret: identity.secret(),
             action: *action,
+            unless: unless.clone(),
             searched,
             members: members.all,
         })

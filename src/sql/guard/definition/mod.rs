@@ -9,6 +9,7 @@
 
 pub mod arguments;
 pub mod asked_source;
+pub mod asked_sql;
 pub mod cache;
 pub mod condition;
 pub mod criterion;

@@ -26,8 +26,9 @@ use self::common_words::report_common_words;
 use self::earlier::{EarlierRow, ShownRow};
 use self::sample::each_sampled_row;
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
-use super::definition::asked_source::AskedSource;
-use super::definition::condition::{AMONG, AskedCondition, UNLESS};
+use super::definition::asked_source::find_source;
+use super::definition::asked_sql::AskedSql;
+use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
@@ -66,9 +67,9 @@ fn simhash_preview(
     >,
 > {
     let asked = AskedCriterion::read(required(criterion, "criterion")?)?;
-    let (among, unless) = (AskedCondition::new(AMONG, among)?, AskedCondition::new(UNLESS, unless)?);
+    let [among, unless, source] = [among, unless, source].map(|sql| sql.map(AskedSql::new).transpose());
+    let (among, unless, source) = (among?, unless?, source?);
     let scope = names(&required(scope, "scope")?, "scope")?;
-    let source = AskedSource::new(source)?;
     let sample = required(sample, "sample")?;
     if sample < 1 {
         return Err(invalid_parameter(format!("sample of {sample} rows is too small"))
@@ -83,7 +84,7 @@ fn simhash_preview(
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
         let is_hidden = table.family(lock)?.iter().any(hides);
         let conditions = [among.as_ref(), unless.as_ref()];
-        let preview = Preview::new(call, table, &asked, &source, &scope, conditions)?;
+        let preview = Preview::new(call, table, &asked, source.as_ref(), &scope, conditions)?;
         let mut groups = Groups::new();
         each_sampled_row(&preview.searched, table, sample, |own, row| preview.add(&mut groups, own, row))?;
         Ok((groups, preview.resemblance.is_some(), is_hidden))
@@ -149,14 +150,14 @@ impl Preview {
         call: Call<'_>,
         table: &Target,
         asked: &AskedCriterion,
-        source: &AskedSource,
+        source: Option<&AskedSql>,
         scope: &[String],
-        [among, unless]: [Option<&AskedCondition>; 2],
+        [among, unless]: [Option<&AskedSql>; 2],
     ) -> Result<Self> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
         let members = Members::read(table.oid, None)?;
-        let (source, mut criterion) = source.find(&members, asked, schema)?;
+        let (source, mut criterion) = find_source(source, &members, asked, schema)?;
         let mut resemblance = None;
         // Texts that resemble each other less than near-duplicates are shown too.
         if let GuardCriterion::Texts(texts) = &mut criterion {
@@ -168,15 +169,14 @@ impl Preview {
         // SAFETY: the memory context of the running call.
         let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
         let sources = SourceReader::new(&guard);
-        let sql = |asked: &AskedCondition| asked.to_sql(&relation, None);
         let arguments = Arguments {
             action: Action::Reject,
             criterion,
             source,
             mark_column: None,
             scope: scope.to_vec(),
-            among: among.map(sql).transpose()?,
-            unless: unless.map(sql).transpose()?,
+            among: condition_sql(among, &relation, AMONG, None)?,
+            unless: condition_sql(unless, &relation, UNLESS, None)?,
         };
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &sources, table)?;

@@ -41,7 +41,7 @@ pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
         // that has been deleted in another partition: it would be lost.
         Action::Skip if !may_be_lost() => Ok(std::ptr::null_mut()),
         Action::Mark => with_mark(row, Some(nearest)),
-        Action::Skip | Action::Reject => match reject(event, &Disclosure::new(nearest)?)? {},
+        Action::Skip | Action::Reject => match reject(row, &Disclosure::new(nearest)?)? {},
     }
 }
 
@@ -77,7 +77,7 @@ pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
 /// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
 /// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
 /// has no other use in an error about a constraint.
-fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible> {
+fn reject(NewRow { statement, event }: NewRow<'_>, near: &Disclosure) -> Result<Infallible> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
     let names = ErrorNames {
@@ -86,9 +86,15 @@ fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible> {
         constraint: to_server(&name)?,
         data_type: to_server(&near.to_json())?,
     };
+    let hint = match &statement.guard.unless {
+        None => "Skip the row, or change the existing one.".to_owned(),
+        Some(unless) => {
+            format!("Skip the row, or change the existing one. It is stored all the same if this holds: {unless}.")
+        }
+    };
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
         .set_detail(sendable(near.to_sentence()))
-        .set_hint("Skip the row, or change the existing one.");
+        .set_hint(sendable(hint));
     raise_with_names(CODE, &report, &names)
 }
 

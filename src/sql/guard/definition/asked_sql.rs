@@ -1,0 +1,38 @@
+//! SQL for a guard: as a user passes it, or as it is in the arguments of the guard's trigger.
+
+use std::ffi::CString;
+
+use postgres::error::Result;
+use postgres::settings::{search_path, set_locally, with_fixed_settings, with_settings};
+use postgres::text::{RawText, from_bytes};
+
+pub struct AskedSql {
+    pub sql: String,
+    /// The user's search path, in the server's encoding; None for SQL of a guard.
+    search_path: Option<CString>,
+}
+
+impl AskedSql {
+    pub fn new(sql: RawText<'_>) -> Result<Self> {
+        Ok(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) })
+    }
+
+    pub fn of_guard(sql: &str) -> Self {
+        Self { sql: sql.to_owned(), search_path: None }
+    }
+
+    pub fn is_of_guard(&self) -> bool {
+        self.search_path.is_none()
+    }
+
+    /// Parses the SQL under the user's search path, or as a guard does.
+    pub fn parse<T>(&self, parse: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+        match &self.search_path {
+            None => with_fixed_settings(|| parse(&self.sql)),
+            Some(path) => with_settings(|| {
+                set_locally(c"search_path", path);
+                parse(&self.sql)
+            }),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+-- simhash_guard of a table with a guard: what is not given stays as it is.
+SET client_min_messages = notice;
+CREATE TABLE docs (id integer PRIMARY KEY, tenant text, "Body" text, confirmed boolean, seen date, near integer);
+SELECT simhash_index('docs', '"Body"', '{"ignore": ["urls"]}');
+SELECT simhash_guard('docs', 'reject', '{"resemblance": 0.9}', '{tenant}', 'seen > ''2020-02-01''', unless => 'confirmed');
+SELECT definition('docs');
+\echo one argument, whatever the session has set; none; and one that is the same in other words
+SET DateStyle = 'SQL, DMY';
+SET search_path = pg_catalog, public;
+SELECT public.simhash_guard('public.docs', criterion => '{"resemblance": 0.8}');
+SELECT public.simhash_guard('public.docs');
+RESET search_path;
+RESET DateStyle;
+SELECT simhash_guard('docs', unless => '(confirmed)');
+SELECT definition('docs');
+\echo a refusal says how to insist
+INSERT INTO docs VALUES (1, 'a', 'one two three four five six seven', false, '2021-01-01');
+INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven');
+INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven', true), (3, 'b', 'one two three four five six seven', false);
+
+\echo the mark column belongs to the action
+SELECT simhash_guard('docs', 'mark', mark_column => 'near');
+SELECT simhash_guard('docs', scope => '{}');
+SELECT simhash_guard('docs', 'skip');
+SELECT simhash_guard('docs', 'mark');
+SELECT errors($$SELECT simhash_guard('docs', mark_column => 'near')$$,
+    $$SELECT simhash_guard('docs', 'mark', mark_column => 'tenant')$$,
+    $$SELECT simhash_guard('docs', 'mark', mark_column => 'near', among => 'near > 0')$$);
+\echo none, and the defaults
+SELECT simhash_guard('docs', criterion => '{}', among => '', unless => '', source => '');
+SELECT definition('docs');
+SELECT simhash_guard('docs', 'reject');
+SELECT simhash_guard('docs', NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+
+\echo columns that are gone: another source is found, and what a guard needs must be given
+SELECT simhash_guard('docs', scope => '{tenant}', unless => 'confirmed');
+ALTER TABLE docs RENAME "Body" TO body;
+SELECT simhash_guard('docs');
+ALTER TABLE docs RENAME tenant TO customer;
+ALTER TABLE docs RENAME confirmed TO insists;
+SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT simhash_guard('docs', scope => '{customer}')$$);
+SELECT simhash_guard('docs', scope => '{customer}', unless => 'insists');
+\echo indexes with other options
+SET client_min_messages = warning;
+SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary \gexec
+SELECT simhash_index('docs', 'body', '{"markup": "html"}');
+SET client_min_messages = notice;
+SELECT simhash_guard('docs');
+SELECT simhash_guard('docs', criterion => '{}');
+SELECT definition('docs');
+\echo a trigger that is disabled, and one whose arguments cannot be read
+ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
+SELECT simhash_guard('docs');
+SELECT simhash_unguard('docs');
+CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('drop', '{}', 'body');
+SELECT simhash_guard('docs', 'skip');
+
+\echo fingerprints, and an expression
+CREATE TABLE images (id integer PRIMARY KEY, f bigint, tenant text);
+SELECT simhash_attach('images', 'f'), simhash_guard('images', 'skip', '{"max_distance": 5}', '{tenant}');
+SELECT simhash_guard('images', 'reject');
+SELECT simhash_guard('images', criterion => '{}', source => 'f');
+SET client_min_messages = warning;
+CREATE TABLE letters (id integer PRIMARY KEY, "lower(body)" text, body text);
+SELECT simhash_index('letters', '(lower(body))'), simhash_guard('letters', 'skip', source => '(lower(body))');
+SET client_min_messages = notice;
+SELECT simhash_guard('letters', 'reject');
+SELECT definition('letters');
