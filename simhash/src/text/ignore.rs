@@ -127,10 +127,13 @@ fn join_lines(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
 }
 
 /// Top-level domains by which a domain is told from words without a space between them, and from the names of files.
-pub const TLDS: &str = "com net org edu gov mil int info biz app dev cloud online site shop store blog xyz top club \
-    example ae ai ar at au be bg br ca cc ch ci cl cn co cz de dk ee eg es eu fi fm fr gg gh gr hk hr hu id ie il in io \
-    ir is it jp ke kr kz lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro ru sa se sg si sk th tk tn to tr tv tw ua \
-    ug uk us uy ve vn ws za";
+pub const TLDS: &str = "com net org edu gov mil int info biz app dev cloud online site shop store blog xyz club \
+    example ae ai ar bg br ca cc ch ci cl cn co cz de dk ee eg fi fm fr gg gh gr hk hr hu ie io ir jp kr kz lt lu lv \
+    ly mx ng nl nz ph pk pl pt ro ru sg sk th tk tn tr tv tw ua ug uk uy vn ws";
+
+/// Top-level domains that are words with which sentences begin, in English or another large language, so that "done.It" is
+/// more often a missing space than a domain.
+pub const WORD_TLDS: &str = "at au be es eu id il in is it ke ma me my no pe sa se si to top us ve za";
 
 fn remove_urls(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let bytes = normal.as_bytes();
@@ -177,21 +180,24 @@ fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
 }
 
 /// A domain, and its path, of which the first point is at byte `at`: at least two labels, of which the last is one of
-/// [`TLDS`], or stands before a path. It starts at or after byte `from`, and so do all addresses after `copied`. Also
+/// [`TLDS`], or stands before a path; or at least three, of which the last is one of [`WORD_TLDS`]. It starts at or after byte `from`, and so do all addresses after `copied`. Also
 /// returns where the last label ends.
 fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option<Range<usize>>) {
     let is_in_label = |c: char| is_in_word(c) || c == '-';
-    let (mut rest, mut last) = (&normal[at..], "");
+    let (mut rest, mut last, mut points) = (&normal[at..], "", 0);
     while let Some(labels) = rest.strip_prefix('.')
         && labels.starts_with(is_in_label)
     {
         rest = labels.trim_start_matches(is_in_label);
         last = &labels[..labels.len() - rest.len()];
+        points += 1;
     }
     let end = normal.len() - rest.len();
     let before = normal[from..at].trim_end_matches(is_in_label);
     let start = from + before.len();
-    let is_top = TLDS.split(' ').any(|tld| last.eq_ignore_ascii_case(tld))
+    let is_in = |tlds: &str| tlds.split(' ').any(|tld| last.eq_ignore_ascii_case(tld));
+    let is_top = is_in(TLDS)
+        || points > 1 && is_in(WORD_TLDS)
         || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
     let is_domain = start < at && is_top && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
     let path_end = if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
@@ -244,6 +250,14 @@ mod tests {
             ("at junk.test/7, Example.COM. And münchen.de:80/x", vec!["at", ".", "And"]),
             ("write to <anna.b+c@spam.example>, @bob: @carol@y.example", vec!["write", "to", "<", ">,", ":"]),
             ("加微信@bob或spam.com谢谢", vec!["加微信", "或", "谢谢"]),
+            (
+                "it is done.It was no good.Top, my.No. Be.is",
+                vec!["it", "is", "done.It", "was", "no", "good.Top,", "my.No.", "Be.is"],
+            ),
+            (
+                "mail.junk.it junk.it/x www.junk.it http://junk.it a@junk.it JUNK.CO.ZA junk.it?u=1 junk.com it",
+                vec!["it"],
+            ),
             (
                 "end.Next e.g. java.lang.String main.rs:7 /etc/a.com 1.5 5 @ 3",
                 vec!["end.Next", "e.g.", "java.lang.String", "main.rs:7", "/etc/a.com", "1.5", "5", "@", "3"],

@@ -11,7 +11,7 @@ use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralC
 use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
-use simhash::text::ignore::{Ignored, TLDS};
+use simhash::text::ignore::{Ignored, TLDS, WORD_TLDS};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use markup::{text_of_html, text_of_main};
@@ -173,7 +173,10 @@ fn without_urls(text: &str) -> String {
                 last = &labels[..labels.len() - after.len()];
             }
             unchecked = after.len().min(ahead.len() - 1);
-            let is_top = TLDS.split_whitespace().any(|tld| last.eq_ignore_ascii_case(tld))
+            let is_one_of = |tlds: &str| tlds.split_whitespace().any(|tld| last.eq_ignore_ascii_case(tld));
+            let has_points = ahead[..ahead.len() - after.len()].matches('.').count() > 1;
+            let is_top = is_one_of(TLDS)
+                || has_points && is_one_of(WORD_TLDS)
                 || last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()) && after.starts_with(['/', '?']);
             let is_domain = start < rest.len() && !rest[..start].ends_with(['.', '/', '\\', '_']) && is_top;
             let path =
