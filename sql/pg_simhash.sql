@@ -182,6 +182,15 @@ CREATE FUNCTION simhash_difference(
 COMMENT ON FUNCTION simhash_difference(text, text, jsonb) IS
     'the features that weigh more in one of two texts than in the other, a or b, and by how much';
 
+CREATE FUNCTION simhash_explain(
+    a text, b text, criterion jsonb DEFAULT '{}',
+    OUT what text, OUT in_a text, OUT in_b text, OUT found text, OUT required text, OUT holds boolean
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_explain_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4000 ROWS 7;
+COMMENT ON FUNCTION simhash_explain(text, text, jsonb) IS
+    'why simhash_near takes two texts for near-duplicates or not: what it looks at, what that must be, and its answer';
+
 -- Passages -------------------------------------------------------------------
 
 CREATE FUNCTION simhash_passages(content text, options jsonb DEFAULT '{}') RETURNS bigint[]

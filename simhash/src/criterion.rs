@@ -137,6 +137,11 @@ impl CriterionDocument {
         Some(TextCriterion { resemblance, bands: self.bands.or(bands_of(resemblance))? })
     }
 
+    /// Whether the fingerprints of texts decide: without a resemblance, or with a distance alone.
+    pub(crate) fn is_for_fingerprints(&self) -> bool {
+        self.resemblance == Asked::Off || self.resemblance == Asked::Default && self.max_distance.is_some()
+    }
+
     /// The greatest distance of near fingerprints.
     pub fn max_distance(&self) -> i32 {
         self.max_distance.unwrap_or(DEFAULT_DISTANCE)

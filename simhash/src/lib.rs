@@ -14,9 +14,11 @@
 // The documentation of a module also guides readers of its source.
 #![allow(rustdoc::private_intra_doc_links)]
 
+pub mod check;
 pub mod criterion;
 pub mod distance;
 pub mod error;
+pub mod explanation;
 pub mod fingerprint;
 pub mod memory;
 pub mod pairs;

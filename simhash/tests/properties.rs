@@ -327,7 +327,7 @@ proptest! {
         common in text(),
         b in text(),
         options in options(),
-        least in 0.0..1.0,
+        least in prop_oneof![5 => 0.0..1.0, 1 => Just(0.0)],
         bands in 1..=MAX_BANDS,
     ) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
@@ -344,6 +344,11 @@ proptest! {
         let defined = shares_band.zip(resemblance).map(|(shares_band, found)| shares_band && found >= least);
         prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b, &|| ()), Ok(defined));
         prop_assert_eq!(criterion.near(&mut fingerprinter, &b, &a, &|| ()), Ok(defined));
+        let checks = criterion.explain(&mut fingerprinter, [&a, &b], &|| ()).expect("a criterion");
+        let (near, checks) = checks.split_last().expect("a verdict");
+        prop_assert_eq!(near.holds, defined);
+        let required: Vec<_> = checks.iter().filter(|check| check.required.is_some()).map(|check| check.holds).collect();
+        prop_assert_eq!(required.into_iter().collect::<Option<Vec<_>>>().map(|all| all.into_iter().all(|holds| holds)), defined);
     }
 
     #[test]

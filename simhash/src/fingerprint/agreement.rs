@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::numbers::NumberList;
+use super::numbers::{NumberList, each_number};
+use crate::check::{Check, same};
 use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
 use crate::text::ignore::Ignored;
@@ -40,6 +41,33 @@ impl Same {
     pub(super) fn of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
         let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
         Ok(Agreement { numbers, words: self.words.found(normal, tick)? })
+    }
+
+    /// The same, and all numbers of the text, each in a line.
+    pub(super) fn listed(&self, normal: &str, tick: &dyn Fn()) -> Result<(Agreement, String)> {
+        let mut numbers = String::new();
+        let list = |number: &str| {
+            numbers.try_reserve(number.len() + 1)?;
+            numbers.push_str(number);
+            numbers.push('\n');
+            Ok(())
+        };
+        if self.numbers {
+            each_number(normal, tick, list)?;
+        }
+        Ok((self.of(normal, tick)?, numbers))
+    }
+
+    /// What must be the same in two texts, whose numbers are listed too.
+    pub(super) fn checks(&self, [(a, of_a), (b, of_b)]: [(Agreement, String); 2]) -> Vec<Check> {
+        let words = |of: Agreement| {
+            let words = self.words.iter().enumerate().filter(|(word, _)| of.words >> word & 1 == 1);
+            words.map(|(_, tokens)| tokens.join(" ") + "\n").collect::<String>()
+        };
+        let of_numbers = self.numbers.then(|| same("numbers", [&of_a, &of_b], a.numbers == b.numbers));
+        let has_words = !self.words.0.is_empty();
+        let of_words = has_words.then(|| same("words", [&words(a), &words(b)], a.words == b.words));
+        of_numbers.into_iter().chain(of_words).collect()
     }
 }
 

@@ -13,6 +13,7 @@ use super::seen_words::SeenWords;
 use super::sketch::{DifferenceSketch, Parities, Sketch};
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
+use crate::check::Check;
 use crate::error::Result;
 use crate::text::ignore::Ignored;
 use crate::text::markup::{text_of_html, text_of_main};
@@ -152,12 +153,34 @@ impl Fingerprinter {
         if options.same.is_nothing() {
             return Ok(Agreement::default());
         }
+        self.read_same(text, options, tick, |normal| options.same.of(normal, tick))
+    }
+
+    /// What two texts must agree in by the option `same`, and whether they do.
+    pub(crate) fn agreement_checks(
+        &mut self,
+        texts: [&str; 2],
+        options: &Options,
+        tick: &dyn Fn(),
+    ) -> Result<Vec<Check>> {
+        let [a, b] = texts.map(|text| self.read_same(text, options, tick, |normal| options.same.listed(normal, tick)));
+        Ok(options.same.checks([a?, b?]))
+    }
+
+    /// Passes `make` the text in the normal form in which texts must agree.
+    fn read_same<T>(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &dyn Fn(),
+        make: impl FnOnce(&str) -> Result<T>,
+    ) -> Result<T> {
         self.read(text, options, tick, |this, text| {
             // The numbers of addresses may be left out, but not all.
             let ignored = Ignored { numbers: false, ..options.ignore };
             this.collector.normalise(text, options.case_fold, ignored, tick)?;
             rewrite(&mut this.collector.normal, normalise_separators, None, tick)?;
-            options.same.of(&this.collector.normal, tick)
+            make(&this.collector.normal)
         })
     }
 

@@ -37,11 +37,16 @@ const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
 impl NumberList {
     /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
     pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self> {
-        let mut reading =
-            NumberSink { normal, letters: 0..0, number: 0..0, canonical: String::new(), numbers: Self::default() };
-        tokenize(normal, &mut reading, tick)?;
-        reading.end_number()?;
-        Ok(reading.numbers)
+        let mut numbers = Self::default();
+        let add = |number: &str| {
+            for group in number.split(' ') {
+                numbers.count += 1;
+                numbers.hash = (numbers.hash.rotate_left(5) ^ hash(group.as_bytes())).wrapping_mul(GOLDEN_RATIO);
+            }
+            Ok(())
+        };
+        each_number(normal, tick, add)?;
+        Ok(numbers)
     }
 
     /// A hash of the numbers.
@@ -50,17 +55,24 @@ impl NumberList {
     }
 }
 
-struct NumberSink<'a> {
+/// Calls `each` with the numbers of a text in normal form, each with one sign for each kind of separator.
+pub(super) fn each_number(normal: &str, tick: &dyn Fn(), each: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let mut reading = NumberSink { normal, letters: 0..0, number: 0..0, canonical: String::new(), each };
+    tokenize(normal, &mut reading, tick)?;
+    reading.end_number()
+}
+
+struct NumberSink<'a, F> {
     normal: &'a str,
     /// The letters right before the number.
     letters: Range<usize>,
     /// The number that is being read, without letters; empty if there is none.
     number: Range<usize>,
     canonical: String,
-    numbers: NumberList,
+    each: F,
 }
 
-impl NumberSink<'_> {
+impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
     /// Goes on with a run of digits, after the letters of the same word.
     fn digits(&mut self, letters: Range<usize>, digits: Range<usize>) -> Result<()> {
         let mut between = self.normal[self.number.end..digits.start].chars();
@@ -91,11 +103,7 @@ impl NumberSink<'_> {
         self.canonical.extend(is_negative.then_some('-'));
         self.canonical.push_str(if written.contains(['.', ',']) { "" } else { letters });
         canonicalise(written, &mut self.canonical);
-        for group in self.canonical.split(' ') {
-            self.numbers.count += 1;
-            self.numbers.hash = (self.numbers.hash.rotate_left(5) ^ hash(group.as_bytes())).wrapping_mul(GOLDEN_RATIO);
-        }
-        Ok(())
+        (self.each)(&self.canonical)
     }
 }
 
@@ -142,7 +150,7 @@ fn group_separator(number: &str) -> Option<char> {
     is_grouped.then_some(separator)
 }
 
-impl TokenSink for NumberSink<'_> {
+impl<F: FnMut(&str) -> Result<()>> TokenSink for NumberSink<'_, F> {
     fn word(&mut self, token: Range<usize>) -> Result<()> {
         let normal = self.normal.as_bytes();
         let run_end = |from: usize, is_digit| {

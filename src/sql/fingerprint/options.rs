@@ -49,9 +49,7 @@ pub fn read_options(document: OptionsDocument<'_>) -> Result<Options> {
 /// asks for the weights of a table, or if it is for fingerprints.
 pub fn read_text_criterion(document: OptionsDocument<'_>) -> Result<(TextCriterion, Options)> {
     let read = read_criterion_of_table(document).and_then(without_table)?;
-    let criterion = read.for_texts();
-    let criterion = criterion.map_err(|wrong| invalid_options(wrong, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE));
-    Ok((criterion?, read.options))
+    Ok((text_criterion(&read)?, read.options))
 }
 
 /// The criterion in a document, which may ask for the weights of a table.
@@ -61,8 +59,12 @@ pub fn read_criterion_of_table(document: OptionsDocument<'_>) -> Result<Criterio
 
 /// The criterion for texts of a document; an error if the document is about fingerprints.
 pub fn text_criterion(document: &CriterionDocument) -> Result<TextCriterion> {
-    let criterion = document.for_texts();
-    criterion.map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE))
+    document.for_texts().map_err(unfit_criterion)
+}
+
+/// The error for a criterion that is not for what is compared.
+pub fn unfit_criterion(invalid: InvalidOptions) -> ErrorReport {
+    invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
 }
 
 /// An error if a criterion asks for the weights of a table.

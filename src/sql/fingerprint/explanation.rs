@@ -1,0 +1,44 @@
+//! `simhash_explain`: why two texts are near-duplicates or are not.
+
+use pgrx::AnyElement;
+use pgrx::prelude::*;
+use postgres::error::{Result, tick};
+use postgres::json::RawJsonb;
+use postgres::text::{RawText, decode, to_datum};
+use simhash::check::Check;
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{OptionsDocument, read_criterion_of_table, unfit_criterion, without_table};
+
+#[pg_extern(sql = false)]
+fn simhash_explain(
+    a: Option<RawText<'_>>,
+    b: Option<RawText<'_>>,
+    criterion: Option<RawJsonb<'_>>,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(what, &'static str),
+            name!(in_a, Option<AnyElement>),
+            name!(in_b, Option<AnyElement>),
+            name!(found, Option<AnyElement>),
+            name!(required, Option<AnyElement>),
+            name!(holds, Option<bool>),
+        ),
+    >,
+> {
+    let document = criterion.map(|criterion| read_criterion_of_table(OptionsDocument::Jsonb(criterion)));
+    let checks = match (a, b, document.transpose()?.map(without_table).transpose()?) {
+        (Some(a), Some(b), Some(document)) => {
+            let texts = [decode(a)?.as_str(), decode(b)?.as_str()];
+            with_fingerprinter(|fingerprinter| Ok(document.explain(fingerprinter, texts, &tick)))?
+                .map_err(unfit_criterion)?
+        }
+        _ => vec![Check { what: "near", ..Check::default() }],
+    };
+    let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
+    Ok(TableIterator::new(checks.into_iter().map(move |Check { what, of_texts: [a, b], found, required, holds }| {
+        (what, text(a), text(b), text(found), text(required), holds)
+    })))
+}
