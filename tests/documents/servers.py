@@ -1,6 +1,6 @@
-"""Runs the SQL of a Markdown file that is about several servers.
+"""Runs the SQL of a section of a Markdown file, which is about several servers.
 
-    python3 tests/documents/servers.py DOCUMENT NAME=[USER@]HOST:PORT...
+    python3 tests/documents/servers.py DOCUMENT SECTION NAME=[USER@]HOST:PORT...
 
 The first server is the one that the others work for. The first line of each ```sql block says where it runs:
 `-- on the NAME` for the first server, `-- on server NAME`, or `-- on each server` (each but the first). Each block is
@@ -58,7 +58,7 @@ def trimmed(lines):
 
 
 def main():
-    document, *servers = sys.argv[1:]
+    document, section, *servers = sys.argv[1:]
     addresses = {}
     for server in servers:
         name, user, host, port = ADDRESS.fullmatch(server).groups()
@@ -66,7 +66,7 @@ def main():
     text = pathlib.Path(document).read_text(encoding="utf-8")
     count = compared = failed = 0
     printed = {}
-    for language, lines in blocks(text):
+    for language, lines in blocks(text, section):
         if language == "sql":
             count += 1
             names, outside = places(lines[0], addresses)
@@ -83,8 +83,8 @@ def main():
                 print(*difference, sep="\n", end="\n" if difference else "")
         printed = {}
     if not count:
-        sys.exit(f"{document} has no SQL")
-    print(f"{document}: {count} blocks run, {compared} outputs compared")
+        sys.exit(f"{document}, {section}: no SQL")
+    print(f"{document}, {section}: {count} blocks run, {compared} outputs compared")
     sys.exit(failed > 0)
 
 

@@ -3,7 +3,7 @@ nothing is indexed. The plans of the shards show that they search their indexes.
 
     python tests/server/citus/searches.py NAME=USER@HOST:PORT...
 
-The arguments are the addresses of the servers coordinator, one and two, on which docs/citus.md has been run.
+The arguments are the addresses of the servers coordinator, one and two, on which docs/servers.md has been run.
 """
 
 import sys

@@ -1,10 +1,10 @@
 """Guards of tables that Citus manages hold while clients write through all servers at once: no two rows of a shard, of
 a reference table or of a register are near-duplicates, and all copies of a reference table are the same. The errors of
-docs/citus.md, on the table that the page has made.
+docs/servers.md, on the table that the page has made.
 
     python tests/server/citus/writes.py NAME=USER@HOST:PORT...
 
-The arguments are the addresses of the servers coordinator, one and two, on which docs/citus.md has been run.
+The arguments are the addresses of the servers coordinator, one and two, on which docs/servers.md has been run.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ import unittest
 sys.path.append(f"{sys.path[0]}/..")
 from distributed import FIRST, OTHERS, SERVERS, Tests, connect, statements
 
-PAGE = pathlib.Path("docs/citus.md").read_text(encoding="utf-8")
+PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")
 
 TABLES = """
 CREATE SCHEMA writes;
@@ -143,7 +143,7 @@ class Commands(OnCoordinator):
 
     def test_errors_of_the_page(self):
         """Each error of the page's table, by the statements that it names."""
-        table = PAGE[PAGE.index("## What fails") :].split("\n\n")[1]
+        table = PAGE[PAGE.index("### What fails with Citus") :].split("\n\n")[1]
         rows = [row.split(" | ") for row in table.splitlines()[2:]]
         self.assertGreaterEqual(len(rows), 5)
         self.run_all(

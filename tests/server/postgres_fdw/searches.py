@@ -41,7 +41,7 @@ FORMS = FORMS | {
     " (SELECT id FROM {t} WHERE simhash_near({t}.fp, q.fp # $1 # $1, $2) OFFSET 0) AS p",
 }
 JOIN = "SELECT n, id FROM questions AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp, $2) WHERE n > $1 # $1"
-# The nearest rows: by a limit, and by a function that asks each server for as many, as docs/postgres_fdw.md does.
+# The nearest rows: by a limit, and by a function that asks each server for as many, as docs/servers.md does.
 NEAREST = "SELECT fp <~> $1 AS distance FROM {t} ORDER BY distance LIMIT $2"
 NEAREST_FUNCTION = """
 CREATE FUNCTION nearest(query bigint, n integer) RETURNS TABLE (id bigint, distance integer) STABLE LANGUAGE plpgsql

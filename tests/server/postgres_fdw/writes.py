@@ -1,5 +1,5 @@
 """Writes through the hub into tables with guards on two servers; the errors of
-docs/postgres_fdw.md, on the tables that the page has made; and simhash_attach on a hub.
+docs/servers.md, on the tables that the page has made; and simhash_attach on a hub.
 
     python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
 
@@ -13,7 +13,7 @@ import psycopg
 from cluster import OTHERS, create_database
 from distributed import Tests, in_threads
 
-PAGE = pathlib.Path("docs/postgres_fdw.md").read_text(encoding="utf-8")
+PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")
 
 TEXT_OF = """
 CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
