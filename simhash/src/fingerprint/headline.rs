@@ -5,7 +5,7 @@ use std::iter;
 use std::ops::Range;
 
 use super::fingerprinter::Fingerprinter;
-use super::matches::{Match, Unit, join, place, shared_runs};
+use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, join, shared_runs};
 use super::options::Options;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::memory::push;
@@ -46,13 +46,14 @@ pub fn headline(
     tick: &dyn Fn(),
 ) -> Result<String> {
     let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
-    let mut found = join(shared.tiles, tick)?;
+    let mut found = join(shared.tiles, MAX_CHANGED, tick)?;
     let mut fragments = fragments(&found, shared.content, style)?;
-    place(content, options, Unit::Bytes, found.iter_mut().map(|found| &mut found.content), tick)?;
+    let normal = NormalForm::new(content, options, tick)?;
+    normal.place(Unit::Bytes, found.iter_mut().map(|found| &mut found.content), tick)?;
     if style.max_fragments == 0 {
         fragments = iter::once(0..content.len()).collect();
     } else {
-        place(content, options, Unit::Bytes, fragments.iter_mut(), tick)?;
+        normal.place(Unit::Bytes, fragments.iter_mut(), tick)?;
     }
     let (mut headline, mut marks) = (Headline(String::new()), found.iter().peekable());
     for (number, Range { mut start, end }) in fragments.into_iter().enumerate() {

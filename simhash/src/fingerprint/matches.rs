@@ -18,7 +18,7 @@ use crate::text::tokens::{TokenSink, tokenize};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
 /// Most changed words between two runs of a match, in either text.
-const MAX_CHANGED: usize = 2;
+pub(super) const MAX_CHANGED: usize = 2;
 
 /// What stands in two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,13 +67,41 @@ pub fn matches(
     unit: Unit,
     tick: &dyn Fn(),
 ) -> Result<Vec<Match>> {
-    let mut found = join(shared_runs(fingerprinter, content, clue, options, tick)?.tiles, tick)?;
-    place(content, options, unit, found.iter_mut().map(|found| &mut found.content), tick)?;
+    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
+    placed(join(shared.tiles, MAX_CHANGED, tick)?, content, clue, options, unit, tick)
+}
+
+/// The runs of which [`matches()`] are made.
+pub fn runs(
+    fingerprinter: &mut Fingerprinter,
+    content: &str,
+    clue: &str,
+    options: &Options,
+    unit: Unit,
+    tick: &dyn Fn(),
+) -> Result<Vec<Match>> {
+    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
+    placed(join(shared.tiles, 0, tick)?, content, clue, options, unit, tick)
+}
+
+/// Replaces numbers of tokens by their places in the texts.
+fn placed(
+    mut found: Vec<Match>,
+    content: &str,
+    clue: &str,
+    options: &Options,
+    unit: Unit,
+    tick: &dyn Fn(),
+) -> Result<Vec<Match>> {
+    if found.is_empty() {
+        return Ok(found);
+    }
+    NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
     let mut of_clue = Vec::new();
     of_clue.try_reserve_exact(found.len())?;
     of_clue.extend(found.iter_mut().map(|found| &mut found.clue));
     of_clue.sort_unstable_by_key(|tokens| tokens.start);
-    place(clue, options, unit, of_clue.into_iter(), tick)?;
+    NormalForm::new(clue, options, tick)?.place(unit, of_clue.into_iter(), tick)?;
     Ok(found)
 }
 
@@ -109,13 +137,13 @@ pub(super) fn shared_runs(
     Ok(Shared { tiles: tiles(&mut content, &mut clue, tick)?, content: content.len(), clue: clue.len() })
 }
 
-/// Joins runs to matches, whose places are numbers of tokens.
-pub(super) fn join(tiles: Vec<Tile>, tick: &dyn Fn()) -> Result<Vec<Match>> {
+/// Joins runs between which no more than `most` words differ to matches, whose places are numbers of tokens.
+pub(super) fn join(tiles: Vec<Tile>, most: usize, tick: &dyn Fn()) -> Result<Vec<Match>> {
     let mut joined: Vec<Match> = Vec::new();
     for Tile { content, clue, length } in ticking(tiles, tick) {
         let last = joined.last_mut().and_then(|last| {
             let between = (content - last.content.end).max(clue.checked_sub(last.clue.end)?);
-            (between <= MAX_CHANGED).then_some((last, between))
+            (between <= most).then_some((last, between))
         });
         if let Some((last, changed)) = last {
             (last.content.end, last.clue.end) = (content + length, clue + length);
@@ -137,6 +165,7 @@ fn tokens(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick
             tick,
         };
         tokenize(normal, &mut sink, tick)?;
+        tokens.shrink_to_fit();
         Ok(tokens)
     })
 }
@@ -171,53 +200,60 @@ impl<E: FnMut(Range<usize>, bool) -> Result<()>> TokenSink for Tokens<'_, E> {
     }
 }
 
-/// Replaces ranges of a text's tokens, which are in order, by their places in the text.
-pub(super) fn place<'r>(
-    text: &str,
-    options: &Options,
-    unit: Unit,
-    mut ranges: impl Iterator<Item = &'r mut Range<usize>>,
-    tick: &dyn Fn(),
-) -> Result<()> {
-    let Some(mut next) = ranges.next() else { return Ok(()) };
-    let (normal, places) = normal_form(text, options, tick)?;
-    // Where the range starts in the normal form; and an offset of the text, with the units before it.
-    let (mut start, mut counted) = (0, (0, 0));
-    let (mut number, mut is_done) = (0, false);
-    let emit = |token: Range<usize>, _| {
-        if number == next.start {
-            start = token.start;
-        }
-        number += 1;
-        if number == next.end && !is_done {
-            let source = places.source(start..token.end);
-            counted = (source.start, counted.1 + unit.count(&text[counted.0..source.start]));
-            *next = counted.1..counted.1 + unit.count(&text[source]);
-            match ranges.next() {
-                Some(range) => next = range,
-                None => is_done = true,
-            }
-        }
-        Ok(())
-    };
-    tokenize(&normal, &mut Tokens { emit, count: 0, tick }, tick)
+/// The normal form of a text, and where its parts stand in the text.
+pub(super) struct NormalForm<'a> {
+    text: &'a str,
+    normal: String,
+    places: Places,
 }
 
-/// The normal form of a text, and where its parts stand in the text.
-fn normal_form(text: &str, options: &Options, tick: &dyn Fn()) -> Result<(String, Places)> {
-    if text.len() > MAX_VALUE_BYTES {
-        return Err(Error::NormalFormTooLong);
-    }
-    let (mut places, mut without_markup, mut normal) = (Places::default(), String::new(), String::new());
-    let text = match options.markup {
-        None => text,
-        Some(markup) => {
-            let page = (markup == Markup::Main).then(Page::default);
-            text_with_places(text, page, &mut without_markup, Some(&mut places), tick)?;
-            &without_markup
+impl<'a> NormalForm<'a> {
+    pub fn new(text: &'a str, options: &Options, tick: &dyn Fn()) -> Result<Self> {
+        if text.len() > MAX_VALUE_BYTES {
+            return Err(Error::NormalFormTooLong);
         }
-    };
-    normalise_with_edits(text, options.case_fold, &mut normal, places.step()?, tick)?;
-    options.ignore.remove_from(&mut normal, Some(&mut places), tick)?;
-    Ok((normal, places))
+        let (mut places, mut without_markup, mut normal) = (Places::default(), String::new(), String::new());
+        let read = match options.markup {
+            None => text,
+            Some(markup) => {
+                let page = (markup == Markup::Main).then(Page::default);
+                text_with_places(text, page, &mut without_markup, Some(&mut places), tick)?;
+                &without_markup
+            }
+        };
+        normalise_with_edits(read, options.case_fold, &mut normal, places.step()?, tick)?;
+        drop(without_markup);
+        options.ignore.remove_from(&mut normal, Some(&mut places), tick)?;
+        Ok(Self { text, normal, places })
+    }
+
+    /// Replaces ranges of tokens, which are in order, by their places in the text.
+    pub fn place<'r>(
+        &self,
+        unit: Unit,
+        mut ranges: impl Iterator<Item = &'r mut Range<usize>>,
+        tick: &dyn Fn(),
+    ) -> Result<()> {
+        let (Some(mut next), mut finder) = (ranges.next(), self.places.finder()?) else { return Ok(()) };
+        // Where the range starts in the normal form; and an offset of the text, with the units before it.
+        let (mut start, mut counted) = (0, (0, 0));
+        let (mut number, mut is_done) = (0, false);
+        let emit = |token: Range<usize>, _| {
+            if number == next.start {
+                start = token.start;
+            }
+            number += 1;
+            if number == next.end && !is_done {
+                let source = finder.source(start..token.end, tick);
+                counted = (source.start, counted.1 + unit.count(&self.text[counted.0..source.start]));
+                *next = counted.1..counted.1 + unit.count(&self.text[source]);
+                match ranges.next() {
+                    Some(range) => next = range,
+                    None => is_done = true,
+                }
+            }
+            Ok(())
+        };
+        tokenize(&self.normal, &mut Tokens { emit, count: 0, tick }, tick)
+    }
 }

@@ -3,13 +3,14 @@
 //! The places of the clue where a run can start are in chains, by a hash of the shortest run. For each token of the
 //! content, the length of the longest run that starts with it is found first. A token whose run is only the rest of the
 //! run of the token before it is left out. Then the longest of all is taken again and again. If a part of it has been
-//! taken meanwhile, it is looked for again, and the run of the next token too.
+//! taken meanwhile, the runs of its tokens are looked for again.
 //!
-//! That takes linear time unless the texts repeat the same few words thousands of times: then so many places are looked
-//! at for each token, and at last so few, that the work is bounded. All runs that are found are right, but the longest
-//! may not be the first.
+//! That takes linear time unless the texts repeat the same few words thousands of times. Then only some of the places
+//! are looked at for each token, and after so much work for each token, whatever run is found is taken at once, so that
+//! none of its tokens is looked at again. All runs that are found are right, but the longest may not be the first.
 
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use crate::error::Result;
 use crate::memory::{fill, push};
@@ -30,12 +31,14 @@ pub type Token = u32;
 
 /// The least weight of a run: three words or five letters.
 const RUN: usize = 15;
-/// Places of the clue that are looked at for one token.
-const MAX_PLACES: usize = 256;
-/// Places that are looked at after so many comparisons for each token of both texts; after twice as many, no rests of
-/// runs are looked for.
+/// The weight of a word, and the largest one.
+const WORD: usize = 5;
+/// Places of the clue that are looked at for one token; and after so much work for each token of both texts.
+const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
-const MAX_WORK: usize = 512;
+const MAX_WORK: usize = 128;
+/// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
+const PLACE_WORK: usize = 4;
 
 const TAKEN_FROM_CONTENT: Token = 0;
 const TAKEN_FROM_CLUE: Token = 1;
@@ -47,52 +50,29 @@ pub fn token(hash: u64, spaceless: bool) -> Token {
 }
 
 fn weight(token: Token) -> usize {
-    if token & 1 == 0 { 5 } else { 3 }
+    if token & 1 == 0 { WORD } else { 3 }
 }
 
 /// The runs in the order of the content. If the clue is shorter than a run, it is one. Overwrites the tokens.
 pub fn tiles(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Result<Vec<Tile>> {
-    let mut tiles = Vec::new();
     if clue.is_empty() {
-        return Ok(tiles);
+        return Ok(Vec::new());
     }
     let mut tiling = Tiling::new(content, clue, tick)?;
-    let (mut longest, mut is_first) = tiling.longest_runs()?;
-    while let Some(key) = longest.pop() {
+    tiling.search(0..tiling.content.len())?;
+    while let Some(key) = tiling.longest.pop() {
         tiling.tick();
-        let (mut length, mut start) = ((key >> 32) as usize, !(key as u32) as usize);
-        if tiling.content[start] != TAKEN_FROM_CONTENT {
-            let (found, place) = tiling.longest(start, (0, 0));
-            if found >= length && found > 0 {
-                push(&mut tiles, tiling.take(Tile { content: start, clue: place, length: found }))?;
-                continue;
-            }
-            if found > 0 {
-                longest.try_reserve(1)?;
-                longest.push(self::key(found, start));
-            }
-        }
-        // The runs of the next tokens are rests of this one, and no longer than these.
-        loop {
-            (length, start) = (length - 1, start + 1);
-            if length == 0 || is_first[start] || tiling.work > 2 * tiling.most_work {
-                break;
-            }
-            if tiling.content[start] != TAKEN_FROM_CONTENT {
-                is_first[start] = true;
-                longest.try_reserve(1)?;
-                longest.push(self::key(length, start));
-                break;
-            }
+        let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
+        let (found, place) = tiling.run(start, (0, 0));
+        if found >= length {
+            tiling.take(start, place, found)?;
+        } else {
+            tiling.search(start..start + length)?;
         }
     }
+    let mut tiles = tiling.tiles;
     tiles.sort_unstable_by_key(|tile| tile.content);
     Ok(tiles)
-}
-
-/// The order in which runs are taken: the longest first, of those the first one.
-fn key(length: usize, start: usize) -> u64 {
-    (length as u64) << 32 | u64::from(!(start as u32))
 }
 
 struct Tiling<'a> {
@@ -104,7 +84,12 @@ struct Tiling<'a> {
     heads: Vec<u32>,
     /// The next place after each one.
     next: Vec<u32>,
-    /// Comparisons so far, how many there may be, and when the next tick is due.
+    tiles: Vec<Tile>,
+    /// The longest runs, as keys: the length, and what is the larger the earlier the run starts.
+    longest: BinaryHeap<u64>,
+    /// Which tokens start one of these. The runs of other tokens are rests of the run of the token before them.
+    is_first: Vec<bool>,
+    /// Work so far, how much there may be, and when the next tick is due.
     work: usize,
     most_work: usize,
     next_tick: usize,
@@ -114,12 +99,15 @@ struct Tiling<'a> {
 impl<'a> Tiling<'a> {
     fn new(content: &'a mut [Token], clue: &'a mut [Token], tick: &'a dyn Fn()) -> Result<Self> {
         let of_clue = clue.iter().take(RUN).map(|token| weight(*token)).sum::<usize>();
-        let (mut heads, mut next) = (Vec::new(), Vec::new());
+        let (mut heads, mut next, mut is_first) = (Vec::new(), Vec::new(), Vec::new());
         fill(&mut heads, (clue.len() / 2 + 1).next_power_of_two(), NONE, tick)?;
         fill(&mut next, clue.len(), NONE, tick)?;
+        fill(&mut is_first, content.len(), false, tick)?;
         let most_work = MAX_WORK * (content.len() + clue.len());
         let least = RUN.min(of_clue);
-        let mut tiling = Self { content, clue, least, heads, next, work: 0, most_work, next_tick: 0, tick };
+        let (tiles, longest, work, next_tick) = Default::default();
+        let mut tiling =
+            Self { content, clue, least, heads, next, tiles, longest, is_first, work, most_work, next_tick, tick };
         for place in (0..tiling.clue.len()).rev() {
             tiling.tick();
             if let Some((chain, _)) = tiling.chain(&tiling.clue[place..]) {
@@ -154,15 +142,16 @@ impl<'a> Tiling<'a> {
     }
 
     /// The longest run that starts with a token of the content, and the first place of the clue where it stands, if it
-    /// is longer than the one that is known. Places that have been taken leave their chain.
-    fn longest(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
+    /// is longer than the one that is known. Places of runs that have been taken leave their chain.
+    fn run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
         let Some((chain, shortest)) = self.chain(&self.content[start..]) else { return (0, 0) };
         let (mut found, mut before, mut place) = (known, NONE, self.heads[chain]);
-        let mut places = if self.work < self.most_work { MAX_PLACES } else { FEW_PLACES };
+        let (mut places, fewest) = (if self.is_late() { FEW_PLACES } else { MAX_PLACES }, self.least.div_ceil(WORD));
         while place != NONE && places > 0 {
+            self.work += PLACE_WORK;
             self.tick();
             let next = self.next[place as usize];
-            if self.clue[place as usize] == TAKEN_FROM_CLUE {
+            if self.clue[place as usize..][..fewest].contains(&TAKEN_FROM_CLUE) {
                 match before {
                     NONE => self.heads[chain] = next,
                     _ => self.next[before as usize] = next,
@@ -185,33 +174,42 @@ impl<'a> Tiling<'a> {
         if found.0 < shortest { (0, 0) } else { found }
     }
 
-    /// The lengths of the longest runs, as keys, and which tokens have one of their own: the runs of other tokens are
-    /// rests of the run of the token before them.
-    fn longest_runs(&mut self) -> Result<(BinaryHeap<u64>, Vec<bool>)> {
-        let (mut keys, mut is_first) = (Vec::new(), Vec::new());
-        fill(&mut is_first, self.content.len(), false, self.tick)?;
-        let mut last = (0, 0);
-        for (start, is_first) in is_first.iter_mut().enumerate() {
+    /// Whether whatever is found is taken.
+    fn is_late(&self) -> bool {
+        self.work >= self.most_work
+    }
+
+    /// Looks for the longest runs that start with these tokens, up to one whose run is known.
+    fn search(&mut self, tokens: Range<usize>) -> Result<()> {
+        let (mut start, mut last) = (tokens.start, (0, 0));
+        while start < tokens.end && (start == tokens.start || !self.is_first[start]) {
             self.tick();
             let rest = if last.0 > 0 { (last.0 - 1, last.1 + 1) } else { last };
-            let found = self.longest(start, rest);
-            if found.0 > rest.0 {
-                *is_first = true;
-                push(&mut keys, key(found.0, start))?;
+            last = self.run(start, rest);
+            let (length, place) = last;
+            if length > 0 && self.is_late() {
+                self.take(start, place, length)?;
+                (start, last) = (start + length, (0, 0));
+                continue;
             }
-            last = found;
+            if length > rest.0 {
+                self.is_first[start] = true;
+                self.longest.try_reserve(1)?;
+                self.longest.push((length as u64) << 32 | u64::from(!(start as u32)));
+            }
+            start += 1;
         }
-        Ok((BinaryHeap::from(keys), is_first))
+        Ok(())
     }
 
     /// Takes a run, and what stands before it in both texts, if fewer places were looked at for that.
-    fn take(&mut self, mut tile: Tile) -> Tile {
-        while tile.content > 0 && tile.clue > 0 && self.content[tile.content - 1] == self.clue[tile.clue - 1] {
-            tile = Tile { content: tile.content - 1, clue: tile.clue - 1, length: tile.length + 1 };
+    fn take(&mut self, mut content: usize, mut clue: usize, mut length: usize) -> Result<()> {
+        while content > 0 && clue > 0 && self.content[content - 1] == self.clue[clue - 1] {
+            (content, clue, length) = (content - 1, clue - 1, length + 1);
         }
-        self.content[tile.content..][..tile.length].fill(TAKEN_FROM_CONTENT);
-        self.clue[tile.clue..][..tile.length].fill(TAKEN_FROM_CLUE);
-        self.work += tile.length;
-        tile
+        self.content[content..][..length].fill(TAKEN_FROM_CONTENT);
+        self.clue[clue..][..length].fill(TAKEN_FROM_CLUE);
+        self.work += length;
+        push(&mut self.tiles, Tile { content, clue, length })
     }
 }

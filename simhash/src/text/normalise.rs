@@ -299,16 +299,18 @@ pub fn normalise_separators(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn
 
 /// Removes the marks on letters of the Latin, Greek and Cyrillic alphabets from a text in normal form.
 pub fn remove_accents(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
-    let mut is_after_letter = false;
-    for (start, c) in ticking(normal.char_indices(), tick) {
-        let place = start..start + c.len_utf8();
-        if is_after_letter && !c.is_ascii() && kind(c.into()) == MARK {
-            out.replace(place, "")?;
+    let mut characters = ticking(normal.char_indices(), tick).peekable();
+    while let Some((start, letter)) = characters.next() {
+        if !letter.is_ascii_alphabetic() && alphabet(letter).is_none() {
             continue;
         }
-        is_after_letter = c.is_ascii_alphabetic() || alphabet(c).is_some();
-        if is_after_letter && base(c) != c {
-            out.replace(place, base(c).encode_utf8(&mut [0; 4]))?;
+        let (base, mut end) = (base(letter), start + letter.len_utf8());
+        let mut is_changed = base != letter;
+        while let Some((at, mark)) = characters.next_if(|(_, c)| !c.is_ascii() && kind(u32::from(*c)) == MARK) {
+            (end, is_changed) = (at + mark.len_utf8(), true);
+        }
+        if is_changed {
+            out.replace(start..end, base.encode_utf8(&mut [0; 4]))?;
         }
     }
     Ok(())

@@ -4,51 +4,40 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::memory::push;
+use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 /// The steps by which a text was made from a source, the first one first.
 #[derive(Debug, Default)]
 pub struct Places(Vec<Edits>);
 
 /// Where a text differs from the one that it was made from: all else was copied. In order.
+///
+/// An edit is a part of the old text, and what stands in its place; both may be empty. Of each, three numbers are stored,
+/// with seven bits in a byte: the bytes that were copied before it, and both lengths. So an edit of a letter, of which a
+/// text may have millions, takes three bytes.
 #[derive(Debug, Default)]
-pub struct Edits(Vec<Edit>);
-
-/// A part of the old text, and what stands in its place; both may be empty. 32 bits are enough for offsets in a text.
-#[derive(Debug)]
-struct Edit {
-    old: Range<u32>,
-    new: Range<u32>,
+pub struct Edits {
+    numbers: Vec<u8>,
+    /// Where the last edit ends in the old text, and in the new one.
+    end: (usize, usize),
 }
 
 impl Edits {
     pub fn push(&mut self, old: Range<usize>, new: Range<usize>) -> Result<()> {
-        let [old, new] = [old, new].map(|range| range.start as u32..range.end as u32);
-        push(&mut self.0, Edit { old, new })
+        let copied = new.start - self.end.1;
+        for mut number in [copied, old.end.saturating_sub(self.end.0 + copied), new.len()] {
+            while number >= 0x80 {
+                push(&mut self.numbers, number as u8 | 0x80)?;
+                number >>= 7;
+            }
+            push(&mut self.numbers, number as u8)?;
+        }
+        self.end = (old.end, new.end);
+        Ok(())
     }
 
     pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// What a part of the new text was made from: whole edits, if it begins or ends within them.
-    fn old(&self, new: Range<usize>) -> Range<usize> {
-        let [start, end] = [new.start, new.end].map(|offset| offset as u32);
-        let before = self.0.partition_point(|edit| edit.new.end <= start);
-        let start = match self.0.get(before) {
-            Some(edit) if edit.new.start <= start => edit.old.start,
-            _ => self.moved(before, start),
-        };
-        let until = self.0.partition_point(|edit| edit.new.start < end);
-        let end = match until.checked_sub(1).map(|last| &self.0[last]) {
-            Some(edit) if edit.new.end >= end => edit.old.end,
-            _ => self.moved(until, end),
-        };
-        start as usize..end as usize
-    }
-
-    /// The old offset of a place that is copied, after so many edits.
-    fn moved(&self, edits: usize, offset: u32) -> u32 {
-        edits.checked_sub(1).map_or(offset, |last| offset - self.0[last].new.end + self.0[last].old.end)
+        *self = Self::default();
     }
 }
 
@@ -64,9 +53,83 @@ impl Places {
         self.0.clear();
     }
 
+    /// Finds where parts of the text stand in the source. Each starts and ends no earlier than the one before.
+    pub fn finder(&self) -> Result<Finder<'_>> {
+        let mut steps = Vec::new();
+        for edits in self.0.iter().rev() {
+            let [starts, ends] = [(); 2].map(|()| Cursor::new(&edits.numbers));
+            push(&mut steps, (starts, ends))?;
+        }
+        Ok(Finder(steps))
+    }
+}
+
+/// How far the edits of each step have been read, for the starts and for the ends of parts. The last step comes first.
+pub struct Finder<'a>(Vec<(Cursor<'a>, Cursor<'a>)>);
+
+impl Finder<'_> {
     /// Where a part of the text stands in the source. A character of the source that has become several is one place.
-    pub fn source(&self, part: Range<usize>) -> Range<usize> {
-        self.0.iter().rev().fold(part, |part, edits| edits.old(part))
+    pub fn source(&mut self, part: Range<usize>, tick: &dyn Fn()) -> Range<usize> {
+        self.0.iter_mut().fold(part, |Range { start, end }, (starts, ends)| {
+            starts.skip(|edit| edit.new.end <= start, tick);
+            ends.skip(|edit| edit.new.end < end, tick);
+            let edit = starts.next.as_ref().filter(|edit| edit.new.start <= start);
+            let until = ends.next.as_ref().filter(|edit| edit.new.start < end);
+            edit.map_or_else(|| starts.moved(start), |edit| edit.old.start)
+                ..until.map_or_else(|| ends.moved(end), |edit| edit.old.end)
+        })
+    }
+}
+
+/// A part of the old text, and what stands in its place.
+struct Edit {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+struct Cursor<'a> {
+    numbers: &'a [u8],
+    /// Where the edits so far end in the old text, and in the new one.
+    end: (usize, usize),
+    next: Option<Edit>,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(numbers: &'a [u8]) -> Self {
+        let mut cursor = Self { numbers, end: (0, 0), next: None };
+        cursor.next = cursor.read();
+        cursor
+    }
+
+    /// Goes on to the first edit that is not before what is looked for.
+    fn skip(&mut self, is_before: impl Fn(&Edit) -> bool, tick: &dyn Fn()) {
+        let mut skipped = 0;
+        while let Some(edit) = self.next.take_if(|edit| is_before(edit)) {
+            skipped += 1;
+            if skipped % ITEMS_BETWEEN_TICKS == 0 {
+                tick();
+            }
+            self.end = (edit.old.end, edit.new.end);
+            self.next = self.read();
+        }
+    }
+
+    fn read(&mut self) -> Option<Edit> {
+        let copied = self.number()?;
+        let (old, new) = (self.end.0 + copied, self.end.1 + copied);
+        Some(Edit { old: old..old + self.number()?, new: new..new + self.number()? })
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        let length = self.numbers.iter().position(|byte| *byte < 0x80)? + 1;
+        let (number, rest) = self.numbers.split_at(length);
+        self.numbers = rest;
+        Some(number.iter().rev().fold(0, |number, byte| number << 7 | usize::from(byte & 0x7f)))
+    }
+
+    /// The old offset of a place that is copied, after the edits so far.
+    fn moved(&self, offset: usize) -> usize {
+        offset - self.end.1 + self.end.0
     }
 }
 

@@ -105,6 +105,7 @@ def without_accents(pieces):
     found, is_after_letter = [], False
     for c, start, end in pieces:
         if is_after_letter and kind(c) == "mark":
+            found[-1] = *found[-1][:2], end
             continue
         is_after_letter = category(c)[0] == "L" and name(c).startswith(WITH_ACCENTS)
         found.append((normalize("NFD", c)[0] if is_after_letter else c, start, end))
