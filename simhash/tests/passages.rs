@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use simhash::Options;
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::options::Markup;
+use simhash::fingerprint::options::{Markup, Tokens};
 use simhash::fingerprint::passages::{self as fast, Found, LENGTHS, Lengths, WINDOW};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -49,8 +49,9 @@ fn tokens(most: usize) -> impl Strategy<Value = Vec<String>> {
 
 proptest! {
     #[test]
-    fn passages_are_those_of_the_oracle(text in tokens(80), fold: bool, html: bool) {
-        let options = Options { case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
+    fn passages_are_those_of_the_oracle(text in tokens(80), fold: bool, html: bool, chars: bool) {
+        let tokens = if chars { Tokens::Chars } else { Tokens::Words };
+        let options = Options { tokens, case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
         let text = text.concat();
         prop_assert_eq!(found(&text, &options), passages(&text, &options));
     }

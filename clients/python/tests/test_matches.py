@@ -33,7 +33,7 @@ PIECES = [
     *["<!-- a b c -->", "<script>a b c</script>", "-\n", "\u2010 \n", "\u00ad\n", "deadbeef99 ", "\u0661\u0662 "],
 ]
 OPTIONS = [
-    *[{}, {"case_fold": False}, {"markup": "html"}, {"markup": "main"}],
+    *[{}, {"tokens": "chars"}, {"case_fold": False}, {"markup": "html"}, {"markup": "main"}],
     *[{"ignore": ["numbers"]}, {"ignore": ["urls", "accents"]}, {"ignore": ["ids", "hyphenation"]}],
 ]
 PAGES = ["<nav>x y z</nav><main>a b c d {}</main> e f", "<article>a b c d {}</article><p>e</p><article>a b</article>"]

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::hash::{Seeded, length_of, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
+use super::units::each_unit;
 use crate::error::Result;
 use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
-use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 pub trait FeatureSink {
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
@@ -73,8 +73,8 @@ pub fn each_feature(
         }
         Tokens::Chars => {
             let characters = Shingler::new(text, options.chars_per_feature(), None);
-            let mut sink = CharFeatures { text, characters, hash, emit, tick };
-            tokenize(normal, &mut sink, tick)?;
+            let mut sink = CharFeatures { characters, hash, emit };
+            each_unit(normal, Tokens::Chars, &mut sink, tick)?;
             emit_hashed(sink.characters.end_run()?, hash, &mut sink.emit)
         }
     }
@@ -247,28 +247,15 @@ fn read_letter(text: &[u8], at: usize) -> u64 {
 
 /// Shingles of the characters of all tokens, as one run: of the text without its separators.
 struct CharFeatures<'t, E> {
-    text: &'t [u8],
     characters: Shingler<'t>,
     hash: Seeded,
     emit: E,
-    tick: &'t dyn Fn(),
 }
 
 impl<E: FeatureSink> TokenSink for CharFeatures<'_, E> {
     #[inline]
-    fn word(&mut self, token: Range<usize>) -> Result<()> {
-        let mut start = token.start;
-        let characters = self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000);
-        // A token may be as long as the text, and the tokenizer ticks only between tokens.
-        for (index, character) in characters.enumerate() {
-            if index % ITEMS_BETWEEN_TICKS == ITEMS_BETWEEN_TICKS - 1 {
-                (self.tick)();
-            }
-            let end = start + character.len();
-            emit_hashed(self.characters.push(start..end)?, self.hash, &mut self.emit)?;
-            start = end;
-        }
-        Ok(())
+    fn word(&mut self, character: Range<usize>) -> Result<()> {
+        emit_hashed(self.characters.push(character)?, self.hash, &mut self.emit)
     }
 
     #[inline]

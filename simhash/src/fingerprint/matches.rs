@@ -7,14 +7,15 @@ use std::ops::Range;
 
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
-use super::options::{Markup, Options};
+use super::options::{self, Markup, Options};
 use super::tiles::{Tile, Token, tiles, token};
+use super::units::each_unit;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::memory::push;
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
-use crate::text::tokens::{TokenSink, tokenize};
+use crate::text::tokens::TokenSink;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
 /// Most changed words between two runs of a match, in either text.
@@ -57,7 +58,7 @@ impl Unit {
 /// spaces, that stand in both. Runs between which one or two words differ are one match. No word is in two matches; the
 /// longest runs are taken first. A clue of fewer words is one run.
 ///
-/// Of the options, those count that say how a text is read and normalised. Costs as much as some fingerprints of both
+/// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some fingerprints of both
 /// texts, and about 12 bytes of memory for each word of the text and 16 for each one of the clue.
 pub fn matches(
     fingerprinter: &mut Fingerprinter,
@@ -164,7 +165,7 @@ fn tokens(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick
             count: 0,
             tick,
         };
-        tokenize(normal, &mut sink, tick)?;
+        each_unit(normal, options.tokens, &mut sink, tick)?;
         tokens.shrink_to_fit();
         Ok(tokens)
     })
@@ -205,6 +206,7 @@ pub(super) struct NormalForm<'a> {
     text: &'a str,
     normal: String,
     places: Places,
+    tokens: options::Tokens,
 }
 
 impl<'a> NormalForm<'a> {
@@ -224,7 +226,7 @@ impl<'a> NormalForm<'a> {
         normalise_with_edits(read, options.case_fold, &mut normal, places.step()?, tick)?;
         drop(without_markup);
         options.ignore.remove_from(&mut normal, Some(&mut places), tick)?;
-        Ok(Self { text, normal, places })
+        Ok(Self { text, normal, places, tokens: options.tokens })
     }
 
     /// Replaces ranges of tokens, which are in order, by their places in the text.
@@ -254,6 +256,6 @@ impl<'a> NormalForm<'a> {
             }
             Ok(())
         };
-        tokenize(&self.normal, &mut Tokens { emit, count: 0, tick }, tick)
+        each_unit(&self.normal, self.tokens, &mut Tokens { emit, count: 0, tick }, tick)
     }
 }

@@ -5,7 +5,7 @@
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells
 //! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
-//! [`passages`] are made of the same tokens, to find texts within others, and [`mod@matches`], which [`tiles`] finds,
+//! [`passages`] are made of the same [`units`], to find texts within others, and [`mod@matches`], which [`tiles`] finds,
 //! show where, for a [`headline`]; [`bands`] are made of the same features, to find texts that resemble each other.
 
 pub mod agreement;
@@ -31,6 +31,7 @@ pub mod size;
 pub mod sketch;
 pub mod tally;
 pub mod tiles;
+mod units;
 pub mod weight_map;
 pub mod weighted;
 pub mod weights;

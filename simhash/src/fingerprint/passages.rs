@@ -25,9 +25,10 @@ use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::matches::coverage;
 use super::options::Options;
+use super::units::each_unit;
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::push;
-use crate::text::tokens::{TokenSink, tokenize};
+use crate::text::tokens::TokenSink;
 use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 /// Numbers of tokens in a run, by its first token. Runs of both lengths are in mixed texts, and so are runs of mixed
@@ -53,7 +54,7 @@ const MAX_RUN: usize = 8;
 /// The passages of a text, in ascending order as signed numbers: two of nine runs. Of fewer than [`WINDOW`] runs, one
 /// is a passage; a text that is shorter than a run has one passage, all of it. Empty if the text has no token.
 ///
-/// Of the options, those count that say how a text is read and normalised.
+/// Of the options, those count that say how a text is read, normalised and cut into tokens.
 pub fn passages(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>> {
     let mut window = Window::new(WINDOW);
     each_run(fingerprinter, text, options, LENGTHS, tick, |_, hash| window.push(hash))?;
@@ -182,7 +183,7 @@ fn each_run(
     debug_assert!((1..=MAX_RUN).contains(&lengths.spaceless) && (1..=lengths.spaceless).contains(&lengths.words));
     fingerprinter.read_normal(text, options, tick, |normal| {
         let mut runs = Runs { text: normal.as_bytes(), lengths, last: [(0, 0); MAX_RUN], tokens: 0, emit, tick };
-        tokenize(normal, &mut runs, tick)?;
+        each_unit(normal, options.tokens, &mut runs, tick)?;
         runs.end()
     })
 }

@@ -160,8 +160,9 @@ def tokens(text, options):
         if of == "mark" and touching or of == touching == "word":
             found[-1][0] += c
             found[-1][3] = end
+            found[-1][4].append([c, True, start, end])
         elif of in ("word", "spaceless"):
-            found.append([c, of == "spaceless", start, end])
+            found.append([c, of == "spaceless", start, end, [[c, True, start, end]]])
             touching = of
         else:
             touching = None
@@ -169,7 +170,10 @@ def tokens(text, options):
     is_id = lambda token: re.fullmatch(r"(0x)?[0-9a-fA-F]{8,}|[0-9]{6,}", token)  # noqa: E731
     ignored_tokens = [of for of in ("numbers", "ids") if of in ignored]
     is_of = {"numbers": is_number, "ids": is_id}
-    return [token for token in found if not any(is_of[of](token[0]) for of in ignored_tokens)]
+    found = [token for token in found if not any(is_of[of](token[0]) for of in ignored_tokens)]
+    if options.get("tokens") == "chars":
+        return [character for token in found for character in token[4]]
+    return [token[:4] for token in found]
 
 
 def tiles(content, clue):

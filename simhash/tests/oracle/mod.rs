@@ -308,7 +308,12 @@ fn without_markup(text: &str, options: &Options) -> String {
 
 /// The tokens of a document.
 pub fn tokens_of(text: &str, options: &Options) -> Vec<Token> {
-    tokens(&counting(&without_markup(text, options), options.case_fold, options.ignore))
+    let tokens = tokens(&counting(&without_markup(text, options), options.case_fold, options.ignore));
+    if options.tokens == Tokens::Words {
+        return tokens;
+    }
+    let letters = tokens.iter().flat_map(|token| token.text.chars());
+    letters.map(|c| Token { text: c.to_string(), spaceless: true }).collect()
 }
 
 /// All features of a text, once for each occurrence.
@@ -323,8 +328,7 @@ fn runs(text: &str, options: &Options) -> Vec<Vec<String>> {
         if run.len() <= n { vec![run.join(joiner)] } else { run.windows(n).map(|window| window.join(joiner)).collect() }
     };
     if options.tokens == Tokens::Chars {
-        let text: String = tokens.into_iter().map(|token| token.text).collect();
-        let chars: Vec<String> = text.chars().map(String::from).collect();
+        let chars: Vec<String> = tokens.into_iter().map(|token| token.text).collect();
         return if chars.is_empty() { vec![] } else { vec![shingles(&chars, options.ngram.unwrap_or(4).into(), "")] };
     }
     let runs = tokens.chunk_by(|a, b| a.spaceless == b.spaceless);
