@@ -17,7 +17,7 @@ use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::matches::{Unit, coverage, matches};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::passages as passages_of;
+use simhash::fingerprint::passages::{contains, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::search::blocks::{Block, Probed, radius};
 
@@ -80,6 +80,10 @@ fn matches_match_vectors() {
             .map(|m| json!([m.content.start, m.content.end, m.clue.start, m.clue.end, m.words, m.changed]))
             .collect();
         assert_eq!(Value::from(found), entry["matches"], "{name}");
+        if let Some(expected) = entry["contains"].as_bool() {
+            let contains = contains(&mut fingerprinter, content, clue, 0.8, &options, &|| ()).expect("no limit");
+            assert_eq!(contains, Ok(expected), "{name}");
+        }
     }
 }
 

@@ -8,6 +8,7 @@ import {
   band,
   bands,
   containment,
+  contains,
   coverage,
   difference,
   features,
@@ -97,6 +98,7 @@ test('matches', () => {
       changed,
     }))
     assert.deepEqual(matches(content, clue, options), found, name)
+    if ('contains' in expected) assert.equal(contains(content, clue, 0.8, options), expected.contains, name)
   }
 })
 

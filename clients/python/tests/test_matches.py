@@ -50,6 +50,8 @@ class Matches(unittest.TestCase):
                 texts, options = (entry["content"], entry["clue"]), entry.get("options", {})
                 self.assertEqual(pg_simhash.coverage(*texts, **options), entry["coverage"])
                 self.assertEqual([list(one) for one in pg_simhash.matches(*texts, **options)], entry["matches"])
+                if "contains" in entry:
+                    self.assertIs(pg_simhash.contains(*texts, **options), entry["contains"])
 
     def test_random_texts(self):
         rng, found = random.Random(0), 0

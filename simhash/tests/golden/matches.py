@@ -1,7 +1,8 @@
 """Matches in plain Python: a second implementation, written from what simhash/src/fingerprint/matches.rs says.
 
 It computes the golden vectors of matches: `python matches.py` writes coverage and matches into each line of
-matches.jsonl, which has a content, a clue, and perhaps options. Its Unicode is that of Python, and its HTML is what
+matches.jsonl, which has a content, a clue, and perhaps options; also contains, by the default share, where passages
+decide nothing. Its Unicode is that of Python, and its HTML is what
 `without_markup` reads; of addresses and ids it knows the plain ones.
 """
 
@@ -215,8 +216,12 @@ def matches(content, clue, options):
 
 
 def computed(entry):
-    coverage, found = matches(entry["content"], entry["clue"], entry.get("options", {}))
-    return entry | {"coverage": coverage, "matches": found}
+    options = entry.get("options", {})
+    coverage, found = matches(entry["content"], entry["clue"], options)
+    entry |= {"coverage": coverage, "matches": found}
+    # A shorter clue is an error, and no text with a longer run is missed.
+    is_certain = coverage and (coverage < 0.8 or any(words >= 13 and not changed for *_, words, changed in found))
+    return entry | {"contains": coverage >= 0.8} if is_certain and len(tokens(entry["clue"], options)) >= 6 else entry
 
 
 if __name__ == "__main__":
