@@ -109,8 +109,8 @@ export function containment(a: string, b: string, options?: Options): number | n
 
 /**
  * The passages of a text, hashes of runs of words, in ascending order. Two texts that have 11 words in a row in common,
- * or 13 words and letters of a script without spaces, have a passage in common. Of the options, case_fold, ignore and
- * markup count.
+ * or 13 words and letters of a script without spaces, have a passage in common. Of the options, tokens, case_fold, ignore
+ * and markup count.
  */
 export function passages(text: string, options?: Options): bigint[]
 

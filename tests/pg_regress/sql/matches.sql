@@ -8,7 +8,8 @@ INSERT INTO texts VALUES
     (4, 'no match at all here', 'nothing of this kind', DEFAULT),
     (5, 'two words', 'Two, words!', DEFAULT),
     (6, 'a b c', '?!', DEFAULT),
-    (7, '', 'a b c d', DEFAULT);
+    (7, '', 'a b c d', DEFAULT),
+    (8, '그는 산길로 돌아서 집에 왔다', '산길로 돌아 서집에왔다', '{"tokens": "chars"}');
 SELECT id, m.*, substr(content, content_position, content_length), substr(clue, clue_position, clue_length) AS of_clue
 FROM texts, simhash_matches(content, clue, options) AS m ORDER BY id, content_position;
 

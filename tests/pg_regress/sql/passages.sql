@@ -28,6 +28,10 @@ SELECT simhash_contains(text, clue), simhash_contains(text, upper(clue)), simhas
     simhash_contains(text, clue, options => '{"case_fold": false}'), simhash_contains(NULL, clue) IS NULL AS unknown
 FROM (VALUES (pg_temp.words(1, 50), pg_temp.words(11, 22))) AS t (text, clue);
 
+-- By characters, spaces make no difference.
+SELECT simhash_contains(text, clue) AS by_words, simhash_contains(text, clue, options => '{"tokens": "chars"}') AS by_characters
+FROM (VALUES ('우리는 산길로 돌아서 집에 왔다. 그날은 비가 왔다.', '산길 로돌아서 집에왔다 그 날은비가')) AS t (text, clue);
+
 -- A share is 0 to 1.
 SELECT errors($$SELECT simhash_contains('a b c d', 'a b c d', 1.01)$$, $$SELECT simhash_contains('a', 'b c d e', -0.1)$$,
     $$SELECT simhash_contains('a b c d', 'a b c d', 'NaN')$$);
