@@ -45,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use crate::pairs::pairs;
     #[pymodule_export]
-    use crate::passages::{contains, coverage, matches, passages};
+    use crate::passages::{contains, coverage, matches, passages, runs};
     #[pymodule_export]
     use crate::resemblance::{containment, difference, near, resemblance};
 

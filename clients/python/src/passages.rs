@@ -4,9 +4,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::fingerprint::matches::{Match, Unit, coverage as coverage_of, matches as matches_of};
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::matches::{Match, Unit, coverage as coverage_of, matches as matches_of, runs as runs_of};
 use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::ticking::ITEMS_BETWEEN_TICKS;
+use simhash::{Error, Options};
 
 use crate::cancel::detached_unless_small;
 use crate::error::algorithm_error;
@@ -18,7 +20,7 @@ use crate::texts::required;
 /// Return the passages of a text, as SQL's simhash_passages does: hashes of runs of words, in ascending order.
 ///
 /// Two texts that have 11 words in a row in common, or 13 words and letters of a script without spaces, have a passage
-/// in common. Of the options, case_fold, ignore and markup count.
+/// in common. Of the options, tokens, case_fold, ignore and markup count.
 ///
 /// >>> text = "a passage is a run of words that stands in more than one of the texts"
 /// >>> bool(set(passages(text)) & set(passages("as he says, " + text)))
@@ -90,12 +92,34 @@ pub fn matches<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
+    list_of(content, clue, options, matches_of)
+}
+
+/// Return the runs of which matches are made: those between which no word differs.
+#[pyfunction]
+#[pyo3(signature = (content, clue, /, **options))]
+pub fn runs<'py>(
+    content: &Bound<'py, PyAny>,
+    clue: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyList>> {
+    list_of(content, clue, options, runs_of)
+}
+
+type Find = fn(&mut Fingerprinter, &str, &str, &Options, Unit, &dyn Fn()) -> Result<Vec<Match>, Error>;
+
+fn list_of<'py>(
+    content: &Bound<'py, PyAny>,
+    clue: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+    find: Find,
+) -> PyResult<Bound<'py, PyList>> {
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = content.py();
     let one_of = MATCH.import(py, "pg_simhash._match", "Match")?;
     let found =
         of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
-            matches_of(fingerprinter, content, clue, options, Unit::Characters, &|| signals.tick())
+            find(fingerprinter, content, clue, options, Unit::Characters, &|| signals.tick())
         })?;
     let list = PyList::empty(py);
     for (index, Match { content, clue, words, changed }) in found.into_iter().enumerate() {

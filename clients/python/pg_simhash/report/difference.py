@@ -5,20 +5,20 @@ Case, spaces and punctuation around words do not count, as they do not for the f
 
 from __future__ import annotations
 
-import difflib
 import re
 import string
+import sys
 import unicodedata
 from collections.abc import Iterable
+from itertools import groupby
 from typing import NamedTuple
+
+from pg_simhash._native import runs
 
 MAX_MARKS = 6
 MAX_MARK_CHARACTERS = 120
 CONTEXT_CHARACTERS = 60
 """How many marks of a text are shown, and how much of each, before it and after it."""
-
-MAX_COMPARED_WORDS = 1000
-"""How many words of two texts are compared, from the first one on that differs: the time may grow with their cube."""
 
 MAX_PLAIN_CHARACTERS = 320
 """What is shown of a text without marks."""
@@ -26,6 +26,8 @@ MAX_PLAIN_CHARACTERS = 320
 # Thai and its neighbours, Burmese, Khmer, and what is used for Chinese and Japanese: each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
+# What both texts begin and end with, so that all words there are in a run with it.
+BEGIN, END = "ᚠ ᚢ ᚦ ", " ᚨ ᚱ ᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"
 
 PART_OF_FIRST_WORD, PART_OF_LAST_WORD = re.compile(r"^\S{1,20}(?=\s)"), re.compile(r"(?<=\s)\S{1,20}$")
@@ -46,35 +48,27 @@ class Piece(NamedTuple):
     is_marked: bool
 
 
-class Word(NamedTuple):
-    """A word of a text without the punctuation around it, as it is compared and where it is."""
-
-    folded: str
-    where: slice
-
-
-def words_of(text: str) -> list[Word]:
-    words = []
-    for found in WORD.finditer(text):
-        begin = found.end() - len(found[0].lstrip(PUNCTUATION))
-        if word := found[0].strip(PUNCTUATION):
-            words.append(Word(word.casefold(), slice(begin, begin + len(word))))
-    return words
-
-
 def differences(a: str, b: str) -> tuple[list[slice], list[slice]]:
-    """Where two texts have words that the other one lacks."""
-    words = words_of(a), words_of(b)
-    compared = [[word.folded for word in of_text] for of_text in words]
-    begin = _common(*compared)
-    after = _common(*(of_text[: begin - len(of_text) - 1 : -1] for of_text in compared))
-    differing = [of_text[begin : len(of_text) - after][:MAX_COMPARED_WORDS] for of_text in compared]
-    marks: tuple[list[slice], list[slice]] = [], []
-    for kind, *ends in difflib.SequenceMatcher(None, differing[0], differing[1]).get_opcodes():
-        for of_text, found, first, last in zip(marks, words, ends[::2], ends[1::2]):
-            if kind != "equal" and first < last:
-                of_text.append(slice(found[begin + first].where.start, found[begin + last - 1].where.stop))
-    return marks
+    """Where two texts have words that are in no run of at least three words, or five letters, which both have."""
+    found = runs(BEGIN + a + END, BEGIN + b + END)
+    of_b = sorted((run.clue_start, run.clue_end) for run in found)
+    return _outside(a, [(run.content_start, run.content_end) for run in found]), _outside(b, of_b)
+
+
+def _outside(text: str, shared: list[tuple[int, int]]) -> list[slice]:
+    """The words that are in none of these parts, without the punctuation around them; neighbours are one mark."""
+    words: list[tuple[bool, slice]] = []
+    parts = iter([*shared, (len(BEGIN) + len(text), sys.maxsize)])
+    start, end = next(parts)
+    for found in WORD.finditer(text):
+        first = len(BEGIN) + found.end() - len(found[0].lstrip(PUNCTUATION))
+        last = len(BEGIN) + found.start() + len(found[0].rstrip(PUNCTUATION))
+        while end < last:
+            start, end = next(parts)
+        if first < last:
+            words.append((first < start, slice(first - len(BEGIN), last - len(BEGIN))))
+    groups = (list(group) for is_marked, group in groupby(words, lambda word: word[0]) if is_marked)
+    return [slice(group[0][1].start, group[-1][1].stop) for group in groups]
 
 
 def overlap(a: slice, b: slice) -> bool:
@@ -90,11 +84,6 @@ def union(marks: Iterable[list[slice]]) -> list[slice]:
         else:
             found.append(mark)
     return found
-
-
-def _common(a: list[str], b: list[str]) -> int:
-    """With how many equal words two lists begin."""
-    return next((at for at, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
 
 
 def visible(text: str) -> str:

@@ -38,7 +38,7 @@ DELETE FROM {table} WHERE ({key}) IN (
     SELECT {key}
     FROM (SELECT {key},
               simhash_duplicate_of({first}, {text}, {criterion}) OVER ({scope}ORDER BY {order}) AS duplicate_of
-          FROM {table}) AS found
+          FROM {table}{in_scope}) AS found
     WHERE duplicate_of IS NOT NULL);
 """
 
@@ -209,6 +209,9 @@ def _kind_of_group(marks_of_first: list[list[slice]], others: list[ShownRow]) ->
 def _clean_up(table: Table) -> Composable:
     """The command that deletes the rows that duplicate an earlier row which stays."""
     key = table.key or ["tableoid", "ctid"]
+    scope = [Identifier(column.name) for column in table.scope]
+    # Unlike IS NOT NULL, this is true of a composite value with a NULL in it.
+    not_null = SQL(" AND ").join(SQL("{} IS DISTINCT FROM NULL").format(column) for column in scope)
     return SQL(CLEAN_UP).format(
         table=SQL(table.name),
         key=_names(key),
@@ -216,7 +219,8 @@ def _clean_up(table: Table) -> Composable:
         text=Identifier(table.column),
         criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
         order=_names(table.order or key),
-        scope=SQL("PARTITION BY {} ").format(_names(column.name for column in table.scope)) if table.scope else SQL(""),
+        scope=SQL("PARTITION BY {} ").format(SQL(", ").join(scope)) if scope else SQL(""),
+        in_scope=SQL(" WHERE {}").format(not_null) if scope else SQL(""),
     )
 
 

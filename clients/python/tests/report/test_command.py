@@ -142,6 +142,14 @@ class Counts(WithDatabase):
                 (left,) = self.sql(f"SELECT count(*) FROM {name}").fetchone()
                 self.assertEqual(left, len(texts) - deleted)
 
+    def test_no_scope(self):
+        """Rows without a value of the scope are near none, and stay."""
+        self.table("scoped", ["a text"] * 4, "id integer PRIMARY KEY, body text, tenant integer")
+        self.sql("UPDATE report.scoped SET tenant = 1 WHERE id > 2")
+        page = html.unescape(self.report("report.scoped", "--scope", "tenant"))
+        self.assertIn("duplicates of an earlier row: 1", page)
+        self.assertEqual(self.sql(re.search("<pre>(DELETE.*?)</pre>", page, re.DOTALL)[1]).rowcount, 1)
+
     def test_sample(self):
         """As many rows as asked for, of a table that is not read whole."""
         self.table("many", [f"word{number} a b c" for number in range(20_000)] + [None] * 20_000)

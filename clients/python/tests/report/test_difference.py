@@ -17,12 +17,17 @@ class Compare(unittest.TestCase):
     def test_words(self):
         for a, b, expected in (
             ("Pay 5,000 today, please", "PAY 4,000 today - please", (["5,000"], ["4,000"])),
-            ("the well-known (old) name", "the well known “new” name", (["well-known (old"], ["well known “new"])),
+            ("the well-known (old) name", "the well known “new” name", (["old"], ["new"])),
             ("15 1 5", "15 5", (["1"], [])),
             ("one two three", "one new, newer two three", ([], ["new, newer"])),
             ("公司在上海设立中心", "公司在北京设立中心", (["上海"], ["北京"])),
             ("ไทยคำภาษา", "ไทยคำภา", (["ษา"], [])),
             ("the same", "The same!", ([], [])),
+            # What stands elsewhere in the other text is no difference, unless it is less than a run.
+            ("one two three four five six", "four five six one two three", ([], [])),
+            ("one two three", "three one two", (["one two three"], ["three one two"])),
+            ("a 5,000 b c d", "a 4,000 b c d 5", (["5,000"], ["4,000", "5"])),
+            ("ᚨ ᚱ ᚲ one", "two", (["one"], ["two"])),
             ("", "?", ([], [])),
         ):
             with self.subTest(a):
@@ -47,7 +52,7 @@ class Compare(unittest.TestCase):
             self.assertLess(sum(len(piece.text) for piece in pieces), 2000)
 
     def test_long_without_common_parts(self):
-        """Of texts that differ often, only a part is compared: all of it would take hours."""
+        """Texts that differ often take no longer than others."""
         letters = [chr(0x4E00 + number % 150) for number in range(20_000)]
         a, b = ("".join(letter if n % 41 else last for n, letter in enumerate(letters)) for last in "ぁあ")
         pieces, _ = compare(a, b)
