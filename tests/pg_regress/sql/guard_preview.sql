@@ -21,6 +21,12 @@ CREATE TABLE guarded (LIKE docs INCLUDING ALL);
 SELECT simhash_guard('guarded', 'skip');
 INSERT INTO guarded SELECT * FROM docs ORDER BY id;
 SELECT id FROM docs EXCEPT SELECT id FROM guarded ORDER BY id;
+-- Rows that are all near each other.
+CREATE TABLE crowd (id integer PRIMARY KEY, body text);
+SELECT simhash_index('crowd', 'body');
+INSERT INTO crowd SELECT n, (SELECT string_agg('word' || i, ' ') FROM generate_series(1, 40) AS i) || ' ' || n
+FROM generate_series(1, 1000) AS n;
+SELECT duplicate, sum(rows) FROM simhash_preview('crowd') GROUP BY duplicate ORDER BY duplicate;
 -- A generated column, no primary key, partitions.
 CREATE TABLE parted (part integer, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED) PARTITION BY LIST (part);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);

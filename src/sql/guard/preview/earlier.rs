@@ -16,6 +16,10 @@ use crate::sql::guard::row::search::{Candidate, Closeness, Known, NearQuery, Sou
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
+/// The limit on the rows that are looked at once a row is known to be a duplicate, for one that is closer. Of rows that
+/// are all near each other, each would be compared with all others.
+const MAX_LOOKED_AT: usize = 100;
+
 /// A row as it is shown to users.
 pub struct ShownRow {
     /// The primary key or, without one, the tid.
@@ -31,7 +35,7 @@ pub struct EarlierRow {
 }
 
 impl Preview {
-    /// The closest earlier row of a row with this key.
+    /// The closest earlier row of a row with this key, or one of the closest.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
         let (known, gone, scope, itself) = (Known::new(), KnownEntries::default(), own.scope.of_row(row), [row.tid()]);
         let query = NearQuery {
@@ -53,7 +57,7 @@ impl Preview {
                 searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &primary_key);
             order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
         };
-        let mut best: Option<EarlierRow> = None;
+        let (mut best, mut looked_at): (Option<EarlierRow>, _) = (None, 0);
         query.each_near(&self.searched, |searched, candidate| {
             let found = candidate.found.version.row();
             let is_new = candidate.found.state == VersionState::Present && known.is_new(searched.oid, found);
@@ -65,8 +69,12 @@ impl Preview {
                 query.sought.narrow(closeness);
                 best = Some(EarlierRow { closeness, shown: self.shown(searched, found)? });
             }
-            let is_highest = best.as_ref().is_some_and(|best| best.closeness.is_highest());
-            Ok(if is_highest { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            let Some(best) = best.as_ref().filter(|best| self.gap(best) >= 0.0) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            looked_at += usize::from(is_new);
+            let is_found = looked_at == MAX_LOOKED_AT || best.closeness.is_highest();
+            Ok(if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(best)
     }
