@@ -23,7 +23,7 @@ pub fn same(what: &'static str, lists: [&str; 2], holds: bool) -> Check {
     let start = common(&mut lists[0].lines().zip(lists[1].lines()));
     let [a, b] = lists.map(|list| &list[start..]);
     let end = common(&mut a.lines().rev().zip(b.lines().rev()));
-    let differing = |list: &str| shorten(list[..list.len() - end].trim_end()).replace('\n', ", ");
+    let differing = |list: &str| shorten(list[..list.len() - end].trim()).replace('\n', ", ");
     let of_texts = [a, b].map(|list| Some(differing(list)).filter(|_| !holds));
     Check { what, of_texts, required: Some("the same".to_owned()), holds: Some(holds), ..Check::default() }
 }

@@ -43,18 +43,26 @@ impl Same {
         Ok(Agreement { numbers, words: self.words.found(normal, tick)? })
     }
 
-    /// The same, and all numbers of the text, each in a line.
+    /// The same, and all numbers of the text, each in a line. Groups of three digits are shown as one number, whatever
+    /// separates them.
     pub(super) fn listed(&self, normal: &str, tick: &dyn Fn()) -> Result<(Agreement, String)> {
-        let mut numbers = String::new();
+        let (mut numbers, mut may_go_on) = (String::new(), false);
         let list = |number: &str| {
-            numbers.try_reserve(number.len() + 1)?;
-            numbers.push_str(number);
-            numbers.push('\n');
+            numbers.try_reserve(number.len() + 2)?;
+            for group in number.split(' ') {
+                let digits = group.trim_start_matches(|c: char| !c.is_ascii_digit());
+                let is_digits = digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+                let goes_on = may_go_on && is_digits && group.len() == 3 && digits.len() == 3;
+                numbers.push(if goes_on { ' ' } else { '\n' });
+                numbers.push_str(group);
+                may_go_on = is_digits;
+            }
             Ok(())
         };
         if self.numbers {
             each_number(normal, tick, list)?;
         }
+        numbers.push('\n');
         Ok((self.of(normal, tick)?, numbers))
     }
 

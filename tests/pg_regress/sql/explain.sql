@@ -4,9 +4,11 @@ SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by th
 SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by the river, on day 1.', 'the quick brown fox jumps over the lazy dog by the river on day 2', '{"resemblance": 0.7}');
 SELECT * FROM simhash_explain('one two three four', 'five six');
 \echo what must be the same: numbers by their values, and words
-SELECT * FROM simhash_explain('Invoice 17 of 2026-01-12: 12,000 EUR, not paid', 'Invoice 18 of 2026-01-12: 12 500 EUR, paid', '{"same": ["numbers", "not", "in full", "paid"], "resemblance": 0, "bands": 64}');
+SELECT * FROM simhash_explain('Invoice 17 of 2026-01-12: 12,000 EUR, not paid', 'Invoice 18 of 2026-01-12: 12 500 EUR, paid', '{"same": ["numbers", "not", "in full", "paid"], "resemblance": 0.01, "bands": 64}');
 SELECT what, in_a, in_b, holds FROM simhash_explain('1 not 12 000 EUR', '1 NOT 12,000 EUR', '{"same": ["numbers", "not"]}') WHERE what IN ('numbers', 'words');
 SELECT what, in_a, in_b, holds FROM simhash_explain('at 1 2 3 4 5', 'at 1 2 7 3 4 5', '{"same": ["numbers"]}') WHERE what = 'numbers';
+SELECT a, b, in_a, in_b FROM (VALUES ('of 12,000 EUR', 'of 12 500 EUR'), ('1 2 345', '12 345'), ('-12 000, v1.2.3', '12 000, v1.2.4'), ('030 123 456', '030 123 457'), ('7', 'none'))
+    AS t (a, b), simhash_explain(a, b, '{"same": ["numbers"]}') WHERE what = 'numbers';
 SELECT what, length(in_a), in_b FROM simhash_explain(repeat('1 ', 1000), 'none', '{"same": ["numbers"]}') WHERE what = 'numbers';
 \echo fingerprints
 SELECT * FROM simhash_explain('one two three four five', 'one two three four six', '{"resemblance": null}');
