@@ -240,7 +240,7 @@ COMMENT ON FUNCTION simhash_clue(text, jsonb, double precision) IS
 -- PostgreSQL puts the expression in the place of the call, and finds an index on simhash_passages(content) by it. A
 -- STRICT function would not be replaced.
 CREATE FUNCTION simhash_contains(
-    content text, clue text, share double precision DEFAULT .8, options jsonb DEFAULT '{}'
+    content text, clue text, share double precision DEFAULT .6, options jsonb DEFAULT '{}'
 ) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1200
     RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, options, share)

@@ -115,8 +115,8 @@ export function containment(a: string, b: string, options?: Options): number | n
 export function passages(text: string, options?: Options): bigint[]
 
 /**
- * Whether a text has a passage in common with a clue's runs, and at least this share of its words, 0.8 by default. A clue
- * of fewer than 4 words, or 6 letters of a script without spaces, is a RangeError.
+ * Whether a text has a passage in common with a clue's runs, and at least this share of its words, 0.6 by default. A clue
+ * of fewer than 4 words, or 5 letters of a script without spaces, is a RangeError.
  */
 export function contains(content: string, clue: string, share?: number, options?: Options): boolean
 

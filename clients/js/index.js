@@ -63,7 +63,7 @@ export function passages(text, options) {
   return Array.from(new BigInt64Array(answer('passages', [checkText('text', text), writeOptions(options)])))
 }
 
-export function contains(content, clue, share = 0.8, options) {
+export function contains(content, clue, share = 0.6, options) {
   const texts = [checkText('content', content), checkText('clue', clue)]
   const output = answer('contains', [...texts, writeOptions(options)], checkShare(share))
   return new Uint8Array(output)[0] === 1

@@ -4,36 +4,50 @@
 #[allow(dead_code, reason = "fingerprints have other tests")]
 mod oracle;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use simhash::Options;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Markup, Tokens};
-use simhash::fingerprint::passages::{self as fast, Found, LENGTHS, Lengths, WINDOW};
+use simhash::fingerprint::passages::{self as fast, CERTAIN, Found};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Each run of a text as its first token, the token after its last one, and its hash.
-fn runs(tokens: &[oracle::Token], lengths: Lengths) -> Vec<(usize, usize, u64)> {
-    let hash = |start: usize, end: usize| {
-        let hashes: Vec<u8> =
-            tokens[start..end].iter().flat_map(|t| xxh3_64(t.text.as_bytes()).to_le_bytes()).collect();
-        (start, end, xxh3_64(&hashes))
+/// The length and the hash of each run of a text.
+fn runs(tokens: &[oracle::Token]) -> Vec<(usize, u64)> {
+    let hash = |tokens: &[oracle::Token]| {
+        let hashes: Vec<u8> = tokens.iter().flat_map(|t| xxh3_64(t.text.as_bytes()).to_le_bytes()).collect();
+        (tokens.len(), xxh3_64(&hashes))
     };
-    let end = |start: usize| start + if tokens[start].spaceless { lengths.spaceless } else { lengths.words };
-    let runs = (0..tokens.len()).filter(|start| end(*start) <= tokens.len()).map(|start| hash(start, end(start)));
-    let runs: Vec<_> = runs.collect();
-    if runs.is_empty() && !tokens.is_empty() { vec![hash(0, tokens.len())] } else { runs }
+    let letters = |tokens: &[oracle::Token]| tokens.iter().map(|token| token.text.chars().count()).sum::<usize>();
+    let run = |start: usize| match &tokens[start..] {
+        rest if rest[0].spaceless => rest.get(..5),
+        rest => rest.get(..3).filter(|three| letters(three) >= 13).or(rest.get(..4)),
+    };
+    let runs: Vec<_> = (0..tokens.len()).filter_map(run).map(hash).collect();
+    if runs.is_empty() && !tokens.is_empty() { vec![hash(tokens)] } else { runs }
 }
 
 fn passages(text: &str, options: &Options) -> Vec<i64> {
-    let hashes: Vec<u64> = runs(&oracle::tokens_of(text, options), LENGTHS).into_iter().map(|run| run.2).collect();
-    let smallest = |window: &[u64]| window.iter().min().map(|hash| hash.cast_signed());
-    let selected: BTreeSet<i64> = match hashes.len() < WINDOW {
-        true => smallest(&hashes).into_iter().collect(),
-        false => hashes.windows(WINDOW).filter_map(smallest).collect(),
-    };
-    selected.into_iter().collect()
+    let runs = runs(&oracle::tokens_of(text, options));
+    let last = runs.len().saturating_sub(8);
+    let mut selected: BTreeSet<usize> = (0..=last)
+        .filter_map(|start| {
+            let is_in = |run: &usize| *run < start + 8 || (*run == start + 8 && runs[*run].0 != 4);
+            (start..runs.len()).filter(is_in).min_by_key(|run| (runs[*run].1, Reverse(*run)))
+        })
+        .collect();
+    let ends = selected.iter().copied().chain((!runs.is_empty()).then_some(runs.len()));
+    let mut from = -1;
+    for to in ends.map(|run| run as isize).collect::<Vec<_>>() {
+        if to - from > 5 {
+            selected.insert((from + (to - from) / 2) as usize);
+        }
+        from = to;
+    }
+    let hashes: BTreeSet<i64> = selected.into_iter().map(|run| runs[run].1.cast_signed()).collect();
+    hashes.into_iter().collect()
 }
 
 fn found(text: &str, options: &Options) -> Vec<i64> {
@@ -60,15 +74,27 @@ proptest! {
     /// none joins what is beside it.
     #[test]
     fn certain_clues_are_found(
-        before in tokens(40), clue in prop::collection::vec("[a-z]{1,3} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
+        before in tokens(40), clue in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
     ) {
         let (clue, options) = (clue.concat(), Options::default());
         let asked = fast::clue(&mut Fingerprinter::default(), &clue, 0., &options, &|| ()).expect("no limit");
-        let text = format!("{} {clue} {}", before.concat(), after.concat());
-        let passages = fast::passages(&mut Fingerprinter::default(), &text, &options, &|| ()).expect("no limit");
-        let is_found = asked.runs.iter().any(|run| passages.contains(run));
+        let passages = found(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
+        let is_found = asked.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || asked.found != Found::All);
-        prop_assert!(asked.found == Found::All || asked.tokens < LENGTHS.spaceless + WINDOW - 1);
+        prop_assert!(asked.found == Found::All || asked.tokens < CERTAIN.1);
+    }
+
+    /// Two texts that have 11 words in a row in common, or 13 words and letters, have a passage in common.
+    #[test]
+    fn texts_share_passages(
+        around in prop::collection::vec(tokens(40), 4), words in prop::collection::vec("[a-z]{1,9} ", 11),
+        mixed in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 13),
+    ) {
+        for shared in [words.concat(), mixed.concat()] {
+            let text = |sides: &[Vec<String>]| format!("{} {shared} {}", sides[0].concat(), sides[1].concat());
+            let [a, b] = [&around[..2], &around[2..]].map(|sides| found(&text(sides), &Options::default()));
+            prop_assert!(a.iter().any(|passage| b.contains(passage)), "{}", shared);
+        }
     }
 }
 
@@ -78,12 +104,13 @@ fn clues_by_length() {
         fast::clue(&mut Fingerprinter::default(), text, 1., &Options::default(), &|| ()).expect("no limit")
     };
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
-    for (count, found) in [(1, Found::Whole), (3, Found::Whole), (4, Found::Most), (10, Found::Most), (11, Found::All)]
-    {
+    for (count, found) in [(1, Found::Few), (3, Found::Few), (4, Found::Most), (7, Found::Most), (8, Found::All)] {
         assert_eq!((clue(&words(count)).found, clue(&words(count)).tokens), (found, count));
     }
-    let letters: String = (0x4e00..0x4e00 + 13).filter_map(char::from_u32).collect();
-    for (count, found) in [(5, Found::Whole), (6, Found::Most), (12, Found::Most), (13, Found::All)] {
+    assert_eq!(clue("three longest words").found, Found::Few, "a run of its own");
+    assert_eq!(clue("seven words that stand within longer runs").found, Found::All);
+    let letters: String = (0x4e00..0x4e00 + 9).filter_map(char::from_u32).collect();
+    for (count, found) in [(4, Found::Few), (5, Found::Most), (8, Found::Most), (9, Found::All)] {
         assert_eq!(clue(&letters[..3 * count]).found, found, "{count} letters");
     }
 }

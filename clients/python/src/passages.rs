@@ -38,12 +38,12 @@ pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) ->
 /// Return whether a text has a passage in common with a clue's runs, and at least this share of its words, as SQL's
 /// simhash_contains does.
 ///
-/// A clue of fewer than 4 words, or 6 letters of a script without spaces, is a ValueError.
+/// A clue of fewer than 4 words, or 5 letters of a script without spaces, is a ValueError.
 ///
 /// >>> contains("a passage is a run of words", "is a run of words")
 /// True
 #[pyfunction]
-#[pyo3(signature = (content, clue, /, share = 0.8, **options))]
+#[pyo3(signature = (content, clue, /, share = 0.6, **options))]
 pub fn contains<'py>(
     content: &Bound<'py, PyAny>,
     clue: &Bound<'py, PyAny>,

@@ -74,7 +74,7 @@ class Matches(unittest.TestCase):
         self.assertIs(pg_simhash.contains(content, "7 8 9 10 11 12 13 14 15 16 17 18 x y", 0.9), False)
         self.assertIs(pg_simhash.contains(content, "?!"), False)
         with self.assertRaisesRegex(
-            ValueError, "^clue of 3 words is too short. A clue has at least 4 words, or 6 letters"
+            ValueError, "^clue of 3 words is too short. A clue has at least 4 words, or 5 letters"
         ):
             pg_simhash.contains(content, "7 8 9")
         with self.assertRaisesRegex(ValueError, "^share NaN is out of range"):

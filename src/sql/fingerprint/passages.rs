@@ -7,7 +7,7 @@ use postgres::error::{Result, invalid_parameter, out_of_memory, tick, user_error
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::{Clue, Found, LENGTHS, ShortClue, WINDOW, clue, passages};
+use simhash::fingerprint::passages::{CERTAIN, Clue, Found, ShortClue, clue, passages};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
@@ -79,8 +79,8 @@ impl LastClue {
     }
 }
 
-/// Sends a notice, once a statement, if a clue is not found in all texts that have it. An error if it is found in no
-/// longer text.
+/// Sends a notice, once a statement, if a clue is not found in all texts that have it. An error if it is found in too
+/// few.
 fn check(clue: &Clue) -> Result<()> {
     if let Some(short) = clue.too_short() {
         return Err(invalid_parameter(short.to_string())
@@ -90,7 +90,7 @@ fn check(clue: &Clue) -> Result<()> {
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
     if clue.found == Found::Most && clue.tokens > 0 && NOTICED.replace(statement) != statement {
-        let (words, letters) = (LENGTHS.words + WINDOW - 1, LENGTHS.spaceless + WINDOW - 1);
+        let (words, letters) = CERTAIN;
         let message = format!("some texts with this clue of {} words may not be found", clue.tokens);
         user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
             .set_detail(format!(

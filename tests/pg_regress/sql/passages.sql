@@ -16,7 +16,7 @@ SELECT simhash_passages('One, two.') = simhash_passages('one two') AS equal, car
 
 -- The notice comes once for a statement.
 SELECT count(*) BETWEEN 200 AND 260 AS most FROM generate_series(1, 290) AS at
-WHERE simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 6));
+WHERE simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 4));
 SELECT simhash_clue('Word');
 SELECT cardinality(simhash_clue('one two three four'));
 \set VERBOSITY sqlstate
