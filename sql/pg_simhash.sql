@@ -387,7 +387,9 @@ CREATE FUNCTION simhash_guards(
                 error text
             )
         WHERE t.tgfoid OPERATOR(pg_catalog.=) 'simhash_dedup()'::pg_catalog.regprocedure::pg_catalog.oid
-            AND t.tgparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid
+            -- A partition has the trigger of its table, unless it was enabled or disabled by itself.
+            AND (t.tgparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid OR t.tgenabled OPERATOR(pg_catalog.<>) (
+                SELECT p.tgenabled FROM pg_catalog.pg_trigger AS p WHERE p.oid OPERATOR(pg_catalog.=) t.tgparentid))
         ORDER BY t.tgrelid, t.tgname;
     END;
 COMMENT ON FUNCTION simhash_guards() IS

@@ -61,6 +61,12 @@ struct Collector {
 }
 
 impl Summary {
+    /// The same without the option `same`.
+    pub fn plain(&self) -> Self {
+        let bands = (0..self.bands.len()).map(|band| self.plain_band(band)).collect();
+        Self { bands, agreement: 0, ..*self }
+    }
+
     /// A band without the option `same`.
     pub fn plain_band(&self, band: usize) -> i32 {
         self.bands[band] ^ self.agreement

@@ -40,10 +40,8 @@ fn simhash_band(content: TextArgument<'_>, band: i32, options: RawJsonb<'_>) -> 
     let number = number.ok_or_else(|| {
         invalid_parameter(format!("there is no band {band}")).set_hint(format!("Bands are 0 to {}.", MAX_BANDS - 1))
     })?;
-    let options = read_options(OptionsDocument::Jsonb(options))?;
-    let summary = fingerprint_cache::summary(content, &options, number + 1)?;
-    let is_plain = options.same.is_nothing();
-    Ok(summary.map(|summary| if is_plain { summary.plain_band(number) } else { summary.bands[number] }))
+    let summary = fingerprint_cache::summary(content, &read_options(OptionsDocument::Jsonb(options))?, number + 1)?;
+    Ok(summary.map(|summary| summary.bands[number]))
 }
 
 #[pg_extern(sql = false)]

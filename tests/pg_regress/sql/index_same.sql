@@ -57,3 +57,20 @@ SELECT simhash_index('part_1', 'body', :'criterion'), simhash_index('part_2', 'b
 SELECT simhash_guard('parts', 'skip', :'criterion');
 INSERT INTO parts VALUES (1, 1, 'one two three 4'), (2, 2, 'one two three 4'), (3, 2, 'one two three 5'), (4, 1, 'one two three 5'),
     (5, 1, 'one two three 6') RETURNING id;
+
+\echo criteria with it and without it, on the same texts in one session
+SELECT simhash_near(a, b, :'criterion') AND simhash_near(a, b) AND simhash_near(b, a, :'criterion') AND simhash_near(a, b) AS near,
+    simhash_band(a, 0) = simhash_band(b, 0) AND simhash_band(a, 0, :'criterion') <> simhash_band(a, 0)
+        AND simhash_band(b, 0, :'criterion') = simhash_band(a, 0, :'criterion') AND simhash_band(a, 0) = simhash_band(b, 0) AS bands
+FROM (VALUES (:'body'::text, :'body' || '.')) AS texts (a, b);
+CREATE TABLE notes (id integer PRIMARY KEY, body text, near integer);
+SELECT simhash_index('notes', 'body'), simhash_index('notes', 'body', :'criterion');
+SELECT simhash_guard('notes', criterion => '{"same": []}');
+CREATE FUNCTION write_near() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF NEW.id = 1 THEN INSERT INTO notes VALUES (2, NEW.body || ' ok'); END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER zzzz BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION write_near();
+INSERT INTO notes VALUES (3, :'body');
+DELETE FROM notes;
+SELECT errors(format('INSERT INTO notes VALUES (1, %L)', :'body')) FROM generate_series(1, 2);

@@ -87,7 +87,7 @@ pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<Er
     Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have other options than the guard"))
         .set_detail("By other options, texts have other bands, and the guard would not find them.")
         .set_hint(sendable(format!(
-            "The options of the indexes are {}. Give a criterion without options, or run simhash_index with the others.",
+            "The options of the indexes are {}. Give the criterion these, or run simhash_index with its own.",
             shown_literal(options)
         ))))
 }

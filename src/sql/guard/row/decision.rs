@@ -30,10 +30,6 @@ use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::row_key::RowKey;
 
-/// The number of times that an INSERT waits, while it is not registered, for transactions that have written or locked a
-/// row with the same key. After that it leaves the wait to ON CONFLICT, where waiters for a row queue in order.
-const MAX_WAITS_FOR_SAME_KEY: u32 = 8;
-
 /// The number of times that a search is made again because the row with the same key has changed during the search.
 const MAX_CHANGES_OF_SAME_KEY: u32 = 8;
 
@@ -71,7 +67,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         return with_mark(row, None);
     };
     let (is_unchecked, is_registered) = (row.is_unchecked()?, row.register(&key, false));
-    let mut state = Undecided { key, is_unchecked, known: Known::new(), later: None, is_registered, waits: 0 };
+    let mut state = Undecided { key, is_unchecked, known: Known::new(), later: None, is_registered };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
     let mut changes = 0;
@@ -111,8 +107,6 @@ struct Undecided {
     /// When the present search began; None if it is the first one that `known` knows.
     later: Option<Moment>,
     is_registered: bool,
-    /// The number of waits for transactions that have written or locked a row with the same key.
-    waits: u32,
 }
 
 impl Undecided {
@@ -170,10 +164,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
     }
     // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for it.
     let same_key = same_key();
-    if let Some((transaction, tid)) = same_key.awaited
-        && state.waits < MAX_WAITS_FOR_SAME_KEY
-    {
-        state.waits += 1;
+    if let Some((transaction, tid)) = same_key.awaited {
         if nearest.is_some() {
             // The next search has to find that row again.
             state.forget();
