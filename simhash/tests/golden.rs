@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
-use simhash::fingerprint::matches::{Unit, coverage, matches};
+use simhash::fingerprint::matches::{MAX_CHANGED, Unit, coverage, matches};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::passages::{contains, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance;
@@ -74,7 +74,8 @@ fn matches_match_vectors() {
         let mut fingerprinter = Fingerprinter::default();
         let share = coverage(&mut fingerprinter, content, clue, &options, &|| ()).expect("no limit");
         assert_eq!(share, entry["coverage"].as_f64(), "{name}");
-        let found = matches(&mut fingerprinter, content, clue, &options, Unit::Characters, &|| ()).expect("no limit");
+        let unit = Unit::Characters;
+        let found = matches(&mut fingerprinter, content, clue, &options, MAX_CHANGED, unit, &|| ()).expect("no limit");
         let found: Vec<Value> = found
             .into_iter()
             .map(|m| json!([m.content.start, m.content.end, m.clue.start, m.clue.end, m.words, m.changed]))

@@ -19,7 +19,7 @@ use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
-use simhash::fingerprint::matches::{Unit, matches};
+use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
@@ -256,7 +256,7 @@ proptest! {
     fn matches_stand_in_the_text(text in prop_oneof![1 => text(), 3 => html()], options in options()) {
         for markup in [None, Some(Markup::Html), Some(Markup::Main)] {
             let options = Options { markup, ..options.clone() };
-            let found = matches(&mut Fingerprinter::default(), &text, &text, &options, Unit::Bytes, &|| ());
+            let found = matches(&mut Fingerprinter::default(), &text, &text, &options, MAX_CHANGED, Unit::Bytes, &|| ());
             for found in found.expect("memory suffices") {
                 prop_assert_eq!(&found.content, &found.clue);
                 let run = text.get(found.content.clone());

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use proptest::prelude::*;
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::matches::{Unit, matches};
+use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::{Markup, Options};
 use simhash::fingerprint::tiles::{Tile, Token, tiles, token};
 use simhash::random::Random;
@@ -66,7 +66,7 @@ fn places_in_html() {
     ] {
         let options = Options { markup: Some(Markup::Html), ..Options::default() };
         let clue = expected.replace("&lt;\r\n", "");
-        let found = matches(&mut Fingerprinter::default(), html, &clue, &options, Unit::Bytes, &|| ());
+        let found = matches(&mut Fingerprinter::default(), html, &clue, &options, MAX_CHANGED, Unit::Bytes, &|| ());
         let found: Vec<_> = found.expect("memory suffices").into_iter().map(|found| &html[found.content]).collect();
         assert_eq!(found, [expected], "{html}");
     }

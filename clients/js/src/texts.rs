@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::matches::{Match, Unit, coverage as coverage_of, matches as matches_of};
+use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
 use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
@@ -151,7 +151,7 @@ pub extern "C" fn matches() -> u32 {
         with_inputs(|[content, clue, document]| {
             let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
             let found = with_fingerprinter(|fingerprinter| {
-                matches_of(fingerprinter, content, clue, &options, Unit::Utf16, &|| ())
+                matches_of(fingerprinter, content, clue, &options, MAX_CHANGED, Unit::Utf16, &|| ())
             })?;
             for Match { content, clue, words, changed } in found {
                 for number in [content.start, content.end, clue.start, clue.end, words, changed] {

@@ -4,11 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::matches::{Match, Unit, coverage as coverage_of, matches as matches_of, runs as runs_of};
+use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
 use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::ticking::ITEMS_BETWEEN_TICKS;
-use simhash::{Error, Options};
 
 use crate::cancel::detached_unless_small;
 use crate::error::algorithm_error;
@@ -92,7 +90,7 @@ pub fn matches<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    list_of(content, clue, options, matches_of)
+    list_of(content, clue, MAX_CHANGED, options)
 }
 
 /// Return the runs of which matches are made: those between which no word differs.
@@ -103,23 +101,21 @@ pub fn runs<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    list_of(content, clue, options, runs_of)
+    list_of(content, clue, 0, options)
 }
-
-type Find = fn(&mut Fingerprinter, &str, &str, &Options, Unit, &dyn Fn()) -> Result<Vec<Match>, Error>;
 
 fn list_of<'py>(
     content: &Bound<'py, PyAny>,
     clue: &Bound<'py, PyAny>,
+    changed: usize,
     options: Option<&Bound<'py, PyDict>>,
-    find: Find,
 ) -> PyResult<Bound<'py, PyList>> {
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = content.py();
     let one_of = MATCH.import(py, "pg_simhash._match", "Match")?;
     let found =
         of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
-            find(fingerprinter, content, clue, options, Unit::Characters, &|| signals.tick())
+            matches_of(fingerprinter, content, clue, options, changed, Unit::Characters, &|| signals.tick())
         })?;
     let list = PyList::empty(py);
     for (index, Match { content, clue, words, changed }) in found.into_iter().enumerate() {

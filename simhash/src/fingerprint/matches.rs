@@ -18,8 +18,8 @@ use crate::text::places::Places;
 use crate::text::tokens::TokenSink;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
-/// Most changed words between two runs of a match, in either text.
-pub(super) const MAX_CHANGED: usize = 2;
+/// What `changed` is of [`matches()`] for users.
+pub const MAX_CHANGED: usize = 2;
 
 /// What stands in two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,45 +55,21 @@ impl Unit {
 }
 
 /// The matches of a text and a clue, in the order of the text: runs of three words, or five letters of scripts without
-/// spaces, that stand in both. Runs between which one or two words differ are one match. No word is in two matches; the
-/// longest runs are taken first. A clue of fewer words is one run.
+/// spaces, that stand in both. Runs between which at most `changed` words differ are one match. No word is in two
+/// matches; the longest runs are taken first. A clue of fewer words is one run.
 ///
-/// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some fingerprints of both
-/// texts, and about 12 bytes of memory for each word of the text and 16 for each one of the clue.
+/// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some
+/// fingerprints of both texts, and about 12 bytes of memory for each word of the text and 16 for each one of the clue.
 pub fn matches(
     fingerprinter: &mut Fingerprinter,
     content: &str,
     clue: &str,
     options: &Options,
+    changed: usize,
     unit: Unit,
     tick: &dyn Fn(),
 ) -> Result<Vec<Match>> {
-    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
-    placed(join(shared.tiles, MAX_CHANGED, tick)?, content, clue, options, unit, tick)
-}
-
-/// The runs of which [`matches()`] are made.
-pub fn runs(
-    fingerprinter: &mut Fingerprinter,
-    content: &str,
-    clue: &str,
-    options: &Options,
-    unit: Unit,
-    tick: &dyn Fn(),
-) -> Result<Vec<Match>> {
-    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
-    placed(join(shared.tiles, 0, tick)?, content, clue, options, unit, tick)
-}
-
-/// Replaces numbers of tokens by their places in the texts.
-fn placed(
-    mut found: Vec<Match>,
-    content: &str,
-    clue: &str,
-    options: &Options,
-    unit: Unit,
-    tick: &dyn Fn(),
-) -> Result<Vec<Match>> {
+    let mut found = join(shared_runs(fingerprinter, content, clue, options, tick)?.tiles, changed, tick)?;
     if found.is_empty() {
         return Ok(found);
     }
@@ -236,7 +212,7 @@ impl<'a> NormalForm<'a> {
         mut ranges: impl Iterator<Item = &'r mut Range<usize>>,
         tick: &dyn Fn(),
     ) -> Result<()> {
-        let (Some(mut next), mut finder) = (ranges.next(), self.places.finder()?) else { return Ok(()) };
+        let (Some(mut next), mut finder) = (ranges.next(), self.places.finder(tick)?) else { return Ok(()) };
         // Where the range starts in the normal form; and an offset of the text, with the units before it.
         let (mut start, mut counted) = (0, (0, 0));
         let (mut number, mut is_done) = (0, false);
@@ -246,7 +222,7 @@ impl<'a> NormalForm<'a> {
             }
             number += 1;
             if number == next.end && !is_done {
-                let source = finder.source(start..token.end, tick);
+                let source = finder.source(start..token.end);
                 counted = (source.start, counted.1 + unit.count(&self.text[counted.0..source.start]));
                 *next = counted.1..counted.1 + unit.count(&self.text[source]);
                 match ranges.next() {

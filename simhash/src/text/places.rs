@@ -1,10 +1,11 @@
 //! Where the parts of a text stand in the text that it was made from.
 
+use std::iter::{self, Peekable};
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::memory::push;
-use crate::ticking::ITEMS_BETWEEN_TICKS;
+use crate::ticking::ticking;
 
 /// The steps by which a text was made from a source, the first one first.
 #[derive(Debug, Default)]
@@ -39,6 +40,36 @@ impl Edits {
     pub fn clear(&mut self) {
         *self = Self::default();
     }
+
+    /// The edits, and one more where no text is: up to it, all is copied.
+    fn iter(&self) -> impl Iterator<Item = Edit> {
+        let mut bytes = self.numbers.iter().map(|byte| usize::from(*byte));
+        let mut number = move || {
+            let (mut number, mut shift) = (0, 0);
+            loop {
+                let byte = bytes.next()?;
+                number |= (byte & 0x7f) << shift;
+                shift += 7;
+                if byte < 0x80 {
+                    return Some(number);
+                }
+            }
+        };
+        let (mut old, mut new) = (0..0, 0..0);
+        let edits = iter::from_fn(move || {
+            let copied = number()?;
+            (old, new) =
+                (old.end + copied..old.end + copied + number()?, new.end + copied..new.end + copied + number()?);
+            Some(Edit { old: old.clone(), new: new.clone() })
+        });
+        let (old, new) = (self.end.0 + usize::MAX / 2, self.end.1 + usize::MAX / 2);
+        edits.chain(iter::once(Edit { old: old..old, new: new..usize::MAX }))
+    }
+}
+
+struct Edit {
+    old: Range<usize>,
+    new: Range<usize>,
 }
 
 impl Places {
@@ -54,82 +85,38 @@ impl Places {
     }
 
     /// Finds where parts of the text stand in the source. Each starts and ends no earlier than the one before.
-    pub fn finder(&self) -> Result<Finder<'_>> {
+    pub fn finder<'a>(&'a self, tick: &'a dyn Fn()) -> Result<Finder<'a>> {
         let mut steps = Vec::new();
         for edits in self.0.iter().rev() {
-            let [starts, ends] = [(); 2].map(|()| Cursor::new(&edits.numbers));
-            push(&mut steps, (starts, ends))?;
+            let read =
+                || -> Cursor<'a> { (Box::new(ticking(edits.iter(), tick)) as Box<dyn Iterator<Item = _>>).peekable() };
+            push(&mut steps, (read(), read()))?;
         }
         Ok(Finder(steps))
     }
 }
 
-/// How far the edits of each step have been read, for the starts and for the ends of parts. The last step comes first.
+/// For each step, the last one first, the edits that are not before the starts and the ends of parts so far.
 pub struct Finder<'a>(Vec<(Cursor<'a>, Cursor<'a>)>);
+
+type Cursor<'a> = Peekable<Box<dyn Iterator<Item = Edit> + 'a>>;
 
 impl Finder<'_> {
     /// Where a part of the text stands in the source. A character of the source that has become several is one place.
-    pub fn source(&mut self, part: Range<usize>, tick: &dyn Fn()) -> Range<usize> {
+    pub fn source(&mut self, part: Range<usize>) -> Range<usize> {
         self.0.iter_mut().fold(part, |Range { start, end }, (starts, ends)| {
-            starts.skip(|edit| edit.new.end <= start, tick);
-            ends.skip(|edit| edit.new.end < end, tick);
-            let edit = starts.next.as_ref().filter(|edit| edit.new.start <= start);
-            let until = ends.next.as_ref().filter(|edit| edit.new.start < end);
-            edit.map_or_else(|| starts.moved(start), |edit| edit.old.start)
-                ..until.map_or_else(|| ends.moved(end), |edit| edit.old.end)
-        })
-    }
-}
-
-/// A part of the old text, and what stands in its place.
-struct Edit {
-    old: Range<usize>,
-    new: Range<usize>,
-}
-
-struct Cursor<'a> {
-    numbers: &'a [u8],
-    /// Where the edits so far end in the old text, and in the new one.
-    end: (usize, usize),
-    next: Option<Edit>,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(numbers: &'a [u8]) -> Self {
-        let mut cursor = Self { numbers, end: (0, 0), next: None };
-        cursor.next = cursor.read();
-        cursor
-    }
-
-    /// Goes on to the first edit that is not before what is looked for.
-    fn skip(&mut self, is_before: impl Fn(&Edit) -> bool, tick: &dyn Fn()) {
-        let mut skipped = 0;
-        while let Some(edit) = self.next.take_if(|edit| is_before(edit)) {
-            skipped += 1;
-            if skipped % ITEMS_BETWEEN_TICKS == 0 {
-                tick();
+            while starts.next_if(|edit| edit.new.end <= start).is_some() {}
+            while ends.next_if(|edit| edit.new.end < end).is_some() {}
+            let (Some(first), Some(last)) = (starts.peek(), ends.peek()) else {
+                unreachable!("the last edit is endless")
+            };
+            let is_within = last.new.start < end;
+            first.old.start - first.new.start.saturating_sub(start)..if is_within {
+                last.old.end
+            } else {
+                last.old.start - (last.new.start - end)
             }
-            self.end = (edit.old.end, edit.new.end);
-            self.next = self.read();
-        }
-    }
-
-    fn read(&mut self) -> Option<Edit> {
-        let copied = self.number()?;
-        let (old, new) = (self.end.0 + copied, self.end.1 + copied);
-        Some(Edit { old: old..old + self.number()?, new: new..new + self.number()? })
-    }
-
-    fn number(&mut self) -> Option<usize> {
-        let length = self.numbers.iter().position(|byte| *byte < 0x80)? + 1;
-        let (number, rest) = self.numbers.split_at(length);
-        self.numbers = rest;
-        Some(number.iter().rev().fold(0, |number, byte| number << 7 | usize::from(byte & 0x7f)))
-    }
-
-    /// The old offset of a place that is copied, after the edits so far.
-    fn moved(&self, offset: usize) -> usize {
-        offset - self.end.1 + self.end.0
+        })
     }
 }
 

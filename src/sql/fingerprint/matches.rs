@@ -8,7 +8,7 @@ use postgres::parameters::parameters;
 use postgres::server_text::encoding;
 use postgres::text::{RawText, TextArgument, decode, to_datum};
 use simhash::fingerprint::headline::{Style, headline};
-use simhash::fingerprint::matches::{Unit, coverage, matches};
+use simhash::fingerprint::matches::{MAX_CHANGED, Unit, coverage, matches};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{OptionsDocument, read_options};
@@ -35,7 +35,7 @@ fn simhash_matches(
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     // In SQL_ASCII, PostgreSQL takes each byte for a character.
     let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
-    let found = with_fingerprinter(|fingerprinter| matches(fingerprinter, content, clue, &options, unit, &tick))?;
+    let found = with_fingerprinter(|of| matches(of, content, clue, &options, MAX_CHANGED, unit, &tick))?;
     Ok(TableIterator::new(found.into_iter().map(|found| {
         // A text has less than 2^30 characters.
         let [content, clue] = [found.content, found.clue].map(|range| (range.start as i32 + 1, range.len() as i32));
