@@ -2,10 +2,10 @@
 
     python3 passages.py CLUES FILE.jsonl ...
 
-Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Each file is a kind of texts. A clue is
-a row of words of a text, of which some are replaced by other words of these texts, or for "moved" one is removed and one
-inserted. A find is wrong if the text has less than .8 of the clue as it was before. Leaves the tables docs, with the
-texts and their passages, and clues, for postings.py.
+Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Each file is a kind of texts. A clue
+is a row of words of a text, of which some are replaced by other words of these texts, or for "moved" one is removed and
+one inserted. A find is wrong if the text has less than .8 of the clue as it was before. Leaves the tables docs, with
+the texts and their passages, and clues, for postings.py.
 """
 
 import json
@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from statements import copy_in, psql, seconds, value
+from statements import copy_in, psql, seconds
 
 CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4), (60, 9)]
 SHARES = 0.5, 0.6, 0.7, 0.8
@@ -23,7 +23,8 @@ ESCAPED = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\
 
 def main():
     count, files = int(sys.argv[1]), sys.argv[2:]
-    kinds = {Path(file).stem: [json.loads(line)["text"] for line in open(file)] for file in files}
+    kinds = {Path(file).stem: [json.loads(line)["text"] for line in Path(file).read_text().split("\n") if line]
+             for file in files}
     psql("DROP TABLE IF EXISTS docs, clues",
          "CREATE TABLE docs (id integer GENERATED ALWAYS AS IDENTITY, kind text, body text, hashes bigint[])",
          "CREATE TABLE clues (kind text, words integer, changed text, of integer, clue text, original text)")
@@ -35,28 +36,34 @@ def main():
     took = seconds("UPDATE docs SET hashes = simhash_passages(body)")
     psql("VACUUM FULL docs", "CREATE INDEX docs_hashes ON docs USING gin (hashes)",
          "CREATE INDEX docs_id ON docs (id)", "ANALYZE docs")
-    words, entries, size = psql("SELECT sum(cardinality(regexp_split_to_array(body, '\\W+'))), "
-                                "sum(cardinality(hashes)), pg_relation_size('docs_hashes') / 1e6 FROM docs")[0]
-    print(f"{value('SELECT count(*) FROM docs')} texts, {words} words, {entries} passages in {took:.1f} s, index {size} MB\n")
-    print("Candidates, and found by a share of .5, .6, .7, .8; wrong finds of a clue: of its kind, and of 100,000 others")
-    shares = ", ".join(f"round(avg((share >= {share})::integer), 3)" for share in SHARES)
-    wrong = ", ".join(f"round((count(*) FILTER (WHERE wrong AND same AND share >= {share}) / {count}.), 3)" for share in SHARES)
-    others = ", ".join(f"round((count(*) FILTER (WHERE wrong AND NOT same AND share >= {share}) * 1e5 / {count} / others), 4)"
-                       for share in SHARES)
-    for kind, texts in kinds.items():
+    summary = "SELECT count(*), sum(cardinality(hashes)), pg_relation_size('docs_hashes') / 1000000 FROM docs"
+    print("{} texts, {} passages, an index of {} MB".format(*psql(summary)[0]), f"in {took:.1f} s\n")
+    print("Candidates, and found by a share of .5, .6, .7, .8; wrong finds of a clue: of its kind, of 100,000 others")
+    for kind in kinds:
         for length, changed in CLUES:
-            these = f"clues WHERE kind = '{kind}' AND words = {length} AND changed = '{changed}'"
-            found = psql(f"SELECT round(avg(candidate::integer), 3), {shares} FROM (SELECT hashes && simhash_clue(clue) AS "
-                         "candidate, CASE WHEN hashes && simhash_clue(clue) THEN simhash_coverage(body, clue) ELSE 0 END AS share "
-                         f"FROM (SELECT * FROM {these}) AS c JOIN docs ON id = of) AS c")[0]
-            rest = psql(f"SELECT round(count(*) / {count}., 1), {wrong}, {others} FROM (SELECT *, share >= .5 AND "
-                        "simhash_coverage(body, original) < .8 AS wrong FROM (SELECT docs.body, docs.kind = c.kind AS same, "
-                        f"original, simhash_coverage(body, clue) AS share FROM (SELECT * FROM {these}) AS c, LATERAL (SELECT * "
-                        "FROM docs WHERE hashes && simhash_clue(clue)) AS docs OFFSET 0) AS c) AS c, (SELECT "
-                        f"nullif(count(*) FILTER (WHERE kind <> '{kind}'), 0) AS others FROM docs) AS o GROUP BY others",
-                        enable_seqscan="off")[0]
-            print(f"{kind:<8} {length:>3} words, {changed:>5} changed:", *found, "| wrong", *rest[1:5], "|", *rest[5:],
-                  f"| {rest[0]} candidates", flush=True)
+            of = (f"FROM clues AS c JOIN docs AS d ON {{}} WHERE c.kind = '{kind}' AND words = {length} "
+                  f"AND changed = '{changed}'")
+            print(f"{kind:<8} {length:>3} words, {changed:>5} changed:", *found(of), "| wrong", *wrong(of, count),
+                  flush=True)
+
+
+def found(of):
+    """The share of the clues' own texts that are candidates, and that have each share of the clue."""
+    psql("DROP TABLE IF EXISTS own", "CREATE TABLE own AS SELECT hashes && simhash_clue(clue) AS is_candidate, "
+         f"simhash_coverage(body, clue) AS share {of.format('id = of')}")
+    shares = ", ".join(f"round(avg((is_candidate AND share >= {share})::integer), 3)" for share in SHARES)
+    return psql(f"SELECT round(avg(is_candidate::integer), 3), {shares} FROM own")[0]
+
+
+def wrong(of, count):
+    """The wrong finds of a clue by the share, in its kind and in 100,000 texts of other kinds; and the candidates."""
+    psql("DROP TABLE IF EXISTS others", "CREATE TABLE others AS SELECT d.kind = c.kind AS is_same, "
+         "simhash_coverage(body, clue) AS share, simhash_coverage(body, original) AS before "
+         + of.format("hashes && simhash_clue(clue)"), enable_seqscan="off")
+    others = f"(SELECT count(*) / 1e5 FROM docs WHERE kind <> (SELECT c.kind {of.format('id = of')} LIMIT 1))"
+    rates = [f"round(count(*) FILTER (WHERE {same} AND before < .8 AND share >= {share}) / {count}. / {texts}, 4)"
+             for same, texts in (("is_same", "1"), ("NOT is_same", f"nullif({others}, 0)")) for share in SHARES]
+    return psql(f"SELECT {', '.join(rates)}, round(count(*) / {count}., 1) FROM others")[0]
 
 
 def clues_of(kind, texts, first, count):

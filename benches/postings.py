@@ -27,7 +27,7 @@ def main():
         fill(bits)
         for memory in MEMORY if bits == 64 else ("64MB", "2GB"):
             print(f"  {memory:>5}: {build(memory)}", end="", flush=True)
-            if memory != "16MB" and memory != "256MB":
+            if memory in ("64MB", "2GB"):
                 print(f"; {searches(bits)}; {inserts(bits)}", end="", flush=True)
             print(flush=True)
         if bits == 64 and int(value("SHOW server_version_num")) >= 180000:
@@ -37,14 +37,16 @@ def main():
         if bits == 64:
             pending()
     print("\nA table (hash, id) with a btree")
+    fill(64)
     psql("DROP TABLE IF EXISTS postings")
     print(f"  table: {seconds('CREATE TABLE postings AS SELECT unnest(hashes) AS hash, id FROM docs'):.1f} s", end="")
-    took = seconds("CREATE INDEX ON postings (hash, id)", maintenance_work_mem="2GB", max_parallel_maintenance_workers="0")
+    took = seconds("CREATE INDEX ON postings (hash, id)", maintenance_work_mem="2GB",
+                   max_parallel_maintenance_workers="0")
     psql("VACUUM ANALYZE postings")
     print(f", index {took:.1f} s, {size('postings')} MB;", end="")
-    for words in 12, 60:
-        print(clue(words, "SELECT DISTINCT d.id FROM postings AS p JOIN docs AS d ON d.id = p.id WHERE hash = ANY (runs)"), end="")
-    print(f"; {rate(BULK, f'INSERT INTO postings SELECT unnest(hashes), id FROM ({new(64, BULK)}) AS n'):.0f} rows/s", flush=True)
+    query = "SELECT DISTINCT d.id FROM postings AS p JOIN docs AS d ON d.id = p.id WHERE hash = ANY (runs)"
+    rows = rate(BULK, f"INSERT INTO postings SELECT unnest(hashes), id FROM ({new(64, BULK)}) AS n")
+    print(*(clue(words, query) for words in (12, 60)), f"; {rows:.0f} rows/s")
 
 
 def fill(bits):
@@ -75,7 +77,8 @@ def clue(words, query):
     statement = f"SELECT count(*) FROM lookups, LATERAL ({query}) AS d WHERE words = {words}"
     psql(statement, enable_seqscan="off")
     took = seconds(statement, enable_seqscan="off")
-    rows, clues = (int(value(s, enable_seqscan="off")) for s in (statement, f"SELECT count(*) FROM lookups WHERE words = {words}"))
+    rows = int(value(statement, enable_seqscan="off"))
+    clues = int(value(f"SELECT count(*) FROM lookups WHERE words = {words}"))
     return f" {1e3 * took / clues:.2f} ms ({rows / clues:.1f} rows)"
 
 
@@ -95,13 +98,14 @@ def inserts(bits):
 
 def pending():
     """Single rows with lists of pending entries of several lengths."""
-    single = (f"DO $$ DECLARE n record; BEGIN FOR n IN {new(64, SINGLE)} LOOP INSERT INTO docs (hashes) VALUES (n.hashes); "
-              "COMMIT; END LOOP; END $$")
+    bulk = f"INSERT INTO docs (hashes) SELECT hashes FROM ({new(64, BULK)}) AS n"
+    single = (f"DO $$ DECLARE n record; BEGIN FOR n IN {new(64, SINGLE)} LOOP "
+              "INSERT INTO docs (hashes) VALUES (n.hashes); COMMIT; END LOOP; END $$")
     for option in "fastupdate = off", *(f"gin_pending_list_limit = {limit}" for limit in (64, 512, 4096, 65536)):
         build("64MB")
         psql(f"ALTER INDEX docs_gin SET ({option})")
-        print(f"  {option}: {rate(BULK, f'INSERT INTO docs (hashes) SELECT hashes FROM ({new(64, BULK)}) AS n'):.0f} rows/s of "
-              f"{BULK} at once, {rate(SINGLE, single):.0f} of one each; then {searches(64)}", flush=True)
+        print(f"  {option}: {rate(BULK, bulk):.0f} rows/s of {BULK} at once, {rate(SINGLE, single):.0f} of one each; "
+              f"then {searches(64)}", flush=True)
 
 
 main()
