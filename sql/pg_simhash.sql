@@ -18,7 +18,7 @@ CREATE FUNCTION simhash_size(content text, options jsonb DEFAULT '{}') RETURNS i
     AS 'MODULE_PATHNAME', 'simhash_size_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_size(text, jsonb) IS
-    'number of words and pairs of neighbouring words, by which simhash_resemblance compares a text; NULL without a word';
+    'part of indexes on texts: the number of words and pairs of neighbouring words that are compared; NULL without a word';
 
 CREATE FUNCTION simhash_band(content text, band integer, options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'simhash_band_wrapper'

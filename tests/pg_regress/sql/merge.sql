@@ -8,7 +8,7 @@ MERGE INTO merged USING (VALUES (1, 1), (2, 0), (3, 2), (4, 255)) AS s (id, f) O
 WHEN MATCHED THEN UPDATE SET f = s.f
 WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);
 SELECT id, f FROM merged ORDER BY id;
-SELECT simhash_guard('merged', source => 'f');
+SELECT simhash_guard('merged', 'reject');
 MERGE INTO merged USING (VALUES (5, 254)) AS s (id, f) ON merged.id = s.id
 WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);
 -- A search finds the rows to merge.

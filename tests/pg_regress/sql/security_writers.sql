@@ -130,7 +130,7 @@ RESET ROLE;
 -- 4. A function of `unless` may change while a session has the guard.
 SET ROLE regress_owner;
 CREATE FUNCTION app.is_confirmed(text) RETURNS boolean LANGUAGE sql AS 'SELECT false';
-SELECT simhash_guard('app.stated', unless => 'app.is_confirmed(state)');
+SELECT simhash_guard('app.stated', among => '', unless => 'app.is_confirmed(state)');
 PREPARE near AS SELECT left(app.error($$INSERT INTO app.stated VALUES (7, 'open', 'one text of several words')$$), 50);
 EXECUTE near;
 DROP FUNCTION app.is_confirmed;
@@ -187,7 +187,7 @@ CREATE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SEL
 CREATE UNIQUE INDEX ON app.secret (app.key(secret));
 CREATE OR REPLACE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ BEGIN IF secret <> '' THEN RAISE '%', secret; END IF; RETURN secret; END $$;
-SELECT simhash_guard('app.secret');
+SELECT simhash_guard('app.secret', among => '');
 SET ROLE regress_writer;
 SELECT app.error($$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$$) AS key;
 RESET ROLE;
