@@ -26,7 +26,8 @@ use pgrx::pg_sys::{self, Oid};
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]
 pub struct Registration {
-    held: Vec<pg_sys::LOCKTAG>,
+    /// The tables and the keys of the locks.
+    held: Vec<(Oid, u32)>,
 }
 
 const LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
@@ -36,9 +37,16 @@ const LOCK_CLASS: u16 = 3;
 impl Registration {
     /// Registers a row of a table by its keys, which are in ascending order. If another session has registered a row
     /// with one of them, this waits, or returns false if it `may_wait` not.
+    ///
+    /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
+    /// it has the row locked, and sessions that wait for that row may be registered.
     pub fn register(&mut self, table: Oid, keys: &[u32], may_wait: bool) -> bool {
+        let wanted = keys.iter().map(|key| (table, *key));
+        if self.held.iter().copied().eq(wanted.clone()) {
+            return true;
+        }
         self.release();
-        for &key in keys {
+        for (table, key) in wanted {
             let tag = tag(table, key);
             if !try_lock(&tag) {
                 if !may_wait {
@@ -47,13 +55,13 @@ impl Registration {
                 }
                 wait_for_lock(&tag);
             }
-            self.held.push(tag);
+            self.held.push((table, key));
         }
         true
     }
 
     pub fn release(&mut self) {
-        self.held.drain(..).for_each(|tag| unlock(&tag));
+        self.held.drain(..).for_each(|(table, key)| unlock(&tag(table, key)));
     }
 }
 
