@@ -449,7 +449,9 @@ class Rights(WithDatabase):
         for data_type in "kind", "pair", "level":
             name = f"report.of_{data_type}"
             self.assertIn("are duplicates of an earlier row: 1", self.report(name))
-            page = self.report(name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0.01, "bands": 6}')
+            page = self.report(
+                name, "--label", "at%", "--label", "r", "--criterion", '{"resemblance": 0.01, "bands": 6}'
+            )
             self.assertIn("4000-01-01 00:00:00 BC, ", page)
             self.assertIn("are duplicates of an earlier row: 0", self.report(name, "--scope", "r"))
         self.assertIn('error: table "report.viewed" does not exist\n', self.report("report.viewed", fails=True))
