@@ -295,7 +295,7 @@ proptest! {
         common in text(),
         b in text(),
         options in options(),
-        least in 0.0..1.0,
+        least in 0.001..1.0,
     ) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
         let resemblance = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ());
@@ -327,7 +327,7 @@ proptest! {
         common in text(),
         b in text(),
         options in options(),
-        least in prop_oneof![5 => 0.0..1.0, 1 => Just(0.0)],
+        least in 0.001..1.0,
         bands in 1..=MAX_BANDS,
     ) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));

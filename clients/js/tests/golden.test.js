@@ -98,7 +98,7 @@ test('matches', () => {
       changed,
     }))
     assert.deepEqual(matches(content, clue, options), found, name)
-    if ('contains' in expected) assert.equal(contains(content, clue, 0.8, options), expected.contains, name)
+    if ('contains' in expected) assert.equal(contains(content, clue, 0.6, options), expected.contains, name)
   }
 })
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::numbers::{NumberList, each_number};
+use super::numbers::{APART, NumberList, each_number};
 use crate::check::{Check, same};
 use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
@@ -53,8 +53,8 @@ impl Same {
                 let digits = group.trim_start_matches(|c: char| !c.is_ascii_digit());
                 let is_digits = digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
                 let goes_on = may_go_on && is_digits && group.len() == 3 && digits.len() == 3;
-                numbers.push(if goes_on { ' ' } else { '\n' });
-                numbers.push_str(group);
+                numbers.extend((!goes_on).then_some('\n'));
+                numbers.push_str(group.trim_start_matches(APART));
                 may_go_on = is_digits;
             }
             Ok(())

@@ -30,8 +30,8 @@
 //! 7. By the option `same`, each band is XORed with the upper half of a 64-bit product, the digest of what must be the
 //!    same times 0x9e3779b97f4a7c15. So texts that differ in it share no band, and of others a band is equal if it is
 //!    without the option. The digest is the XOR of three numbers: how many [`numbers`](super::numbers) the text has,
-//!    with each group of digits counted; their hash, which begins as 0, and of which each group, in its canonical form,
-//!    makes `(hash.rotate_left(5) ^ xxh3-64(group)) * 0x9e3779b97f4a7c15`; and a bit for each word of the option that
+//!    with each group of digits counted; their hash, which begins as 0, and of which each group, in its canonical form
+//!    (after `|` if it has three digits, and words are between it and the number before it), makes `(hash.rotate_left(5) ^ xxh3-64(group)) * 0x9e3779b97f4a7c15`; and a bit for each word of the option that
 //!    the text has, from the lowest bit on in the order of the words' tokens, their last one first.
 //!
 //! A band does not depend on how many there are.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::hash::hash;
 use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
-use crate::text::classes::{SEPARATOR, kind};
+use crate::text::classes::{SEPARATOR, SPACELESS, WORD, kind};
 use crate::text::tokens::{TokenSink, tokenize};
 
 /// The numbers of a text, in order and by value.
@@ -16,7 +16,8 @@ use crate::text::tokens::{TokenSink, tokenize};
 /// no number precedes belongs to it.
 ///
 /// Whole numbers are compared by groups of three digits, whatever separates them. So 12000 is 12,000 and 12 000, and a
-/// text in which 15 and 128 follow each other agrees with one in which a comma is between them.
+/// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits
+/// after another number and words has a mark: "12 of 345" is not 12345.
 ///
 /// Two texts with as many numbers and the same hash of them are taken to have equal ones, as two features with the same
 /// hash are.
@@ -33,6 +34,8 @@ const JOINERS: [char; 13] =
 const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that may stand between groups of three digits.
 const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
+/// The mark of a group of three digits that is apart from the number before it.
+pub(super) const APART: char = '|';
 
 impl NumberList {
     /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
@@ -57,7 +60,7 @@ impl NumberList {
 
 /// Calls `each` with the numbers of a text in normal form, each with one sign for each kind of separator.
 pub(super) fn each_number(normal: &str, tick: &dyn Fn(), each: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut reading = NumberSink { normal, letters: 0..0, number: 0..0, canonical: String::new(), each };
+    let mut reading = NumberSink { normal, letters: 0..0, number: 0..0, ended: None, canonical: String::new(), each };
     tokenize(normal, &mut reading, tick)?;
     reading.end_number()
 }
@@ -68,6 +71,8 @@ struct NumberSink<'a, F> {
     letters: Range<usize>,
     /// The number that is being read, without letters; empty if there is none.
     number: Range<usize>,
+    /// Where the number before it ends.
+    ended: Option<usize>,
     canonical: String,
     each: F,
 }
@@ -93,9 +98,11 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
             return Ok(());
         }
         let before = &self.normal[..self.letters.start];
+        let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
+        let is_apart = self.ended.replace(number.end).is_some_and(|end| has_word(&before[end..]));
         let (letters, written) = (&self.normal[self.letters.clone()], &self.normal[number]);
         self.canonical.clear();
-        self.canonical.try_reserve(letters.len() + 2 * written.len() + 1)?;
+        self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.
         let mut before = before.chars().rev();
         let is_negative = before.next().is_some_and(|c| DASHES.contains(&c))
@@ -103,6 +110,9 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         self.canonical.extend(is_negative.then_some('-'));
         self.canonical.push_str(if written.contains(['.', ',']) { "" } else { letters });
         canonicalise(written, &mut self.canonical);
+        if is_apart && self.canonical.bytes().take_while(u8::is_ascii_digit).count() == 3 {
+            self.canonical.insert(0, APART);
+        }
         (self.each)(&self.canonical)
     }
 }
@@ -184,9 +194,9 @@ mod tests {
         let same = "1500|1,500  1500000|1.500.000  1500000|1'500'000  1,500.25|1.500,25  1500,25|1.500,25  12.50|12,50  \
             from -5 on|\u{2212}5  (-5)|-5  gpt-4|gpt 4  2010-2012|2010\u{2013}2012  a4, b5|a4 b5  128gb|128 gb  \
             12v 3a|12 v 3 a  6x1,5l|6 x 1,5 l  15pro|15 pro  12.50eur|eur12.50  v1.2.3|1.2.3  12 000,50|12.000,50  \
-            12000|12 000  -12 000|-12,000  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000";
+            12000|12 000  -12 000|-12,000  5 and 12|5 12  7 a 345.50|7 b, 345,50  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000";
         let other = "12.50|50.12  2026-01-12|2026-12-01  1.2.3|1.3.2  -5|5  1.500|1500  1 2|2 1  12|1 2  12:30|12.30  \
-            10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345";
+            10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  12 of 345|12345 of  12 of 345|12 345 of  a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345";
         for (pairs, are_same) in [(same, true), (other, false)] {
             for (a, b) in pairs.split("  ").filter_map(|pair| pair.split_once('|')) {
                 assert_eq!(numbers(a) == numbers(b), are_same, "{a} {b}");

@@ -251,7 +251,7 @@ fn read_same(value: &str, options: &Options) -> Result<Option<Same>, InvalidOpti
     let Some(mut words) = read_strings(value)? else { return Ok(None) };
     let listed = words.len();
     words.retain(|word| word != "numbers");
-    if words.iter().any(|word| word == "number") {
+    if words.iter().any(|word| ["number", "numbers"].contains(&&*word.to_ascii_lowercase())) {
         return Ok(None);
     }
     let numbers = words.len() < listed;

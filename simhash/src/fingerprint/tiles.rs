@@ -5,16 +5,17 @@
 //! run of the token before it is left out. Then the longest of all is taken again and again. If a part of it has been
 //! taken meanwhile, the runs of its tokens are looked for again.
 //!
-//! That takes linear time unless the texts repeat the same few words thousands of times. Then only some of the places
-//! are looked at for each token, and after so much work for each token, whatever run is found is taken at once, so that
-//! none of its tokens is looked at again. All runs that are found are right, but the longest may not be the first.
+//! If all of the clue stands in the content, that is the only run. Otherwise, that takes linear time unless the texts
+//! repeat the same few words thousands of times. Then only some of the places are looked at for each token, and after
+//! so much work for each token, whatever run is found is taken at once, so that none of its tokens is looked at again.
+//! All runs that are found are right, but the longest may not be the first.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::memory::{fill, push};
-use crate::ticking::NUMBERS_BETWEEN_TICKS;
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// A run of tokens that both texts have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,10 @@ pub fn tiles(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Resu
     if clue.is_empty() {
         return Ok(Vec::new());
     }
+    // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
+    if let Some(start) = find(content, clue, tick)? {
+        return Ok(vec![Tile { content: start, clue: 0, length: clue.len() }]);
+    }
     let mut tiling = Tiling::new(content, clue, tick)?;
     tiling.search(0..tiling.content.len())?;
     while let Some(key) = tiling.longest.pop() {
@@ -73,6 +78,33 @@ pub fn tiles(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Resu
     let mut tiles = tiling.tiles;
     tiles.sort_unstable_by_key(|tile| tile.content);
     Ok(tiles)
+}
+
+/// Where all of the clue stands in the content (Knuth, Morris and Pratt 1977).
+fn find(content: &[Token], clue: &[Token], tick: &dyn Fn()) -> Result<Option<usize>> {
+    // For each beginning of the clue, the longest shorter beginning that it ends with.
+    let (mut borders, mut length) = (Vec::new(), 0);
+    fill(&mut borders, clue.len(), 0, tick)?;
+    for end in ticking(1..clue.len(), tick) {
+        length = extended(clue, &borders, length, clue[end]);
+        borders[end] = length as u32;
+    }
+    let mut length = 0;
+    for (end, token) in (1..).zip(ticking(content, tick)) {
+        length = extended(clue, &borders, length, *token);
+        if length == clue.len() {
+            return Ok(Some(end - length));
+        }
+    }
+    Ok(None)
+}
+
+/// The length of the longest beginning of the clue that ends with this token, after one of `length`.
+fn extended(clue: &[Token], borders: &[u32], mut length: usize, token: Token) -> usize {
+    while length > 0 && clue[length] != token {
+        length = borders[length - 1] as usize;
+    }
+    length + usize::from(clue[length] == token)
 }
 
 struct Tiling<'a> {

@@ -145,13 +145,18 @@ def key_of_same(text, options):
 def numbers(normal):
     """The numbers of a text in normal form, each in its canonical form."""
     kinds = "".join("D" if c in "0123456789" else "L" if category(c)[0] in "LNM" else c for c in normal)
+    last = None
     for number in re.finditer(f"D+(?:[{JOINERS}]D+)*", kinds):
         before = re.search("(?<![DL])L*$", kinds[: number.start()])
         letters = normal[before.start() : number.start()] if before else ""
         at = before.start() if before else number.start()
         is_negative = kinds[at - 1 : at] in [*DASHES] and not re.search(f"[DL{DASHES}]$", kinds[: at - 1])
         written = normal[number.start() : number.end()]
-        yield "-" * is_negative + letters * (not re.search("[.,]", written)) + canonical(written)
+        found = "-" * is_negative + letters * (not re.search("[.,]", written)) + canonical(written)
+        has_word = last is not None and any(category(c)[0] in "LN" for c in normal[last:at])
+        is_apart = has_word and re.match(r"\d{3}(?!\d)", found)
+        yield "|" * bool(is_apart) + found
+        last = number.end()
 
 
 def canonical(written):

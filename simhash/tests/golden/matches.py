@@ -220,8 +220,8 @@ def computed(entry):
     coverage, found = matches(entry["content"], entry["clue"], options)
     entry |= {"coverage": coverage, "matches": found}
     # A shorter clue is an error, and no text with a longer run is missed.
-    is_certain = coverage and (coverage < 0.8 or any(words >= 13 and not changed for *_, words, changed in found))
-    return entry | {"contains": coverage >= 0.8} if is_certain and len(tokens(entry["clue"], options)) >= 6 else entry
+    is_certain = coverage and (coverage < 0.6 or any(words >= 13 and not changed for *_, words, changed in found))
+    return entry | {"contains": coverage >= 0.6} if is_certain and len(tokens(entry["clue"], options)) >= 6 else entry
 
 
 if __name__ == "__main__":

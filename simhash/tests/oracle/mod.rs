@@ -435,7 +435,7 @@ fn numbers(normal: &str) -> Vec<String> {
     };
     let parts = parts(normal);
     let mut numbers: Vec<String> = Vec::new();
-    let mut at = 0;
+    let (mut at, mut last_end) = (0, None);
     while at < parts.len() {
         let Part::Digits(digits) = &parts[at] else {
             at += 1;
@@ -464,10 +464,20 @@ fn numbers(normal: &str) -> Vec<String> {
         let mut last = between.chars().rev();
         let is_negative = last.next().is_some_and(is_dash)
             && last.next().map_or(before.is_empty(), |c| kind(c) == Kind::Separator && !is_dash(c));
+        let own = usize::from(!letters.is_empty());
+        let has_word = |part: &Part| match part {
+            Part::Between(text) | Part::Letters(text) => {
+                text.chars().any(|c| [Kind::Word, Kind::Spaceless].contains(&kind(c)))
+            }
+            Part::Digits(_) => false,
+        };
+        let is_apart = last_end.replace(end + 1).is_some_and(|last: usize| parts[last..at - own].iter().any(has_word));
         let has_point = joiners.iter().any(|joiner| [".", ","].contains(joiner));
         let sign = if is_negative { "-" } else { "" };
         let letters = if has_point { "" } else { letters };
         let number = format!("{sign}{letters}{}", canonical(&groups, &joiners));
+        let is_group = number.chars().take_while(|c| is_digit(*c)).count() == 3;
+        let number = if is_apart && is_group { format!("|{number}") } else { number };
         numbers.extend(number.split(' ').map(str::to_owned));
         at = end + 1;
     }

@@ -90,7 +90,9 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
 pub fn warn_of_other_passages(relation: BaseRelation) {
     let operands = relation.conditions().into_iter().filter_map(|condition| condition.expression.operation());
     let asked = operands.flat_map(|(_, _, operands)| operands).filter_map(PassagesCall::read);
-    for asked in asked.filter(|asked| relation.owns(asked.text)) {
+    // Options that are a parameter are not known.
+    let is_known = |asked: &PassagesCall| relation.owns(asked.text) && constant_document(asked.document).is_some();
+    for asked in asked.filter(is_known) {
         let calls = relation.index_expressions().into_iter().filter_map(PassagesCall::read);
         let indexed: Vec<_> = calls.filter(|call| call.text.equals(asked.text)).collect();
         // PostgreSQL uses the index of an equal expression.

@@ -147,7 +147,7 @@ class Queries:
         criterion = self.one_of(
             *3 * ("",), "'{}'", "'{\"bands\": 2}'", "'{\"resemblance\": 0.7}'::jsonb",
             *3 * ("'{\"resemblance\": 0.3, \"bands\": 6}'",), "'{\"resemblance\": 0.9, \"same\": [\"numbers\"]}'",
-            "'{\"ngram\": 2, \"resemblance\": 0.2, \"bands\": 6}'", "'{\"ngram\": 2, \"bands\": 1, \"resemblance\": 0}'",
+            "'{\"ngram\": 2, \"resemblance\": 0.2, \"bands\": 6}'", "'{\"ngram\": 2, \"bands\": 1, \"resemblance\": 0.01}'",
         )
         a, b = (text, other) if self.one_in(2) else (other, text)
         call = f"simhash_near({a}, {b}{criterion and f', {criterion}'})"

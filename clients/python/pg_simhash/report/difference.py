@@ -5,20 +5,26 @@ Case, spaces and punctuation around words do not count, as they do not for the f
 
 from __future__ import annotations
 
+import difflib
 import re
 import string
 import sys
 import unicodedata
 from collections.abc import Iterable
-from itertools import groupby
 from typing import NamedTuple
 
-from pg_simhash._native import runs
+try:
+    from pg_simhash._native import runs
+except ImportError:
+    runs = None  # type: ignore[assignment]
 
 MAX_MARKS = 6
 MAX_MARK_CHARACTERS = 120
 CONTEXT_CHARACTERS = 60
 """How many marks of a text are shown, and how much of each, before it and after it."""
+
+MAX_COMPARED_WORDS = 1000
+"""How many words that are in no run are compared, from the first one on that differs."""
 
 MAX_PLAIN_CHARACTERS = 320
 """What is shown of a text without marks."""
@@ -48,27 +54,61 @@ class Piece(NamedTuple):
     is_marked: bool
 
 
+class Word(NamedTuple):
+    """A word without the punctuation around it, as it is compared, its number in the text, and where it is."""
+
+    folded: str
+    number: int
+    where: slice
+
+
 def differences(a: str, b: str) -> tuple[list[slice], list[slice]]:
-    """Where two texts have words that are in no run of at least three words, or five letters, which both have."""
-    found = runs(BEGIN + a + END, BEGIN + b + END)
+    """Where two texts have words that the other one lacks, among those that are in no run which both have."""
+    # The demo shows a page without the compiled module.
+    found = runs(BEGIN + a + END, BEGIN + b + END) if runs else []
     of_b = sorted((run.clue_start, run.clue_end) for run in found)
-    return _outside(a, [(run.content_start, run.content_end) for run in found]), _outside(b, of_b)
+    words = _outside(a, [(run.content_start, run.content_end) for run in found]), _outside(b, of_b)
+    compared = [[word.folded for word in of_text] for of_text in words]
+    begin = _common(*compared)
+    after = _common(*(of_text[: begin - len(of_text) - 1 : -1] for of_text in compared))
+    first, second = (of_text[begin : len(of_text) - after][:MAX_COMPARED_WORDS] for of_text in words)
+    matcher = difflib.SequenceMatcher(None, [word.folded for word in first], [word.folded for word in second], False)
+    for at, other, size in reversed(matcher.get_matching_blocks()):
+        del first[at : at + size], second[other : other + size]
+    return _joined(first), _joined(second)
 
 
-def _outside(text: str, shared: list[tuple[int, int]]) -> list[slice]:
-    """The words that are in none of these parts, without the punctuation around them; neighbours are one mark."""
-    words: list[tuple[bool, slice]] = []
-    parts = iter([*shared, (len(BEGIN) + len(text), sys.maxsize)])
+def _outside(text: str, shared: list[tuple[int, int]]) -> list[Word]:
+    """The words that are in none of these parts."""
+    words: list[Word] = []
+    parts = iter([*shared, (len(BEGIN) + len(text) + 1, sys.maxsize)])
     start, end = next(parts)
-    for found in WORD.finditer(text):
-        first = len(BEGIN) + found.end() - len(found[0].lstrip(PUNCTUATION))
-        last = len(BEGIN) + found.start() + len(found[0].rstrip(PUNCTUATION))
-        while end < last:
+    for number, found in enumerate(WORD.finditer(text)):
+        first = found.end() - len(found[0].lstrip(PUNCTUATION))
+        last = found.start() + len(found[0].rstrip(PUNCTUATION))
+        while end < last + len(BEGIN):
             start, end = next(parts)
-        if first < last:
-            words.append((first < start, slice(first - len(BEGIN), last - len(BEGIN))))
-    groups = (list(group) for is_marked, group in groupby(words, lambda word: word[0]) if is_marked)
-    return [slice(group[0][1].start, group[-1][1].stop) for group in groups]
+        if first < last and first + len(BEGIN) < start:
+            words.append(Word(text[first:last].casefold(), number, slice(first, last)))
+    return words
+
+
+def _common(a: list[str], b: list[str]) -> int:
+    """How many words the beginnings have in common."""
+    return next((count for count, (own, other) in enumerate(zip(a, b)) if own != other), min(len(a), len(b)))
+
+
+def _joined(words: list[Word]) -> list[slice]:
+    """The places of words; neighbours are one."""
+    joined: list[slice] = []
+    last = None
+    for word in words:
+        if joined and last == word.number - 1:
+            joined[-1] = slice(joined[-1].start, word.where.stop)
+        else:
+            joined.append(word.where)
+        last = word.number
+    return joined
 
 
 def overlap(a: slice, b: slice) -> bool:

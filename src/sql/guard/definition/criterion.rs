@@ -53,7 +53,8 @@ impl GuardedTexts {
     /// The options as JSON, for users.
     pub fn options_json(&self) -> String {
         let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.document).unwrap_or_default();
-        options.retain(|key, _| Options::KEYS.contains(key));
+        // Weights of a table are learnt once, and then given as options.
+        options.retain(|key, value| Options::KEYS.contains(key) && *value != "table");
         Value::from_iter(options).to_string()
     }
 }
