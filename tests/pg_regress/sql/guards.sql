@@ -25,6 +25,9 @@ CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0)
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 SELECT simhash_index('parts', 'body'), simhash_guard('parts');
 SELECT array_agg(target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
+ALTER TABLE parts_0 DISABLE TRIGGER zzz_simhash_guard;
+SELECT target, enabled FROM simhash_guards() WHERE target::text ~ '^parts' ORDER BY target;
+ALTER TABLE parts_0 ENABLE TRIGGER zzz_simhash_guard;
 ALTER TABLE parts DETACH PARTITION parts_1;
 SELECT array_agg(target::text ORDER BY target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
 

@@ -64,7 +64,7 @@ SELECT simhash_guard(:'target', 'mark', source => :'one', scope => ARRAY[:'two']
     among => format('%I = ''same''', :'two'));
 INSERT INTO :"one".:"one" VALUES (26, 'some other words of text here', 'same');
 SELECT id, mark FROM :"one".:"one" WHERE id > 24 ORDER BY id;
-SELECT simhash_guard(:'target', source => :'one', scope => ARRAY[:'two']);
+SELECT simhash_guard(:'target', 'reject', source => :'one', scope => ARRAY[:'two'], among => '');
 CREATE FUNCTION table_of_error(target regclass) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE name text;
 BEGIN
