@@ -33,3 +33,9 @@ SELECT simhash_headline('a b c d 1 2 3 4 5 6 7 8 9 e f g h i 1 2 3 4 5 6 7 8 9 j
 SELECT errors($$SELECT simhash_headline('a', 'b', 'Start=x')$$, $$SELECT simhash_headline('a', 'b', 'MaxFragments=-1')$$,
     $$SELECT simhash_headline('a', 'b', 'MaxWords=0')$$, $$SELECT simhash_headline('a', 'b', 'MaxWords=many')$$,
     $$SELECT simhash_headline('a', 'b', '{"markup": "html"}')$$, $$SELECT simhash_matches('a', 'b', '{"ngram": 17}')$$);
+
+-- A clue that stands unchanged is one match, however often the text repeats its parts.
+WITH lines AS (SELECT n, format('192.168.0.%s - - [10/Oct/2026:13:%s:%s +0000] "GET /index.html HTTP/1.1" 200 %s "-" "Mozilla/5.0 (X11; Linux x86_64)"',
+        n * 7 % 5, n / 60 % 60, n % 60, n * 7919 % 5000) AS line FROM generate_series(1, 500) AS n),
+    texts AS (SELECT string_agg(line, E'\n' ORDER BY n) AS content, string_agg(line, E'\n' ORDER BY n) FILTER (WHERE n BETWEEN 250 AND 299) AS clue FROM lines)
+SELECT simhash_coverage(content, clue), simhash_contains(content, clue, 1), (SELECT count(*) FROM simhash_matches(content, clue)) FROM texts;

@@ -65,7 +65,7 @@ class Word(NamedTuple):
 def differences(a: str, b: str) -> tuple[list[slice], list[slice]]:
     """Where two texts have words that the other one lacks, among those that are in no run which both have."""
     # The demo shows a page without the compiled module.
-    found = runs(BEGIN + a + END, BEGIN + b + END) if runs else []
+    found = runs(BEGIN + a + END, BEGIN + b + END) if runs is not None else []
     of_b = sorted((run.clue_start, run.clue_end) for run in found)
     words = _outside(a, [(run.content_start, run.content_end) for run in found]), _outside(b, of_b)
     compared = [[word.folded for word in of_text] for of_text in words]
