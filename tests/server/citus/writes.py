@@ -158,7 +158,7 @@ class Commands(OnCoordinator):
         off = "SET citus.enable_unsafe_triggers = off;"
         tries = {
             "a command": [("one", "SELECT simhash_index('docs', 'body')"), ("two", "SELECT simhash_guard('docs')")],
-            "without the distribution": [(FIRST, "SELECT simhash_guard('docs')")],
+            "without the distribution": [(FIRST, "SELECT simhash_guard('docs', scope => '{}')")],
             "allows no triggers": [(FIRST, f"{off} {guard}"), (FIRST, f"{off} SELECT simhash_unguard('docs')")],
             "`append`": [(FIRST, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(FIRST, "INSERT INTO later VALUES (1, 1, 1)")],
