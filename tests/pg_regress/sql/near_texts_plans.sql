@@ -66,7 +66,7 @@ DEALLOCATE ALL;
 -- Other options, or too few bands: a warning, once for a query. What its hint says is served.
 SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2}');
 SELECT count(*) FROM docs AS a JOIN docs AS b USING (id)
-WHERE simhash_near(a.body, 'some text', '{"resemblance": 0.7}') AND simhash_near(b.body, 'some text', '{"bands": 7}');
+WHERE simhash_near(a.body, 'some text', '{"resemblance": 0.7}') AND simhash_near(b.body, 'some text', '{"bands": 12}');
 SELECT is_searched($$SELECT FROM docs WHERE simhash_near(body, 'some text', '{"resemblance": 0.7, "bands": 6}')$$);
 SELECT simhash_index('docs', 'body', bands => 2, options => '{"ngram": 2, "case_fold": true}');
 SELECT count(*) FROM docs WHERE simhash_near(body, 'some text', '{"ngram": 2}');
