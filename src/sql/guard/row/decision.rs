@@ -30,6 +30,10 @@ use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::row_key::RowKey;
 
+/// The number of times that a guard waits, unregistered, for transactions that have written near rows, or texts that it
+/// cannot read yet. After that it stays registered, so that no other session can begin to store such a row.
+const MAX_UNREGISTERED_WAITS: u32 = 8;
+
 /// The number of times that a search is made again because the row with the same key has changed during the search.
 const MAX_CHANGES_OF_SAME_KEY: u32 = 8;
 
@@ -67,7 +71,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         return with_mark(row, None);
     };
     let (is_unchecked, is_registered) = (row.is_unchecked()?, row.register(&key, false));
-    let mut state = Undecided { key, is_unchecked, known: Known::new(), later: None, is_registered };
+    let mut state = Undecided { key, is_unchecked, known: Known::new(), later: None, is_registered, waits: 0 };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
     let mut changes = 0;
@@ -77,8 +81,20 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         match search(row, &mut state)? {
             Decision::Tuple(tuple) => return Ok(tuple),
             Decision::Register => state.is_registered = row.register(&state.key, true),
+            Decision::Wait(..) if state.waits == MAX_UNREGISTERED_WAITS && !state.is_registered => {
+                state.is_registered = row.register(&state.key, true);
+            }
             Decision::Wait(transaction, table, tid) => {
                 // That transaction may have to wait for the new row.
+                if state.waits < MAX_UNREGISTERED_WAITS {
+                    state.waits += 1;
+                    statement.release();
+                    state.is_registered = false;
+                }
+                transaction.wait(&Relation::open(table), tid);
+            }
+            Decision::WaitForSameKey(transaction, table, tid) => {
+                // That transaction has locked the row with the same key, and may have to wait for the new row.
                 statement.release();
                 state.is_registered = false;
                 transaction.wait(&Relation::open(table), tid);
@@ -107,6 +123,8 @@ struct Undecided {
     /// When the present search began; None if it is the first one that `known` knows.
     later: Option<Moment>,
     is_registered: bool,
+    /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
+    waits: u32,
 }
 
 impl Undecided {
@@ -123,6 +141,8 @@ enum Decision {
     Register,
     /// The answer depends on a transaction, which has written this row of a table.
     Wait(Transaction, Oid, ItemPointerData),
+    /// The transaction has written or locked the row with the same key.
+    WaitForSameKey(Transaction, Oid, ItemPointerData),
     /// The near row is the row with the same key, which has changed during the search.
     SearchAgain,
 }
@@ -169,7 +189,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
             // The next search has to find that row again.
             state.forget();
         }
-        return Ok(Decision::Wait(transaction, table, tid));
+        return Ok(Decision::WaitForSameKey(transaction, table, tid));
     }
     if nearest.is_some() {
         return Ok(Decision::Tuple(tuple));
