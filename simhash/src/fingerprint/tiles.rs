@@ -82,6 +82,9 @@ pub fn tiles(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Resu
 
 /// Where all of the clue stands in the content (Knuth, Morris and Pratt 1977).
 fn find(content: &[Token], clue: &[Token], tick: &dyn Fn()) -> Result<Option<usize>> {
+    if clue.len() > content.len() {
+        return Ok(None);
+    }
     // For each beginning of the clue, the longest shorter beginning that it ends with.
     let (mut borders, mut length) = (Vec::new(), 0);
     fill(&mut borders, clue.len(), 0, tick)?;

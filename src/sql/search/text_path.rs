@@ -162,6 +162,10 @@ fn share_near(
     indexes: &[BandIndex],
     has_same: bool,
 ) -> Option<f64> {
+    let indexes: Vec<_> = indexes.iter().filter(|index| index.call.has_same() == has_same).collect();
+    if indexes.is_empty() {
+        return None;
+    }
     let NearTexts { criterion, options, .. } = &condition.near;
     let known = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
     let keys = known.and_then(|text| known_keys(text, *criterion, options));
@@ -175,7 +179,7 @@ fn share_near(
         };
         relation.planner().share_equal(band, value)
     };
-    let shares: Vec<_> = indexes.iter().filter(|index| index.call.has_same() == has_same).filter_map(share).collect();
+    let shares: Vec<_> = indexes.into_iter().filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
