@@ -138,7 +138,7 @@ impl CriterionDocument {
     }
 
     /// Whether the fingerprints of texts decide: without a resemblance, or with a distance alone.
-    pub(crate) fn is_for_fingerprints(&self) -> bool {
+    pub(crate) fn is_by_distance(&self) -> bool {
         self.resemblance == Asked::Off || self.resemblance == Asked::Default && self.max_distance.is_some()
     }
 

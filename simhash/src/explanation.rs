@@ -20,7 +20,7 @@ impl CriterionDocument {
         texts: [&str; 2],
         tick: &dyn Fn(),
     ) -> Result<Vec<Check>, InvalidOptions> {
-        let criterion = if self.is_for_fingerprints() { None } else { Some(self.for_texts()?) };
+        let criterion = if self.is_by_distance() { None } else { Some(self.for_texts()?) };
         let options = &self.options;
         let bands = criterion.map_or(0, |criterion| criterion.bands);
         let [a, b] = texts.map(|text| fingerprinter.summary(text, options, bands, tick));

@@ -26,13 +26,13 @@
 //!    of all parts.
 //! 6. Band `i` is made of the minima from `4 * i` to `4 * i + 3`, in 16 bytes, each little-endian: the lower half of
 //!    their xxh3-64 with seed 0, whatever the seed of the options, as a signed integer.
-//!
 //! 7. By the option `same`, each band is XORed with the upper half of a 64-bit product, the digest of what must be the
 //!    same times 0x9e3779b97f4a7c15. So texts that differ in it share no band, and of others a band is equal if it is
 //!    without the option. The digest is the XOR of three numbers: how many [`numbers`](super::numbers) the text has,
 //!    with each group of digits counted; their hash, which begins as 0, and of which each group, in its canonical form
-//!    (after `|` if it has three digits, and words are between it and the number before it), makes `(hash.rotate_left(5) ^ xxh3-64(group)) * 0x9e3779b97f4a7c15`; and a bit for each word of the option that
-//!    the text has, from the lowest bit on in the order of the words' tokens, their last one first.
+//!    (after `|` if it has three digits, and words are between it and the number before it), makes
+//!    `(hash.rotate_left(5) ^ xxh3-64(group)) * 0x9e3779b97f4a7c15`; and a bit for each word of the option that the
+//!    text has, from the lowest bit on in the order of the words' tokens, their last one first.
 //!
 //! A band does not depend on how many there are.
 

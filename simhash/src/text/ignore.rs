@@ -180,8 +180,8 @@ fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
 }
 
 /// A domain, and its path, of which the first point is at byte `at`: at least two labels, of which the last is one of
-/// [`TLDS`], or stands before a path; or at least three, of which the last is one of [`WORD_TLDS`]. It starts at or after byte `from`, and so do all addresses after `copied`. Also
-/// returns where the last label ends.
+/// [`TLDS`], or stands before a path; or at least three, of which the last is one of [`WORD_TLDS`]. It starts at or
+/// after byte `from`, and so do all addresses after `copied`. Also returns where the last label ends.
 fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option<Range<usize>>) {
     let is_in_label = |c: char| is_in_word(c) || c == '-';
     let (mut rest, mut last, mut points) = (&normal[at..], "", 0);

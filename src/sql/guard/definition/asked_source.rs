@@ -20,8 +20,7 @@ use super::source::{as_text, computed, parse_asked, source_sql};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, column_of, is_made_from};
-use crate::sql::indexed::recognise::FingerprintCall;
-use crate::sql::indexed::recognise::block_keys;
+use crate::sql::indexed::recognise::{FingerprintCall, block_keys};
 use crate::sql::lookup::band_indexes::BandIndex;
 
 /// A text whose bands are indexed.

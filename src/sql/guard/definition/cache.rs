@@ -69,8 +69,8 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Guard
     }
 }
 
-/// The guard of the trigger that `event` fires, whose tables are not locked. It is identified only if the trigger has no entry with its arguments,
-/// and made only if its identity has none either. `function` is the trigger function.
+/// The guard of the trigger that `event` fires, whose tables are not locked. It is identified only if the trigger has
+/// no entry with its arguments, and made only if its identity has none either. `function` is the trigger function.
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.

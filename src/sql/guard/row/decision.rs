@@ -4,8 +4,8 @@
 //!
 //! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]) and searches
 //! for near rows. If the row would have to wait to be registered, the guard searches first: a near row that is stored
-//! already decides. If a transaction in progress has written a near row, the guard waits for that one, unregistered, and
-//! searches again. If another row has the same key ([`super::same_key`]), an INSERT waits for transactions that have
+//! already decides. If a transaction in progress has written a near row, the guard waits for that one, unregistered the
+//! first times, and searches again. If another row has the same key ([`super::same_key`]), an INSERT waits for transactions that have
 //! written or locked that row, and leaves the rest to ON CONFLICT.
 
 use std::cell::OnceCell;
