@@ -89,8 +89,8 @@ impl Fingerprinter {
     /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that weighs
     /// anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
     pub fn summary(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Summary>> {
-        let agreement = self.agreement(text, options, tick)?.key();
         self.read(text, options, tick, |this, text| {
+            let agreement = this.agreement_of(text, options, tick)?.key();
             this.minima.reset(bands);
             let (fingerprint, size) = if options.is_plain_set() {
                 this.summarise_set(text, options, tick)?
@@ -105,8 +105,8 @@ impl Fingerprinter {
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
     /// fingerprints.
     pub fn sketch(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Sketch>> {
-        let agreement = self.agreement(text, options, tick)?.key();
         self.read(text, options, tick, |this, text| {
+            let agreement = this.agreement_of(text, options, tick)?.key();
             this.minima.reset(bands);
             let mut parities = Parities::default();
             let size = if options.is_plain_set() {
@@ -159,7 +159,16 @@ impl Fingerprinter {
         if options.same.is_nothing() {
             return Ok(Agreement::default());
         }
-        self.read_same(text, options, tick, |normal| options.same.of(normal, tick))
+        self.read(text, options, tick, |this, text| this.agreement_of(text, options, tick))
+    }
+
+    /// The same of a text without its markup.
+    fn agreement_of(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement> {
+        if options.same.is_nothing() {
+            return Ok(Agreement::default());
+        }
+        self.normalise_same(text, options, tick)?;
+        options.same.of(&self.collector.normal, tick)
     }
 
     /// What two texts must agree in by the option `same`, and whether they do.
@@ -169,25 +178,21 @@ impl Fingerprinter {
         options: &Options,
         tick: &dyn Fn(),
     ) -> Result<Vec<Check>> {
-        let [a, b] = texts.map(|text| self.read_same(text, options, tick, |normal| options.same.listed(normal, tick)));
+        let [a, b] = texts.map(|text| {
+            self.read(text, options, tick, |this, text| {
+                this.normalise_same(text, options, tick)?;
+                options.same.listed(&this.collector.normal, tick)
+            })
+        });
         Ok(options.same.checks([a?, b?]))
     }
 
-    /// Passes `make` the text in the normal form in which texts must agree.
-    fn read_same<T>(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-        make: impl FnOnce(&str) -> Result<T>,
-    ) -> Result<T> {
-        self.read(text, options, tick, |this, text| {
-            // The numbers of addresses may be left out, but not all.
-            let ignored = Ignored { numbers: false, ..options.ignore };
-            this.collector.normalise(text, options.case_fold, ignored, tick)?;
-            rewrite(&mut this.collector.normal, normalise_separators, None, tick)?;
-            make(&this.collector.normal)
-        })
+    /// Makes the normal form in which texts must agree, of a text without its markup.
+    fn normalise_same(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<()> {
+        // The numbers of addresses may be left out, but not all.
+        let ignored = Ignored { numbers: false, ..options.ignore };
+        self.collector.normalise(text, options.case_fold, ignored, tick)?;
+        rewrite(&mut self.collector.normal, normalise_separators, None, tick)
     }
 
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
