@@ -7,6 +7,12 @@
 //! and at least one of six with 1 - (1 - J^4)^6 (Indyk, Motwani, STOC 1998). That is .998 for J = .9, .13 for J = .4,
 //! and .0006 for J = .1.
 //!
+//! With 24 independent functions, chance would give some features of a short text several minima and others none. So a
+//! feature stands at one minimum first, drawn by its hash, and at others only where no feature stands yet. Each feature
+//! is then as probable as before at each minimum, but few changed features spoil few minima: of short texts of
+//! resemblance .84 and more, .998 share a band in place of .99. And a long text costs one multiplication for each feature
+//! and six bands (Ertl, arXiv:1706.05698; Li, Owen and Zhang, NIPS 2012).
+//!
 //! # The format
 //!
 //! Bands are stored, so this is a format, of version [`BAND_FORMAT`](crate::BAND_FORMAT). `tests/golden/bands.py` is the
@@ -19,13 +25,15 @@
 //! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`level`]. It weighs what it adds
 //!    to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for `log`,
 //!    `round(256 * (1 + ln(n))) - round(256 * (1 + ln(n - 1)))` of 256, which may be 0 from the 262nd on.
-//! 4. Minimum `j` multiplies the hash of each part by [`FACTORS`]`[j]`. The value of the part is the product's lower
-//!    half, XORed with the upper half of its hash. The part takes part in the minimum if the product's upper half is
-//!    less than 2^32 times its weight: so minima are equal with the probability of the weighted resemblance.
-//! 5. The minimum is the least value of those that take part. If none does, or if it is 2^32 - 1, it is the least value
-//!    of all parts.
-//! 6. Band `i` is made of the minima from `4 * i` to `4 * i + 3`, in 16 bytes, each little-endian: the lower half of
-//!    their xxh3-64 with seed 0, whatever the seed of the options, as a signed integer.
+//! 4. Six bands in a row, from band 0 on, are a group, with 24 minima. In round `r` of group `g`, from 0 to 47, the hash of
+//!    each part is multiplied by [`FACTORS`]`[g][r]`. Up to round 23 the part stands at one minimum: the product's upper
+//!    half, times 24, divided by 2^32. In round `24 + j` it stands at minimum `j`. Its value there is the product's lower
+//!    half, XORed with the upper half of its hash.
+//! 5. A minimum is the least value that stands there in the first round in which any does. A part takes part in minimum
+//!    `j` if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so minima
+//!    are equal with the probability of the weighted resemblance. If no part takes part, all do.
+//! 6. Band `i` is made of the minima from `4 * (i % 6)` to `4 * (i % 6) + 3` of its group, in 16 bytes, each
+//!    little-endian: the lower half of their xxh3-64 with seed 0, whatever the seed of the options, as a signed integer.
 //! 7. By the option `same`, each band is XORed with the upper half of a 64-bit product, the digest of what must be the
 //!    same times 0x9e3779b97f4a7c15. So texts that differ in it share no band, and of others a band is equal if it is
 //!    without the option. The digest is the XOR of three numbers: how many [`numbers`](super::numbers) the text has,
@@ -36,9 +44,6 @@
 //!
 //! A band does not depend on how many there are.
 
-use multiversion::multiversion;
-
-use super::feature_table::FEATURE_BATCH;
 use super::hash::hash;
 use super::neighbours::join;
 use crate::random::Random;
@@ -49,17 +54,18 @@ pub const DEFAULT_BANDS: usize = 6;
 /// There are bands from 0 to 63.
 pub const MAX_BANDS: usize = 64;
 
-/// Bands that are computed together, with their minima in registers.
 const BANDS_PER_GROUP: usize = DEFAULT_BANDS;
-const GROUP: usize = BANDS_PER_GROUP * MINIMA_PER_BAND;
+const MINIMA: usize = BANDS_PER_GROUP * MINIMA_PER_BAND;
 const GROUPS: usize = MAX_BANDS.div_ceil(BANDS_PER_GROUP);
+/// A part first stands at a minimum that its hash draws, in as many rounds as there are minima, and then at each.
+const ROUNDS: usize = 2 * MINIMA;
 
-/// The odd factor of each minimum: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
-static FACTORS: [[u64; GROUP]; GROUPS] = {
-    let (mut factors, mut random) = ([[0; GROUP]; GROUPS], Random(0));
+/// The odd factor of each round: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
+static FACTORS: [[u64; ROUNDS]; GROUPS] = {
+    let (mut factors, mut random) = ([[0; ROUNDS]; GROUPS], Random(0));
     let mut j = 0;
-    while j < GROUP * GROUPS {
-        factors[j / GROUP][j % GROUP] = random.next() | 1;
+    while j < ROUNDS * GROUPS {
+        factors[j / ROUNDS][j % ROUNDS] = random.next() | 1;
         j += 1;
     }
     factors
@@ -74,23 +80,36 @@ pub struct Minima {
 #[derive(Clone, Debug)]
 struct Group {
     /// The minima of the features that take part in each.
-    minima: [u32; GROUP],
+    minima: [Minimum; MINIMA],
     /// The minima of all features that weigh anything, if some weigh less than 1.
-    of_all: [u32; GROUP],
+    of_all: [Minimum; MINIMA],
 }
+
+/// A round in the upper half, and the least value in that round in the lower half.
+type Minimum = u64;
+
+const NONE: Minimum = u64::MAX;
 
 impl Minima {
     /// Forgets all features. `bands` is the number of bands that will be asked for.
     pub fn reset(&mut self, bands: usize) {
         self.groups.clear();
-        let none = Group { minima: [u32::MAX; _], of_all: [u32::MAX; _] };
+        let none = Group { minima: [NONE; _], of_all: [NONE; _] };
         self.groups.resize(bands.min(MAX_BANDS).div_ceil(BANDS_PER_GROUP), none);
     }
 
-    /// Adds features of weight 1 by their hashes. About 1.5 ns for each feature and six bands.
+    /// Adds features of weight 1 by their hashes. About 1 ns for each feature and six bands in a long text.
     pub fn add_all(&mut self, hashes: &[u64]) {
-        for (group, factors) in self.groups.iter_mut().zip(&FACTORS) {
-            add_all(&mut group.minima, factors, hashes);
+        for (Group { minima, .. }, factors) in self.groups.iter_mut().zip(&FACTORS) {
+            for round in 0..ROUNDS {
+                if are_earlier(minima, round) {
+                    break;
+                }
+                for &hash in hashes {
+                    let (j, value) = place(hash, factors, round);
+                    minima[j] = minima[j].min(value);
+                }
+            }
         }
     }
 
@@ -100,12 +119,16 @@ impl Minima {
             return;
         }
         for (Group { minima, of_all }, factors) in self.groups.iter_mut().zip(&FACTORS) {
-            for ((minimum, of_all), factor) in minima.iter_mut().zip(of_all).zip(factors) {
-                let product = feature.wrapping_mul(*factor);
-                let value = product as u32 ^ (feature >> 32) as u32;
-                let takes_part = u128::from(product >> 32) * u128::from(one) < u128::from(weight) << 32;
-                *minimum = if takes_part { value.min(*minimum) } else { *minimum };
-                *of_all = value.min(*of_all);
+            for round in 0..ROUNDS {
+                if are_earlier(minima, round) && are_earlier(of_all, round) {
+                    break;
+                }
+                let (j, value) = place(feature, factors, round);
+                let chance = feature.wrapping_mul(factors[MINIMA + j]) >> 32;
+                if u128::from(chance) * u128::from(one) < u128::from(weight) << 32 {
+                    minima[j] = minima[j].min(value);
+                }
+                of_all[j] = of_all[j].min(value);
             }
         }
     }
@@ -116,42 +139,27 @@ impl Minima {
         let first = band % BANDS_PER_GROUP * MINIMA_PER_BAND;
         let mut bytes = [[0; 4]; MINIMA_PER_BAND];
         for (j, bytes) in (first..).zip(&mut bytes) {
-            *bytes = if minima[j] == u32::MAX { of_all[j] } else { minima[j] }.to_le_bytes();
+            *bytes = (if minima[j] == NONE { of_all[j] } else { minima[j] } as u32).to_le_bytes();
         }
         hash(bytes.as_flattened()) as i32
     }
+}
+
+/// Whether nothing of this round or a later one can be a minimum.
+fn are_earlier(minima: &[Minimum; MINIMA], round: usize) -> bool {
+    minima.iter().all(|minimum| minimum >> 32 < round as u64)
+}
+
+/// Where a feature stands in a round of a group, and its minimum if no other is less.
+#[inline(always)]
+fn place(feature: u64, factors: &[u64; ROUNDS], round: usize) -> (usize, Minimum) {
+    let product = feature.wrapping_mul(factors[round]);
+    let j = if round < MINIMA { ((product >> 32) * MINIMA as u64 >> 32) as usize } else { round - MINIMA };
+    (j, (round as u64) << 32 | u64::from(product as u32 ^ (feature >> 32) as u32))
 }
 
 /// The hash of a feature or pair that occurs for the `level`th time: its own for the first time, then [`join`]ed with
 /// the number.
 pub fn level(feature: u64, level: u32) -> u64 {
     if level == 1 { feature } else { join(feature, level.into()) }
-}
-
-/// Hashes whose values are compared at once, in vectors.
-const LANES: usize = 16;
-
-/// Adds features of weight 1 to the minima of a group.
-///
-/// For each minimum, the compiler vectorises the loop over the lanes. A loop over the minima for each hash would stay
-/// scalar, and take five times as long.
-#[multiversion(targets("x86_64+avx2", "x86_64+sse4.1"))]
-fn add_all(minima: &mut [u32; GROUP], factors: &[u64; GROUP], hashes: &[u64]) {
-    for batch in hashes.chunks(FEATURE_BATCH) {
-        // The last vector is filled up with a hash that is added anyway.
-        let mut hashes = [batch[0]; FEATURE_BATCH];
-        hashes[..batch.len()].copy_from_slice(batch);
-        let (lower, upper) = (hashes.map(|hash| hash as u32), hashes.map(|hash| (hash >> 32) as u32));
-        let (lower, upper) = (lower.as_chunks::<LANES>().0, upper.as_chunks::<LANES>().0);
-        let len = batch.len().div_ceil(LANES);
-        for (minimum, factor) in minima.iter_mut().zip(factors) {
-            let mut least = [*minimum; LANES];
-            for (lower, upper) in lower[..len].iter().zip(upper) {
-                for i in 0..LANES {
-                    least[i] = (lower[i].wrapping_mul(*factor as u32) ^ upper[i]).min(least[i]);
-                }
-            }
-            *minimum = least.into_iter().fold(u32::MAX, u32::min);
-        }
-    }
 }

@@ -122,8 +122,8 @@ def bands(text, options, number):
             weight = factor * (weight_of(n, options) - weight_of(n - 1, options)) / weight_of(1, options)
             if weight > 0:
                 parts.append((feature if n == 1 else join(feature, n), math.ceil(weight * 2**32)))
-    factors, key = [random_number(j) | 1 for j in range(4 * number)], key_of_same(text, options)
-    return [signed(band(parts, factors[i : i + 4]) ^ key) for i in range(0, 4 * number, 4)] if parts else None
+    key = key_of_same(text, options)
+    return [signed(band(parts, i) ^ key) for i in range(number)] if parts else None
 
 
 def key_of_same(text, options):
@@ -184,18 +184,21 @@ def random_number(j):
     return z ^ z >> 31
 
 
-def band(parts, factors):
-    minima = b""
-    for factor in factors:
-        least, least_of_all = M32, M32
-        for feature, threshold in parts:
-            product = feature * factor & M64
-            value = product & M32 ^ feature >> 32
-            least_of_all = min(least_of_all, value)
-            if product >> 32 < threshold:
-                least = min(least, value)
-        minima += (least_of_all if least == M32 else least).to_bytes(4, "little")
+def band(parts, i):
+    factors = [random_number(48 * (i // 6) + r) | 1 for r in range(48)]
+    minima = b"".join(minimum(parts, factors, j).to_bytes(4, "little") for j in range(i % 6 * 4, i % 6 * 4 + 4))
     return xxh3(minima) & M32
+
+
+def minimum(parts, factors, j):
+    """The least value of the first round in which a part stands at minimum j."""
+    taking_part = [feature for feature, threshold in parts if (feature * factors[24 + j] & M64) >> 32 < threshold]
+    for features in taking_part, [feature for feature, _ in parts]:
+        for r, factor in enumerate(factors):
+            products = {feature: feature * factor & M64 for feature in features}
+            there = [feature for feature in features if r - 24 == j or r < 24 and (products[feature] >> 32) * 24 >> 32 == j]
+            if there:
+                return min(products[feature] & M32 ^ feature >> 32 for feature in there)
 
 
 def signed(key):

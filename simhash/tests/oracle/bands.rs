@@ -17,7 +17,7 @@ pub fn bands(text: &str, options: &Options, count: usize) -> Option<Vec<i32>> {
     let one = weight_of(1, options) * if options.weights.is_some() { 1_000_000_000 } else { 1 };
     let key = key_of_same(text, options);
     let band = |band| {
-        let minima = (4 * band..4 * band + 4).flat_map(|j| minimum(j, &parts, one).to_le_bytes());
+        let minima = (4 * band..4 * band + 4).flat_map(|j| minimum(j / 24, j % 24, &parts, one).to_le_bytes());
         xxh3_64(&minima.collect::<Vec<u8>>()) as u32 as i32 ^ key
     };
     (!parts.is_empty()).then(|| (0..count).map(band).collect())
@@ -67,14 +67,22 @@ fn join(first: u64, second: u64) -> u64 {
     mixed ^ mixed >> 27
 }
 
-/// Minimum `j` of those that take part in it; of all if none does, or none has a smaller value than the largest.
-fn minimum(j: usize, parts: &[Part], one: u64) -> u32 {
-    let product = |part: &Part| part.hash.wrapping_mul(factor(j));
-    let value = |part: &Part| product(part) as u32 ^ (part.hash >> 32) as u32;
+/// Minimum `j` of a group, of the parts that take part in it; of all if none does.
+fn minimum(group: usize, j: usize, parts: &[Part], one: u64) -> u32 {
+    let product = |part: &Part, round: usize| part.hash.wrapping_mul(factor(48 * group + round));
     let takes_part =
-        |part: &&Part| u128::from(product(part) >> 32) * u128::from(one) < u128::from(part.weight) * (1 << 32);
-    let least = parts.iter().filter(takes_part).map(value).min().filter(|least| *least < u32::MAX);
-    least.or(parts.iter().map(value).min()).expect("a part")
+        |part: &&Part| u128::from(product(part, 24 + j) >> 32) * u128::from(one) < u128::from(part.weight) * (1 << 32);
+    let stands_there = |part: &&Part, round: usize| match round {
+        0..24 => ((product(part, round) >> 32) * 24) >> 32 == j as u64,
+        _ => round == 24 + j,
+    };
+    let least = |parts: &mut dyn Iterator<Item = &Part>| {
+        let parts: Vec<_> = parts.collect();
+        let of_round = |round| parts.iter().copied().filter(move |part| stands_there(part, round));
+        let value = |part: &Part, round| product(part, round) as u32 ^ (part.hash >> 32) as u32;
+        (0..48).find_map(|round| of_round(round).map(|part| value(part, round)).min())
+    };
+    least(&mut parts.iter().filter(takes_part)).or_else(|| least(&mut parts.iter())).expect("a part")
 }
 
 /// Number `j` of SplitMix64 from seed 0 on, made odd.
