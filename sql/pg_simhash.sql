@@ -367,11 +367,13 @@ CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
     LANGUAGE c STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
     'part of simhash_guards: the arguments of a guard''s trigger as a document';
-CREATE FUNCTION simhash_guard_error(target regclass, arguments bytea) RETURNS text
+CREATE FUNCTION simhash_guard_error(
+    target regclass, arguments bytea, type smallint, conditional boolean, enabled "char"
+) RETURNS text
     AS 'MODULE_PATHNAME', 'simhash_guard_error_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard_error(regclass, bytea) IS
-    'part of simhash_guards: why a guard cannot decide about rows, tried on the first row of its table';
+COMMENT ON FUNCTION simhash_guard_error(regclass, bytea, smallint, boolean, "char") IS
+    'part of simhash_guards: why a guard does not decide about rows, by its trigger and tried on the first row of its table';
 CREATE FUNCTION simhash_guards(
     OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT source text, OUT scope text[],
     OUT mark_column name, OUT among text, OUT unless text, OUT enabled "char", OUT error text
@@ -380,7 +382,10 @@ CREATE FUNCTION simhash_guards(
     BEGIN ATOMIC
         SELECT t.tgrelid::pg_catalog.regclass, t.tgname, d.action, d.criterion, d.source, d.scope, d.mark_column,
             d.among, d.unless, t.tgenabled,
-            coalesce(d.error, simhash_guard_error(t.tgrelid::pg_catalog.regclass, t.tgargs))
+            coalesce(d.error, simhash_guard_error(
+                t.tgrelid::pg_catalog.regclass, t.tgargs, t.tgtype,
+                t.tgqual IS NOT NULL OR pg_catalog.cardinality(t.tgattr::pg_catalog.int2[]) OPERATOR(pg_catalog.>) 0,
+                t.tgenabled))
         FROM pg_catalog.pg_trigger AS t,
             pg_catalog.jsonb_to_record(simhash_guard_definition(t.tgargs)) AS d (
                 action text, criterion jsonb, source text, scope text[], mark_column name, among text, unless text,
@@ -393,7 +398,7 @@ CREATE FUNCTION simhash_guards(
         ORDER BY t.tgrelid, t.tgname;
     END;
 COMMENT ON FUNCTION simhash_guards() IS
-    'the guards of the database: what each does, and by which criterion; or why it cannot decide about rows';
+    'the guards of the database: what each does, and by which criterion; or why it does not decide about rows';
 
 CREATE FUNCTION simhash_preview(
     target regclass, criterion jsonb DEFAULT '{}', scope text[] DEFAULT '{}', among text DEFAULT NULL,

@@ -154,11 +154,17 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
 }
 
-/// Whether a trigger, if enabled, fires before each row that is inserted or updated: it has no WHEN and no column list.
-pub fn is_before_each_row(trigger: &pg_sys::Trigger) -> bool {
+/// Whether a trigger of this type, if enabled, fires before each row that is inserted or updated. `is_conditional` says
+/// that it has a WHEN or a list of columns.
+pub fn is_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE
         | pg_sys::TRIGGER_TYPE_INSERT
         | pg_sys::TRIGGER_TYPE_UPDATE;
-    trigger.tgtype as u32 == wanted && trigger.tgqual.is_null() && trigger.tgnattr == 0
+    tgtype as u32 == wanted && !is_conditional
+}
+
+/// Whether a trigger in this state, as `tgenabled` has it, fires in ordinary sessions.
+pub fn is_enabled(tgenabled: u8) -> bool {
+    [pg_sys::TRIGGER_FIRES_ON_ORIGIN, pg_sys::TRIGGER_FIRES_ALWAYS].contains(&tgenabled)
 }

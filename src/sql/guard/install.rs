@@ -16,7 +16,7 @@ use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_bytes};
-use postgres::trigger::{arguments, is_before_each_row, triggers};
+use postgres::trigger::{arguments, is_before_each_row, is_enabled, triggers};
 
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
@@ -114,28 +114,27 @@ impl AskedGuard {
         try_stored_rows(&searched, &sources, &Conditions::new(&guard))?;
         report_common_words(&new.criterion, &searched, &sources, table)?;
         let arguments = new.to_texts()?;
-        if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
-            notice(format!("table \"{}\" is already guarded, skipping", table.name));
-            return Ok(());
-        }
-        if let Some(other) = old.as_ref().map(|old| &old.source)
-            && *other != new.source
-            && let Some(column) = column_name(other)
-            && Column::find(&table.open(), &column)?.is_some()
-        {
-            let message = format!("table \"{}\" has a guard by \"{column}\"", table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-                .set_detail("A table has one guard, by one source.")
-                .set_hint("To guard it by another one, call simhash_unguard first."));
-        }
-        let verb = if existing.is_some() { "replacing" } else { "creating" };
-        let message = format!("{verb} trigger {TRIGGER_NAME} on table \"{}\"", table.name);
+        let is_the_same =
+            existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);
+        let message = match existing {
+            Some(_) if is_the_same => format!("table \"{}\" is already guarded, skipping", table.name),
+            Some(_) => format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name),
+            None => format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name),
+        };
         let mut report = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message);
         let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
         if !changes.is_empty() {
             report = report.set_detail(sendable(changes));
         }
+        if existing.is_some_and(|existing| !existing.is_enabled) {
+            let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
+            report = report.set_hint(sendable(format!("The trigger stays disabled. To enable it, run {enable}.")));
+        }
         report.report(PgLogLevel::NOTICE);
+        if is_the_same {
+            return Ok(());
+        }
+        let states = states(table)?;
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
             "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
@@ -144,10 +143,7 @@ impl AskedGuard {
             schema.locked_name(c"simhash_dedup", &[])?,
             arguments.join(", ")
         ))?;
-        if existing.is_some_and(|existing| existing.is_enabled_always) {
-            execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER_NAME}", table.sql()))?;
-        }
-        Ok(())
+        states.iter().try_for_each(|state| execute(state).map(drop))
     }
 
     /// The same, with what a guard has for what is not given. A source is left out if its column is gone; so is the mark
@@ -183,7 +179,7 @@ impl AskedGuard {
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());
         let among = condition_sql(self.among.as_ref(), relation, AMONG, mark_column.as_deref())?;
-        let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, None)?;
+        let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
         check_mark(&arguments, relation, &mut searched)?;
@@ -243,20 +239,38 @@ fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
 
 struct ExistingGuard {
     arguments: Vec<String>,
-    /// Whether it fires in a normal session.
-    fires: bool,
-    /// Whether it also fires while `session_replication_role` is `replica`.
-    is_enabled_always: bool,
+    is_before_each_row: bool,
+    /// Whether it fires in ordinary sessions.
+    is_enabled: bool,
+}
+
+/// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE TRIGGER
+/// enables all of them.
+fn states(table: &Target) -> Result<Vec<String>> {
+    let mut states = Vec::new();
+    for member in table.family(pg_sys::AccessShareLock as Lock)? {
+        let state = match guard_trigger(&member.open()).map(|guard| guard.tgenabled as u8) {
+            Some(pg_sys::TRIGGER_FIRES_ALWAYS) => "ENABLE ALWAYS",
+            Some(pg_sys::TRIGGER_FIRES_ON_REPLICA) => "ENABLE REPLICA",
+            Some(pg_sys::TRIGGER_DISABLED) => "DISABLE",
+            _ => continue,
+        };
+        states.push(format!("ALTER TABLE ONLY {} {state} TRIGGER {TRIGGER_NAME}", member.sql()));
+    }
+    Ok(states)
+}
+
+/// The trigger of a guard's name.
+fn guard_trigger(table: &Relation) -> Option<&pg_sys::Trigger> {
+    // SAFETY: a trigger has a NUL-terminated name.
+    let name = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
+    triggers(table).iter().find(|trigger| name(trigger) == TRIGGER_NAME.as_bytes())
 }
 
 /// The guard of a table; None if it has none. An error if another trigger has its name.
 fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
-    let is_named = |trigger: &&pg_sys::Trigger| {
-        // SAFETY: a trigger has a NUL-terminated name.
-        unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes() == TRIGGER_NAME.as_bytes()
-    };
-    let Some(guard) = triggers(&relation).iter().find(is_named) else { return Ok(None) };
+    let Some(guard) = guard_trigger(&relation) else { return Ok(None) };
     if schema.function(c"simhash_dedup", &[]) != Some(guard.tgfoid) {
         let message = format!(
             "trigger \"{TRIGGER_NAME}\" for relation \"{}\" already exists with a different definition",
@@ -268,7 +282,10 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
     }
     // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
     let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));
-    let is_enabled_always = guard.tgenabled as u8 == b'A';
-    let fires = (is_enabled_always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);
-    Ok(Some(ExistingGuard { arguments: arguments.collect::<Result<_, _>>()?, fires, is_enabled_always }))
+    let is_conditional = !guard.tgqual.is_null() || guard.tgnattr > 0;
+    Ok(Some(ExistingGuard {
+        arguments: arguments.collect::<Result<_, _>>()?,
+        is_before_each_row: is_before_each_row(guard.tgtype, is_conditional),
+        is_enabled: is_enabled(guard.tgenabled as u8),
+    }))
 }

@@ -15,8 +15,9 @@ use postgres::heap::row::TableSlot;
 use postgres::owner::is_owner;
 use postgres::subtransaction::error_of;
 use postgres::text::to_text;
+use postgres::trigger::{is_before_each_row, is_enabled, protocol_violated};
 
-use super::definition::arguments::{Arguments, TRIGGER_NAME};
+use super::definition::arguments::{Arguments, TRIGGER_NAME, USAGE};
 use super::definition::mark_check::set_marks;
 use super::definition::members::Members;
 use super::definition::searched_table::SearchedTable;
@@ -42,13 +43,29 @@ pub fn try_stored_rows(searched: &[SearchedTable], sources: &SourceReader, condi
     Ok(())
 }
 
-/// Why the guard with these arguments, as `pg_trigger` stores them, cannot decide about rows of a table; None if it can,
-/// as far as the first row shows, and for a caller without the owner's rights: who passes arguments could learn of
-/// hidden rows by them.
+/// Why the guard with this trigger, as `pg_trigger` stores it, does not decide about the rows of a table; None if it
+/// does, as far as the first row shows. It is not tried for a caller without the owner's rights: who passes arguments
+/// could learn of hidden rows by them.
 #[pg_extern(sql = false)]
-fn simhash_guard_error(target: Oid, arguments: &[u8], call: Call<'_>) -> Result<Option<AnyElement>> {
+fn simhash_guard_error(
+    target: Oid,
+    arguments: &[u8],
+    tgtype: i16,
+    is_conditional: bool,
+    tgenabled: i8,
+    call: Call<'_>,
+) -> Result<Option<AnyElement>> {
     let arguments = Arguments::parse_stored(arguments)?;
     let tried = || {
+        if !is_before_each_row(tgtype, is_conditional) {
+            let message = "the trigger is not BEFORE INSERT OR UPDATE FOR EACH ROW, without OF and WHEN, as that of \
+                 simhash_guard";
+            return Err(protocol_violated(message.to_owned(), USAGE));
+        }
+        if !is_enabled(tgenabled.cast_unsigned()) {
+            let message = "the trigger is disabled";
+            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         if !is_owner(target) {
             return Ok(());
         }

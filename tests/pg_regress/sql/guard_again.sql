@@ -25,7 +25,8 @@ SELECT simhash_guard('docs', 'skip');
 SELECT simhash_guard('docs', 'mark');
 SELECT errors($$SELECT simhash_guard('docs', mark_column => 'near')$$,
     $$SELECT simhash_guard('docs', 'mark', mark_column => 'tenant')$$,
-    $$SELECT simhash_guard('docs', 'mark', mark_column => 'near', among => 'near > 0')$$);
+    $$SELECT simhash_guard('docs', 'mark', mark_column => 'near', among => 'near > 0')$$,
+    $$SELECT simhash_guard('docs', 'mark', mark_column => 'near', unless => 'near IS NULL')$$);
 \echo none, and the defaults
 SELECT simhash_guard('docs', criterion => '{}', among => '', unless => '', source => '');
 SELECT definition('docs');
@@ -48,9 +49,37 @@ SET client_min_messages = notice;
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', criterion => '{}');
 SELECT definition('docs');
-\echo a trigger that is disabled, and one whose arguments cannot be read
+\echo a trigger that is disabled stays so, and one for replicas too; one with a condition is replaced
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 SELECT simhash_guard('docs');
+SELECT simhash_guard('docs', 'skip');
+SELECT simhash_guard('docs');
+ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
+SELECT simhash_guard('docs', 'reject');
+SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
+ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;
+SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgrelid = 'docs'::regclass \gset
+SELECT replace(replace(:'made', 'FOR EACH ROW', 'FOR EACH ROW WHEN (NEW.id > 9)'), 'CREATE', 'CREATE OR REPLACE') \gexec
+SELECT simhash_guard('docs');
+SELECT pg_get_triggerdef(oid) = :'made' AS is_as_before FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
+\echo so do the triggers of partitions, each in its own state
+CREATE TABLE parts (id integer, body text) PARTITION BY LIST (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
+SELECT simhash_index('parts', 'body'), simhash_guard('parts');
+ALTER TABLE parts_1 DISABLE TRIGGER zzz_simhash_guard;
+ALTER TABLE parts_2 ENABLE ALWAYS TRIGGER zzz_simhash_guard;
+SELECT simhash_guard('parts', 'skip');
+SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parts')) ORDER BY 1;
+\echo another source, from a column or an expression to another
+SET client_min_messages = warning;
+ALTER TABLE docs ADD title text;
+SELECT simhash_index('docs', 'title', '{"markup": "html"}'), simhash_index('docs', 'lower(title)', '{"markup": "html"}');
+SET client_min_messages = notice;
+SELECT simhash_guard('docs', source => 'title');
+SELECT simhash_guard('docs', source => 'lower(title)');
+SELECT simhash_guard('docs', source => 'body');
+\echo one whose arguments cannot be read
 SELECT simhash_unguard('docs');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('drop', '{}', 'body');
 SELECT simhash_guard('docs', 'skip');

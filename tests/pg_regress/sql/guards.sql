@@ -15,7 +15,7 @@ SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands"
 \echo fingerprints
 SELECT simhash_unguard('docs'), simhash_attach('docs', 'body'), simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
-SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null}, "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": null}' AS is_all;
+SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null}, "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": "the trigger is disabled"}' AS is_all;
 SELECT simhash_unguard('docs');
 SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
 
@@ -55,6 +55,29 @@ SELECT arguments, error_of(arguments) FROM (VALUES
 ) AS of_trigger (arguments);
 
 SELECT error_of(ARRAY['skip', '{}', 'simhash', '', '', repeat('x', 1 << 24)]);
+
+\echo a trigger by hand that is not what simhash_guard creates
+SELECT simhash_guard('docs', 'skip', '{"resemblance": 0.7}');
+DO $$
+DECLARE made text;
+BEGIN
+    FOREACH made IN ARRAY ARRAY[
+        'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW', 'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (NEW.id > 9)',
+        'BEFORE INSERT OR UPDATE OF body ON docs FOR EACH ROW', 'BEFORE INSERT ON docs FOR EACH ROW',
+        'BEFORE INSERT OR UPDATE OR DELETE ON docs FOR EACH ROW', 'AFTER INSERT OR UPDATE ON docs FOR EACH ROW',
+        'BEFORE INSERT OR UPDATE ON docs'] LOOP
+        EXECUTE 'DROP TRIGGER zzz_simhash_guard ON docs';
+        EXECUTE format('CREATE TRIGGER zzz_simhash_guard %s EXECUTE FUNCTION simhash_dedup(''skip'', ''{"bands": 12, "weights": {"\\u0000": 0.5}, "resemblance": 0.7}'', ''body'')', made);
+        RAISE WARNING '%: %', made, of_docs() ->> 'error';
+    END LOOP;
+END $$;
+\echo simhash_guard mends it; and other states of the trigger
+SELECT simhash_guard('docs');
+ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
+SELECT of_docs() ->> 'error';
+ALTER TABLE docs ENABLE ALWAYS TRIGGER zzz_simhash_guard;
+SELECT of_docs() ->> 'error';
+SELECT simhash_unguard('docs');
 
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
 

@@ -17,7 +17,7 @@ pub const AMONG: &CStr = c"among";
 pub const UNLESS: &CStr = c"unless";
 
 /// A condition as SQL, with the schemas of the names that are not PostgreSQL's own; None for an empty one. An error if it
-/// is not a condition on a row of the table, or if it reads the mark column.
+/// is not a condition on a row of the table, or if it reads the mark column, which the guard sets.
 pub fn condition_sql(
     asked: Option<&AskedSql>,
     table: &Relation,
@@ -28,8 +28,10 @@ pub fn condition_sql(
     let condition = asked.parse(|sql| parse(table, sql, name))?;
     let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
     if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
-        return Err(invalid_parameter(format!("among must not have the mark column \"{}\"", mark.name()?))
-            .set_detail("Rows with a mark do not count, whatever the condition."));
+        let (name, mark) = (name.to_string_lossy(), mark.name()?);
+        return Err(invalid_parameter(format!("{name} must not have the mark column \"{mark}\""))
+            .set_detail("The guard sets the mark. Rows with a mark do not count, whatever the condition.")
+            .set_hint("Name another column, in which the application says what it wants."));
     }
     with_fixed_settings(|| condition.to_sql(table, None)).map(Some)
 }
