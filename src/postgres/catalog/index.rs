@@ -5,7 +5,8 @@ use std::ffi::CString;
 use pgrx::pg_sys::{self, Oid};
 
 use super::cache::read_cached;
-use super::column::RowValue;
+use super::column::{Column, RowValue};
+use super::partition::with_inheritors;
 use super::relation::Relation;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
@@ -137,6 +138,19 @@ pub fn is_inferable(index: &Relation) -> bool {
     is_usable(index) == Some(true)
         && index.is_btree()
         && row.is_some_and(|row| row.indisunique && row.indimmediate && !row.indisexclusion)
+}
+
+/// A unique index whose columns are all among these and NOT NULL, so that no two rows are equal in them, unless other
+/// tables inherit from the table.
+pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
+    if !table.is_partitioned() && with_inheritors(table.oid(), pg_sys::NoLock as pg_sys::LOCKMODE).len() > 1 {
+        return None;
+    }
+    let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored).filter(|_| is_inferable(&index));
+    let is_within =
+        |key: &i16| columns.contains(key) && Column::at(table, *key).is_some_and(|column| column.is_not_null);
+    let is_key = |index: &Index| !index.is_partial && index.columns[..index.keys.len()].iter().all(is_within);
+    table.open_indexes().filter_map(read).find(is_key)
 }
 
 /// The expressions among an index's keys, in order.

@@ -36,6 +36,7 @@ use super::row::stored_rows::RunningGuard;
 use super::trial::try_stored_rows;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::scope::warn_of_unique;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -174,7 +175,7 @@ impl AskedGuard {
         let members = Members::read(table.oid, None)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &scope);
         members.all.iter().try_for_each(can_guard)?;
-        GuardScope::new(relation, &scope)?;
+        warn_of_unique(relation, &GuardScope::new(relation, &scope)?.columns().collect::<Vec<_>>())?;
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());

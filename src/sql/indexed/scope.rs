@@ -5,8 +5,9 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::arrays::names;
 use postgres::catalog::column::{Column, btree_family};
+use postgres::catalog::index::unique_within;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, invalid_parameter, user_error};
+use postgres::error::{Result, invalid_parameter, sendable, user_error, warn};
 
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
@@ -75,4 +76,18 @@ impl Scope {
     pub fn keys(&self, keys: [String; 2]) -> String {
         self.0.iter().map(quote_identifier).chain(keys).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Warns if a unique index of a table is within a scope of these columns: no row is then near another one.
+pub fn warn_of_unique(table: &Relation, scope: &[i16]) -> Result<()> {
+    let Some(index) = unique_within(table, scope) else { return Ok(()) };
+    let message = format!("within the scope, no row of table \"{}\" has another one to be near", table.name()?);
+    let detail =
+        format!("By the unique index \"{}\", no two rows are equal in the columns of the scope.", index.name()?);
+    warn(
+        user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
+            .set_detail(sendable(detail))
+            .set_hint("Name columns in which the rows that belong together are equal, such as a tenant's number."),
+    );
+    Ok(())
 }

@@ -83,3 +83,16 @@ SELECT simhash_detach('scope_parts');
 CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_long_name integer, body text);
 SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name,id}');
 SELECT simhash_detach('a_table_with_a_long_name');
+
+-- A scope in which no two rows are equal, by a unique index; not if NULLs or other tables may repeat the values.
+CREATE TABLE unlike (id integer PRIMARY KEY, tenant integer NOT NULL, number integer, body text, f bigint, UNIQUE (tenant, number), UNIQUE (id, body));
+SELECT simhash_index('unlike', 'body', scope => '{tenant, id}');
+SELECT count(*) > 0 FROM simhash_index_commands('unlike', 'body', bands => 7, scope => '{id}');
+SELECT simhash_attach('unlike', 'f', scope => '{id}');
+SELECT simhash_guard('unlike', scope => '{number, id, tenant}', source => 'body');
+SELECT simhash_index('unlike', 'body', scope => '{tenant, number}');
+ALTER TABLE unlike DROP CONSTRAINT unlike_pkey, ALTER number SET NOT NULL, ALTER id DROP NOT NULL;
+SELECT simhash_index('unlike', 'body', bands => 7, scope => '{tenant, number}');
+SELECT simhash_index('unlike', 'body', bands => 7, scope => '{number, id}');
+CREATE TABLE heir () INHERITS (unlike);
+SELECT simhash_index('unlike', 'body', bands => 8, scope => '{tenant, number}');
