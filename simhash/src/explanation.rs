@@ -36,9 +36,13 @@ impl CriterionDocument {
                 holds: sizes.map(|(size, similar)| similar.contains(&size)),
                 ..Check::default()
             });
-            let is_required = |check: Check| Check { holds: both.and(check.holds), ..check };
-            checks.extend(fingerprinter.agreement_checks(texts, options, tick)?.into_iter().map(is_required));
         }
+        // Fingerprints do not have what must be the same, so it is not required of them.
+        checks.extend(fingerprinter.agreement_checks(texts, options, tick)?.into_iter().map(|check| Check {
+            required: check.required.filter(|_| criterion.is_some()),
+            holds: check.holds.filter(|_| criterion.and(both).is_some()),
+            ..check
+        }));
         let without_same = Options { same: Default::default(), ..options.clone() };
         let resembling = resemblance(fingerprinter, texts[0], texts[1], &without_same, tick)?;
         let least = criterion.map(|criterion| criterion.resemblance);

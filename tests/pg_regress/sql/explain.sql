@@ -13,6 +13,8 @@ SELECT what, length(in_a), in_b FROM simhash_explain(repeat('1 ', 1000), 'none',
 \echo fingerprints
 SELECT * FROM simhash_explain('one two three four five', 'one two three four six', '{"resemblance": null}');
 SELECT what, found, required, holds FROM simhash_explain('one two three four five', 'one two three four six', '{"max_distance": 64, "tokens": "chars"}') WHERE required IS NOT NULL OR what = 'near';
+\echo fingerprints do not have what must be the same
+SELECT * FROM simhash_explain('one two 3', 'one two 4, not', '{"resemblance": null, "same": ["numbers", "not"]}');
 \echo no word, and NULL
 SELECT * FROM simhash_explain('', 'one', '{"same": ["numbers"]}');
 SELECT * FROM simhash_explain(NULL, 'one');
