@@ -27,6 +27,15 @@ SELECT simhash_index('crowd', 'body');
 INSERT INTO crowd SELECT n, (SELECT string_agg('word' || i, ' ') FROM generate_series(1, 40) AS i) || ' ' || n
 FROM generate_series(1, 1000) AS n;
 SELECT duplicate, sum(rows) FROM simhash_preview('crowd') GROUP BY duplicate ORDER BY duplicate;
+-- Rows that share bands with many others, and are near none: pairs are compared up to a limit.
+CREATE TABLE letters (id integer PRIMARY KEY, body text);
+SELECT simhash_index('letters', 'body');
+INSERT INTO letters SELECT n, (SELECT string_agg('word' || i, ' ') FROM generate_series(1, 40) AS i)
+    || (SELECT string_agg(' own' || n || '_' || i, '') FROM generate_series(1, 6) AS i) FROM generate_series(1, 1000) AS n;
+ANALYZE letters;
+SET client_min_messages = notice;
+SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('letters', sample => 1000) GROUP BY duplicate;
+SET client_min_messages = warning;
 -- A generated column, no primary key, partitions.
 CREATE TABLE parted (part integer, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED) PARTITION BY LIST (part);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);

@@ -34,6 +34,11 @@ pub struct EarlierRow {
     pub shown: ShownRow,
 }
 
+/// The position of a row among those of a table and its partitions.
+pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
+    (searched.oid.to_u32(), item_pointer_to_u64(row.tid()))
+}
+
 impl Preview {
     /// The closest earlier row of a row with this key, or one of the closest.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
@@ -50,7 +55,6 @@ impl Preview {
             gone: &gone,
         };
         let primary_key = own.primary_key.of_row(row);
-        let position = |searched: &SearchedTable, row: Row<'_>| (searched.oid.to_u32(), item_pointer_to_u64(row.tid()));
         // Without keys that have an order, the tids decide.
         let is_earlier = |searched: &SearchedTable, found: Row<'_>| {
             let order =
@@ -61,6 +65,7 @@ impl Preview {
         query.each_near(&self.searched, |searched, candidate| {
             let found = candidate.found.version.row();
             let is_new = candidate.found.state == VersionState::Present && known.is_new(searched.oid, found);
+            self.pairs_left.set(self.pairs_left.get() - i64::from(is_new));
             if is_new
                 && is_earlier(searched, found)
                 && let Some(closeness) = self.closeness(&query, searched, &candidate)?
@@ -69,12 +74,12 @@ impl Preview {
                 query.sought.narrow(closeness);
                 best = Some(EarlierRow { closeness, shown: self.shown(searched, found)? });
             }
-            let Some(best) = best.as_ref().filter(|best| self.gap(best) >= 0.0) else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            looked_at += usize::from(is_new);
-            let is_found = looked_at == MAX_LOOKED_AT || best.closeness.is_highest();
-            Ok(if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            let is_found = best.as_ref().filter(|best| self.gap(best) >= 0.0).is_some_and(|best| {
+                looked_at += usize::from(is_new);
+                looked_at == MAX_LOOKED_AT || best.closeness.is_highest()
+            });
+            let ends = is_found || self.pairs_left.get() == 0;
+            Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(best)
     }

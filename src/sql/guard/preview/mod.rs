@@ -8,6 +8,7 @@ pub mod common_words;
 mod earlier;
 mod sample;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use pgrx::prelude::*;
@@ -17,13 +18,13 @@ use postgres::call::Call;
 use postgres::catalog::citus::check_has_rows;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::{Lock, Target};
-use postgres::error::{Result, invalid_parameter, raise};
+use postgres::error::{Result, invalid_parameter, raise, sendable, user_error};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, to_datum, to_text};
 
 use self::common_words::report_common_words;
-use self::earlier::{EarlierRow, ShownRow};
+use self::earlier::{EarlierRow, ShownRow, position};
 use self::sample::each_sampled_row;
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
@@ -78,24 +79,29 @@ fn simhash_preview(
     // SAFETY: a plain number of this process.
     let caller = unsafe { pg_sys::GetUserId() };
     let lock = pg_sys::AccessShareLock as Lock;
-    let (groups, is_of_texts, is_hidden) = Target::lock(required(target, "target")?, lock, |table| {
+    let (groups, total, is_of_texts, is_hidden) = Target::lock(required(target, "target")?, lock, |table| {
         check_has_rows(&table.open())?;
         check_is_whole(table)?;
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
         let is_hidden = table.family(lock)?.iter().any(hides);
         let conditions = [among.as_ref(), unless.as_ref()];
-        let preview = Preview::new(call, table, &asked, source.as_ref(), &scope, conditions)?;
+        let pairs = i64::from(sample) * MAX_PAIRS_OF_ROW;
+        let preview = Preview::new(call, table, &asked, source.as_ref(), &scope, conditions, pairs)?;
         let mut groups = Groups::new();
         each_sampled_row(&preview.searched, table, sample, |own, row| preview.add(&mut groups, own, row))?;
-        Ok((groups, preview.resemblance.is_some(), is_hidden))
+        let total: i64 = groups.values().map(|group| group.rows).sum();
+        if preview.left_out.get() > 0 {
+            report_limit(table, total, pairs, &preview);
+        }
+        Ok((groups, total, preview.resemblance.is_some(), is_hidden))
     })?;
-    let total: i64 = groups.values().map(|group| group.rows).sum();
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
     let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
     Ok(TableIterator::new(groups.into_iter().map(move |((kind, closeness), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
         // As in a guard's error, report nothing about single rows if some rows are hidden.
-        let (row, earlier) = group.example.filter(|_| !is_hidden).unzip();
+        let example = group.example.filter(|_| !is_hidden);
+        let (row, earlier) = example.map(|(_, row, earlier)| (row, earlier)).unzip();
         let [(example, example_text), (earlier, earlier_text)] = [row, earlier.map(|earlier| earlier.shown)]
             .map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
         (
@@ -117,12 +123,32 @@ fn simhash_preview(
 const STEPS: f64 = 20.0;
 const LEAST_SHOWN: f64 = 0.5;
 
+/// The limit on the pairs of rows that are compared, as a multiple of the sample that is asked for: of rows that share
+/// bands with thousands of others and are near none, each would be compared with all of them.
+const MAX_PAIRS_OF_ROW: i64 = 20;
+
+/// Says that the limit came before all sampled rows were looked up.
+fn report_limit(table: &Target, rows: i64, pairs: i64, preview: &Preview) {
+    let (sampled, each) = (rows + preview.left_out.get(), pairs / rows.max(1));
+    let message = format!("{rows} of {sampled} sampled rows of table \"{}\" were looked up", table.name);
+    user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, sendable(message))
+        .set_detail(format!(
+            "Each was compared with about {each} others, and a preview compares {pairs} pairs of rows at most."
+        ))
+        .set_hint("For more rows, give a larger sample.")
+        .report(PgLogLevel::NOTICE);
+}
+
 struct Preview {
     /// The least resemblance of near-duplicates; None for fingerprints.
     resemblance: Option<f64>,
     searched: Vec<SearchedTable>,
     sources: SourceReader,
     conditions: Conditions,
+    /// How many pairs of rows may still be compared.
+    pairs_left: Cell<i64>,
+    /// The number of sampled rows that were not looked up.
+    left_out: Cell<i64>,
 }
 
 /// Groups of rows, by the distance of the earlier row, or by the steps in its resemblance times -1: the closest one comes
@@ -141,8 +167,9 @@ enum GroupKind {
 #[derive(Default)]
 struct Group {
     rows: i64,
-    /// The row whose resemblance is nearest to the criterion's, and the earlier row that it is near.
-    example: Option<(ShownRow, EarlierRow)>,
+    /// The row whose resemblance is nearest to the criterion's, or the first of these, and the earlier row that it is near.
+    /// Before both, by how much the resemblance differs, and the row's position.
+    example: Option<((f64, (u32, u64)), ShownRow, EarlierRow)>,
 }
 
 impl Preview {
@@ -153,6 +180,7 @@ impl Preview {
         source: Option<&AskedSql>,
         scope: &[String],
         [among, unless]: [Option<&AskedSql>; 2],
+        pairs: i64,
     ) -> Result<Self> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
@@ -180,11 +208,22 @@ impl Preview {
         };
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &sources, table)?;
-        Ok(Self { resemblance, searched, sources, conditions: Conditions::new(&guard) })
+        Ok(Self {
+            resemblance,
+            searched,
+            sources,
+            conditions: Conditions::new(&guard),
+            pairs_left: Cell::new(pairs),
+            left_out: Cell::new(0),
+        })
     }
 
-    /// Adds a row, unless it has no word or no fingerprint.
+    /// Adds a row, unless it has no word or no fingerprint, or all pairs were compared.
     fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
+        if self.pairs_left.get() == 0 {
+            self.left_out.set(self.left_out.get() + 1);
+            return Ok(());
+        }
         let Some(key) = self.sources.key(own, row)? else { return Ok(()) };
         let is_unchecked = self.conditions.is_unchecked(own, row)?;
         let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
@@ -200,8 +239,9 @@ impl Preview {
         let group = groups.entry((kind, closeness)).or_default();
         group.rows += 1;
         let Some(earlier) = earlier else { return Ok(()) };
-        if group.example.as_ref().is_none_or(|(_, known)| self.gap(&earlier).abs() < self.gap(known).abs()) {
-            group.example = Some((self.shown(own, row)?, earlier));
+        let order = (self.gap(&earlier).abs(), position(own, row));
+        if group.example.as_ref().is_none_or(|(known, ..)| order < *known) {
+            group.example = Some((order, self.shown(own, row)?, earlier));
         }
         Ok(())
     }

@@ -1,12 +1,14 @@
 //! A sample of the rows of a table.
 
 use pgrx::PgMemoryContexts;
+use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::query::Query;
 use postgres::text::to_server;
+use simhash::random::GOLDEN_RATIO;
 
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
@@ -18,8 +20,9 @@ const LEAST_OF_SAMPLE: f64 = 0.8;
 /// If too few rows came, up to so many times as many pages are read next.
 const MAX_STEP: f64 = 10.0;
 
-/// Calls `read` with about `sample` rows of a table and its partitions. The memory that it allocates is freed after each
-/// row.
+/// Calls `read` with about `sample` rows of a table and its partitions, in an order that is always the same and does not
+/// depend on where they are stored, so that the first ones are a sample too. The memory that it allocates is freed
+/// after each row.
 pub fn each_sampled_row(
     searched: &[SearchedTable],
     table: &Target,
@@ -42,19 +45,23 @@ pub fn each_sampled_row(
         }
         percent = (percent * (f64::from(sample) / found.max(1.0)).min(MAX_STEP)).min(100.0);
     };
+    let mut rows = Vec::new();
+    for (member, tids) in sampled.iter().enumerate() {
+        rows.extend(tids.iter().map(|tid| (member, *tid)));
+    }
+    rows.sort_by_key(|(member, tid)| (item_pointer_to_u64(*tid) ^ (*member as u64) << 48).wrapping_mul(GOLDEN_RATIO));
     let mut memory = PgMemoryContexts::new("simhash_preview row");
-    for ((member, own), tids) in members.into_iter().zip(sampled) {
+    for (member, tid) in rows {
+        pgrx::check_for_interrupts!();
+        let (member, own) = members[member];
         let table = member.open();
         let slot = TableSlot::new(&table);
-        for tid in tids {
-            pgrx::check_for_interrupts!();
-            // SAFETY: a running function has an active snapshot.
-            let Some(row) = (unsafe { slot.fetch(&table, tid, pg_sys::GetActiveSnapshot()) }) else { continue };
-            // SAFETY: what is read of a row is copied to Rust's memory.
-            unsafe { memory.switch_to(|_| read(own, row)) }?;
-            // SAFETY: as above.
-            unsafe { memory.reset() };
-        }
+        // SAFETY: a running function has an active snapshot.
+        let Some(row) = (unsafe { slot.fetch(&table, tid, pg_sys::GetActiveSnapshot()) }) else { continue };
+        // SAFETY: what is read of a row is copied to Rust's memory.
+        unsafe { memory.switch_to(|_| read(own, row)) }?;
+        // SAFETY: as above.
+        unsafe { memory.reset() };
     }
     Ok(())
 }
