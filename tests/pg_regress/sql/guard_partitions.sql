@@ -57,3 +57,19 @@ SELECT simhash_attach('keyed', 'f');
 INSERT INTO keyed VALUES (1, 7, 'seven', 0), (2, 8, 'eight', 0), (2, 9, 'a ninth', 0);
 SELECT simhash_guard('keyed', source => 'f');
 SELECT errors('INSERT INTO keyed VALUES (1, 10, ''ten'', 1)', 'INSERT INTO keyed VALUES (2, 10, ''ten'', 1)');
+
+-- Partitions with indexes of their own, and none on the table, must agree in the source and the options.
+CREATE TABLE apart (part integer, body text, title text) PARTITION BY LIST (part);
+CREATE TABLE apart_1 PARTITION OF apart FOR VALUES IN (1);
+CREATE TABLE apart_2 PARTITION OF apart FOR VALUES IN (2);
+SELECT simhash_index('apart_1', 'body', '{"same": ["numbers"]}'), simhash_index('apart_2', 'body', '{"seed": 0}');
+SELECT errors('SELECT simhash_guard(''apart'')', 'SELECT * FROM simhash_preview(''apart'')',
+    'SELECT simhash_guard(''apart'', criterion => ''{"same": []}'')');
+SELECT simhash_guard('apart', criterion => '{"same": ["numbers"]}');
+SELECT simhash_unguard('apart'), simhash_index('apart_2', 'body', '{"same": ["numbers"]}');
+SELECT errors('SELECT simhash_guard(''apart'')');
+SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid = 'apart_1'::regclass \gexec
+SELECT simhash_index('apart_1', 'title');
+SELECT errors('SELECT simhash_guard(''apart'', criterion => ''{"same": []}'')');
+SELECT simhash_index('apart', 'title'), simhash_guard('apart');
+SELECT source FROM simhash_guards() WHERE target = 'apart'::regclass;

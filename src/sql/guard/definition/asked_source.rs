@@ -21,6 +21,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, column_of, is_made_from};
 use crate::sql::indexed::recognise::{FingerprintCall, block_keys};
+use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::BandIndex;
 
 /// A text whose bands are indexed.
@@ -32,18 +33,36 @@ struct IndexedText {
 }
 
 /// The source as SQL, and the criterion for it. `named` is the name of a column, or an expression; None or empty for the
-/// only source that is indexed.
+/// only source that is indexed. An error if partitions that have indexes of their own disagree.
 pub fn find_source(
     named: Option<&AskedSql>,
     members: &Members,
     asked: &AskedCriterion,
     schema: ExtensionSchema,
 ) -> Result<(String, GuardCriterion)> {
-    // On a partitioned table, there may be no indexes.
-    let mut tables = members.all.iter().map(|&member| Relation::open(member));
+    let root = Relation::open(members.all[0]);
     let is_indexed =
         |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
-    let table = &tables.find(is_indexed).unwrap_or_else(|| Relation::open(members.all[0]));
+    // The partitions have what the table has.
+    let with_own = if is_indexed(&root) { &[] } else { &members.all[1..] };
+    let mut partitions = with_own.iter().map(|&member| Relation::open(member)).filter(is_indexed);
+    let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
+    let found = source_in(&first, named, asked, schema)?;
+    for other in partitions {
+        let of_other = source_in(&other, named, asked, schema)?;
+        if found != of_other {
+            return Err(disagreement([(&first, &found), (&other, &of_other)])?);
+        }
+    }
+    Ok(found)
+}
+
+fn source_in(
+    table: &Relation,
+    named: Option<&AskedSql>,
+    asked: &AskedCriterion,
+    schema: ExtensionSchema,
+) -> Result<(String, GuardCriterion)> {
     let named = named.filter(|named| !named.sql.is_empty()).map(|named| parse(table, named)).transpose()?;
     let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
     let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
@@ -179,6 +198,21 @@ fn generated_column(table: &Relation, text: Expression) -> Option<Expression> {
 /// The first column of texts, to be named in a hint.
 fn text_column(table: &Relation) -> Option<Expression> {
     Column::all(table).filter_map(|column| column.as_variable()).find(|column| as_text(*column).is_some())
+}
+
+/// The error for partitions that are indexed in different ways.
+fn disagreement([a, b]: [(&Relation, &(String, GuardCriterion)); 2]) -> Result<ErrorReport> {
+    let shown = |(source, criterion): &(String, GuardCriterion)| match criterion {
+        GuardCriterion::Texts(texts) => format!("{source} with the options {}", shown_literal(&texts.options_json())),
+        GuardCriterion::Distance(_) => source.clone(),
+    };
+    let message = format!("partitions \"{}\" and \"{}\" are indexed in different ways", a.0.name()?, b.0.name()?);
+    Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
+        .set_detail(sendable(format!("The first is indexed on {}, and the other one on {}.", shown(a.1), shown(b.1))))
+        .set_hint(
+            "Index them alike, by simhash_index of the partitioned table; or name the source, and the options in the \
+             criterion.",
+        ))
 }
 
 fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {
