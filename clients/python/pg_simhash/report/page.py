@@ -42,7 +42,10 @@ DELETE FROM {table} WHERE ({key}) IN (
     WHERE duplicate_of IS NOT NULL);
 """
 
-GUARD = "SELECT simhash_guard({table}, 'reject', {criterion}{others}, source => {source});"
+GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{others}, source => {source});"
+
+# A column of this type takes any key.
+MARK = "ALTER TABLE {table} ADD copy_of jsonb;\n"
 
 
 class ShownText(NamedTuple):
@@ -225,9 +228,12 @@ def _clean_up(table: Table) -> Composable:
 
 
 def _guard(table: Table) -> Composable:
-    """The command that keeps near-duplicates out by these limits."""
-    others = {"scope": [column.name for column in table.scope], "among": table.among}
-    return SQL(GUARD).format(
+    """The commands that mark near-duplicates by these limits or, in a table without a key, keep them out."""
+    scope = [column.name for column in table.scope]
+    others = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
+    mark = SQL(MARK).format(table=SQL(table.name)) if table.key else SQL("")
+    return mark + SQL(GUARD).format(
+        action=Literal("mark" if table.key else "reject"),
         table=Literal(table.name),
         criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
         source=Literal(table.source),
