@@ -155,7 +155,7 @@ pub extern "C" fn matches() -> u32 {
             })?;
             for Match { content, clue, words, changed } in found {
                 for number in [content.start, content.end, clue.start, clue.end, words, changed] {
-                    output.push(&(number as u32).to_le_bytes())?;
+                    output.push(&number.to_le_bytes())?;
                 }
             }
             Ok(true)

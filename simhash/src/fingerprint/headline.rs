@@ -5,10 +5,10 @@ use std::iter;
 use std::ops::Range;
 
 use super::fingerprinter::Fingerprinter;
-use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, join, shared_runs};
+use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
 use super::options::Options;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
-use crate::memory::push;
+use crate::memory::{fill, push};
 
 /// How a headline looks, with the parameters of `ts_headline`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,57 +46,67 @@ pub fn headline(
     tick: &dyn Fn(),
 ) -> Result<String> {
     let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
-    let mut found = join(shared.tiles, MAX_CHANGED, tick)?;
-    let mut fragments = fragments(&found, shared.content, style)?;
+    let mut found = shared.join(MAX_CHANGED, tick)?;
+    let tokens = shared.content.len();
+    drop(shared);
     let normal = NormalForm::new(content, options, tick)?;
-    normal.place(Unit::Bytes, found.iter_mut().map(|found| &mut found.content), tick)?;
-    if style.max_fragments == 0 {
-        fragments = iter::once(0..content.len()).collect();
+    let fragments = if style.max_fragments == 0 {
+        iter::once(0..content.len() as u32).collect()
     } else {
+        let mut fragments = fragments(&found, tokens, style, tick)?;
         normal.place(Unit::Bytes, fragments.iter_mut(), tick)?;
-    }
+        fragments
+    };
+    normal.place(Unit::Bytes, found.iter_mut().map(|found| &mut found.content), tick)?;
     let (mut headline, mut marks) = (Headline(String::new()), found.iter().peekable());
     for (number, Range { mut start, end }) in fragments.into_iter().enumerate() {
         if number > 0 {
             headline.push(&style.fragment_delimiter)?;
         }
+        let part = |start, end| &content[start as usize..end as usize];
         while let Some(Match { content: mark, .. }) = marks.next_if(|found| found.content.start < end) {
             // Two matches may have parts of one character.
             let mark = mark.start.max(start)..mark.end.min(end);
             if !mark.is_empty() {
-                let parts = [&content[start..mark.start], &style.start_sel, &content[mark.clone()], &style.stop_sel];
+                let parts = [part(start, mark.start), &style.start_sel, part(mark.start, mark.end), &style.stop_sel];
                 parts.into_iter().try_for_each(|part| headline.push(part))?;
                 start = mark.end;
             }
             tick();
         }
-        headline.push(&content[start..end])?;
+        headline.push(part(start, end))?;
     }
     Ok(headline.0)
 }
 
-/// The surroundings of the longest matches, as numbers of tokens.
-fn fragments(found: &[Match], tokens: usize, style: &Style) -> Result<Vec<Range<usize>>> {
-    let mut longest = Vec::new();
+/// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within those of a longer
+/// one has none of its own, and what touches is one.
+fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
+    let (mut longest, mut is_shown, mut shown) = (Vec::new(), Vec::new(), 0);
     for found in found {
         push(&mut longest, found)?;
     }
     longest.sort_unstable_by_key(|found| (Reverse(found.words), found.content.start));
-    longest.truncate(style.max_fragments);
-    longest.sort_unstable_by_key(|found| found.content.start);
-    let mut fragments: Vec<Range<usize>> = Vec::new();
+    fill(&mut is_shown, tokens, false, tick)?;
     for found in longest {
-        let Range { start, end } = found.content;
-        let around = style.max_words.saturating_sub(end - start) / 2;
-        let most = start.saturating_add(style.max_words);
-        let fragment = start.saturating_sub(around)..end.saturating_add(around).min(most).min(tokens);
-        match fragments.last_mut() {
-            Some(last) if fragment.start <= last.end => last.end = last.end.max(fragment.end),
-            _ => push(&mut fragments, fragment)?,
+        let (start, end) = (found.content.start as usize, found.content.end as usize);
+        if shown < style.max_fragments && !is_shown[start..end].contains(&true) {
+            let around = style.max_words.saturating_sub(end - start) / 2;
+            let most = start.saturating_add(style.max_words);
+            is_shown[start.saturating_sub(around)..end.saturating_add(around).min(most).min(tokens)].fill(true);
+            shown += 1;
         }
     }
-    if fragments.is_empty() && tokens > 0 {
-        push(&mut fragments, 0..tokens.min(style.max_words))?;
+    if shown == 0 {
+        is_shown[..tokens.min(style.max_words)].fill(true);
+    }
+    let (mut fragments, mut start) = (Vec::new(), 0);
+    for same in is_shown.chunk_by(|one, next| one == next) {
+        let end = start + same.len() as u32;
+        if same[0] {
+            push(&mut fragments, start..end)?;
+        }
+        start = end;
     }
     Ok(fragments)
 }

@@ -8,7 +8,8 @@ use std::ops::Range;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::options::{self, Markup, Options};
-use super::tiles::{Tile, Token, tiles, token};
+use super::tiles::{Tile, tile, tiles_of};
+use super::token::{Token, token};
 use super::units::each_unit;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::memory::push;
@@ -21,16 +22,16 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 /// What `changed` is of [`matches()`] for users.
 pub const MAX_CHANGED: usize = 2;
 
-/// What stands in two texts.
+/// What stands in two texts. A text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// Where it stands in the content and in the clue, as both are stored.
-    pub content: Range<usize>,
-    pub clue: Range<usize>,
+    pub content: Range<u32>,
+    pub clue: Range<u32>,
     /// The words, and letters of scripts without spaces, that both have.
-    pub words: usize,
+    pub words: u32,
     /// Those between them that only one text has, or that differ.
-    pub changed: usize,
+    pub changed: u32,
 }
 
 /// What positions count.
@@ -59,7 +60,7 @@ impl Unit {
 /// matches; the longest runs are taken first. A clue of fewer words is one run.
 ///
 /// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some
-/// fingerprints of both texts, and about 12 bytes of memory for each word of the text and 16 for each one of the clue.
+/// fingerprints of both texts, and about 4 bytes of memory for each word of the text and 9 for each one of the clue.
 pub fn matches(
     fingerprinter: &mut Fingerprinter,
     content: &str,
@@ -69,7 +70,7 @@ pub fn matches(
     unit: Unit,
     tick: &dyn Fn(),
 ) -> Result<Vec<Match>> {
-    let mut found = join(shared_runs(fingerprinter, content, clue, options, tick)?.tiles, changed, tick)?;
+    let mut found = shared_runs(fingerprinter, content, clue, options, tick)?.join(changed, tick)?;
     if found.is_empty() {
         return Ok(found);
     }
@@ -90,16 +91,15 @@ pub fn coverage(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Option<f64>> {
-    let Shared { tiles, clue: words, .. } = shared_runs(fingerprinter, content, clue, options, tick)?;
-    let covered: usize = tiles.iter().map(|tile| tile.length).sum();
-    Ok((words > 0).then(|| covered as f64 / words as f64))
+    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
+    let covered: usize = shared.tiles().map(|tile| tile.length).sum();
+    Ok((shared.clue > 0).then(|| covered as f64 / shared.clue as f64))
 }
 
-/// The runs that two texts share, and the numbers of their words.
+/// The tokens of a text with the runs that a clue shares, and the number of the clue's tokens.
 pub(super) struct Shared {
-    pub tiles: Vec<Tile>,
-    pub content: usize,
-    pub clue: usize,
+    pub content: Vec<Token>,
+    clue: usize,
 }
 
 pub(super) fn shared_runs(
@@ -111,26 +111,34 @@ pub(super) fn shared_runs(
 ) -> Result<Shared> {
     let mut content = tokens(fingerprinter, content, options, tick)?;
     let mut clue = tokens(fingerprinter, clue, options, tick)?;
-    Ok(Shared { tiles: tiles(&mut content, &mut clue, tick)?, content: content.len(), clue: clue.len() })
+    tile(&mut content, &mut clue, tick)?;
+    Ok(Shared { content, clue: clue.len() })
 }
 
-/// Joins runs between which no more than `most` words differ to matches, whose places are numbers of tokens.
-pub(super) fn join(tiles: Vec<Tile>, most: usize, tick: &dyn Fn()) -> Result<Vec<Match>> {
-    let mut joined: Vec<Match> = Vec::new();
-    for Tile { content, clue, length } in ticking(tiles, tick) {
-        let last = joined.last_mut().and_then(|last| {
-            let between = (content - last.content.end).max(clue.checked_sub(last.clue.end)?);
-            (between <= most).then_some((last, between))
-        });
-        if let Some((last, changed)) = last {
-            (last.content.end, last.clue.end) = (content + length, clue + length);
-            (last.words, last.changed) = (last.words + length, last.changed + changed);
-        } else {
-            let (content, clue) = (content..content + length, clue..clue + length);
-            push(&mut joined, Match { content, clue, words: length, changed: 0 })?;
-        }
+impl Shared {
+    fn tiles(&self) -> impl Iterator<Item = Tile> {
+        tiles_of(&self.content)
     }
-    Ok(joined)
+
+    /// Joins runs between which no more than `most` words differ to matches, whose places are numbers of tokens.
+    pub fn join(&self, most: usize, tick: &dyn Fn()) -> Result<Vec<Match>> {
+        let mut joined: Vec<Match> = Vec::new();
+        for Tile { content, clue, length } in ticking(self.tiles(), tick) {
+            let [content, clue, length] = [content, clue, length].map(|number| number as u32);
+            let last = joined.last_mut().and_then(|last| {
+                let between = (content - last.content.end).max(clue.checked_sub(last.clue.end)?);
+                (between as usize <= most).then_some((last, between))
+            });
+            if let Some((last, changed)) = last {
+                (last.content.end, last.clue.end) = (content + length, clue + length);
+                (last.words, last.changed) = (last.words + length, last.changed + changed);
+            } else {
+                let (content, clue) = (content..content + length, clue..clue + length);
+                push(&mut joined, Match { content, clue, words: length, changed: 0 })?;
+            }
+        }
+        Ok(joined)
+    }
 }
 
 fn tokens(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<Token>> {
@@ -209,7 +217,7 @@ impl<'a> NormalForm<'a> {
     pub fn place<'r>(
         &self,
         unit: Unit,
-        mut ranges: impl Iterator<Item = &'r mut Range<usize>>,
+        mut ranges: impl Iterator<Item = &'r mut Range<u32>>,
         tick: &dyn Fn(),
     ) -> Result<()> {
         let (Some(mut next), mut finder) = (ranges.next(), self.places.finder(tick)?) else { return Ok(()) };
@@ -223,8 +231,8 @@ impl<'a> NormalForm<'a> {
             number += 1;
             if number == next.end && !is_done {
                 let source = finder.source(start..token.end);
-                counted = (source.start, counted.1 + unit.count(&self.text[counted.0..source.start]));
-                *next = counted.1..counted.1 + unit.count(&self.text[source]);
+                counted = (source.start, counted.1 + unit.count(&self.text[counted.0..source.start]) as u32);
+                *next = counted.1..counted.1 + unit.count(&self.text[source]) as u32;
                 match ranges.next() {
                     Some(range) => next = range,
                     None => is_done = true,

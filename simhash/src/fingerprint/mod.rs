@@ -5,8 +5,9 @@
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells
 //! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
-//! [`passages`] are made of the same [`units`], to find texts within others, and [`mod@matches`], which [`tiles`] finds,
-//! show where, for a [`headline`]; [`bands`] are made of the same features, to find texts that resemble each other.
+//! [`passages`] are made of the same [`units`], to find texts within others, and [`mod@matches`], which are [`tiles`] of
+//! [`token`]s between shared [`starts`], show where, for a [`headline`]; [`bands`] are made of the same features, to find
+//! texts that resemble each other.
 
 pub mod agreement;
 pub mod bands;
@@ -29,8 +30,10 @@ pub mod resemblance;
 pub mod seen_words;
 pub mod size;
 pub mod sketch;
+mod starts;
 pub mod tally;
 pub mod tiles;
+pub mod token;
 mod units;
 pub mod weight_map;
 pub mod weighted;

@@ -1,20 +1,26 @@
 //! Greedy string tiling (Wise 1993): the runs of tokens that two texts share, the longest first, no token in two runs.
 //!
-//! The places of the clue where a run can start are in chains, by a hash of the shortest run. For each token of the
-//! content, the length of the longest run that starts with it is found first. A token whose run is only the rest of the
-//! run of the token before it is left out. Then the longest of all is taken again and again. If a part of it has been
-//! taken meanwhile, the runs of its tokens are looked for again.
+//! The places of the clue where a run can start are in chains, by a hash of the run's first tokens. Runs of at least
+//! [`LONG`] tokens come first: for each token of the content, the length of the longest run that starts with it is found.
+//! A token whose run is only the rest of the run of the token before it is left out. Then the longest of all is taken
+//! again and again. If a part of it has been taken meanwhile, the runs of its tokens are looked for again.
+//!
+//! Then no run has more than a few tokens. For each length, from the largest on, the chains are made anew. The first
+//! place in a chain that has these tokens is the run, so it is taken in one pass over the content, however often texts
+//! repeat the same words.
 //!
 //! If all of the clue stands in the content, that is the only run. Otherwise, that takes linear time unless the texts
-//! repeat the same few words thousands of times. Then only some of the places are looked at for each token, and after
-//! so much work for each token, whatever run is found is taken at once, so that none of its tokens is looked at again.
-//! All runs that are found are right, but the longest may not be the first.
+//! repeat the same [`LONG`] tokens hundreds of times. Only [`MAX_PLACES`] of their places are looked at for each token,
+//! and after so much work for each token, whatever run is found is taken at once, so that none of its tokens is looked at
+//! again. All runs that are found are right, but among such repetitions the longest may not be the first.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::starts::{Bits, Starts, scaled, shared_starts};
+use super::token::{RUN, TAKEN, TAKEN_FROM_CLUE, Token, WORD, beginning};
 use crate::error::Result;
-use crate::memory::{fill, push};
+use crate::memory::fill;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// A run of tokens that both texts have.
@@ -26,63 +32,64 @@ pub struct Tile {
     pub length: usize,
 }
 
-/// A token: a hash, which is even for words and odd for letters of scripts without spaces. 32 bits are enough: of four
-/// billion pairs of words between equal runs, one pair is taken for equal.
-pub type Token = u32;
-
-/// The least weight of a run: three words or five letters.
-const RUN: usize = 15;
-/// The weight of a word, and the largest one.
-const WORD: usize = 5;
+/// From so many tokens on, runs of all lengths are looked for at once.
+const LONG: usize = 16;
+/// So many tokens tell where longer runs may start: most runs of the least weight stand in both texts.
+const SHORT: usize = 6;
 /// Places of the clue that are looked at for one token; and after so much work for each token of both texts.
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
 const MAX_WORK: usize = 128;
+/// Places of a chain that are looked at for those of other tokens.
+const MAX_OTHERS: usize = 4096;
 /// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
 const PLACE_WORK: usize = 4;
 
-const TAKEN_FROM_CONTENT: Token = 0;
-const TAKEN_FROM_CLUE: Token = 1;
 const NONE: u32 = u32::MAX;
 
-/// The token that stands for a word or a letter with this hash.
-pub fn token(hash: u64, spaceless: bool) -> Token {
-    (hash as Token & !1).max(2) | Token::from(spaceless)
-}
-
-fn weight(token: Token) -> usize {
-    if token & 1 == 0 { WORD } else { 3 }
-}
-
-/// The runs in the order of the content. If the clue is shorter than a run, it is one. Overwrites the tokens.
-pub fn tiles(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Result<Vec<Tile>> {
-    if clue.is_empty() {
-        return Ok(Vec::new());
-    }
+/// Overwrites the tokens of all runs: those of the content for [`tiles_of`]. If the clue is shorter than a run, it is one.
+pub fn tile(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Result<()> {
     // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
     if let Some(start) = find(content, clue, tick)? {
-        return Ok(vec![Tile { content: start, clue: 0, length: clue.len() }]);
+        mark(&mut content[start..], clue, 0);
+        return Ok(());
     }
+    let short = shared_starts([content, clue], 0, None, tick)?;
+    let long = shared_starts([content, clue], SHORT, Some(&short), tick)?;
     let mut tiling = Tiling::new(content, clue, tick)?;
-    tiling.search(0..tiling.content.len())?;
-    while let Some(key) = tiling.longest.pop() {
-        tiling.tick();
-        let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
-        let (found, place) = tiling.run(start, (0, 0));
-        if found >= length {
-            tiling.take(start, place, found)?;
-        } else {
-            tiling.search(start..start + length)?;
+    if !long[0].is_empty {
+        tiling.take_long(&long)?;
+    }
+    for length in (RUN / WORD..LONG).rev() {
+        let starts = if length < SHORT { &short } else { &long };
+        if !starts[0].is_empty {
+            tiling.index(length, starts);
+            tiling.take_all(starts);
         }
     }
-    let mut tiles = tiling.tiles;
-    tiles.sort_unstable_by_key(|tile| tile.content);
-    Ok(tiles)
+    Ok(())
+}
+
+/// Marks the tokens of a run, which starts at this place of the clue.
+fn mark(content: &mut [Token], clue: &mut [Token], place: usize) {
+    for ((own, other), place) in content.iter_mut().zip(clue).zip(place..) {
+        (*own, *other) = (TAKEN | place as u32, TAKEN_FROM_CLUE);
+    }
+}
+
+/// The runs in the order of the content, whose tokens have been overwritten.
+pub fn tiles_of(content: &[Token]) -> impl Iterator<Item = Tile> {
+    let runs = content.chunk_by(|one, next| *one >= TAKEN && *next == one + 1).scan(0, |end, run| {
+        *end += run.len();
+        Some((*end - run.len(), run))
+    });
+    let taken = runs.filter(|(_, run)| run[0] >= TAKEN);
+    taken.map(|(content, run)| Tile { content, clue: (run[0] - TAKEN) as usize, length: run.len() })
 }
 
 /// Where all of the clue stands in the content (Knuth, Morris and Pratt 1977).
 fn find(content: &[Token], clue: &[Token], tick: &dyn Fn()) -> Result<Option<usize>> {
-    if clue.len() > content.len() {
+    if clue.is_empty() || clue.len() > content.len() {
         return Ok(None);
     }
     // For each beginning of the clue, the longest shorter beginning that it ends with.
@@ -113,44 +120,37 @@ fn extended(clue: &[Token], borders: &[u32], mut length: usize, token: Token) ->
 struct Tiling<'a> {
     content: &'a mut [Token],
     clue: &'a mut [Token],
-    /// The least weight of a run.
-    least: usize,
+    /// The chains have the places where runs of at least so many tokens, and of the least weight, start.
+    length: usize,
     /// The first place of each chain.
     heads: Vec<u32>,
     /// The next place after each one.
     next: Vec<u32>,
-    tiles: Vec<Tile>,
-    /// The longest runs, as keys: the length, and what is the larger the earlier the run starts.
-    longest: BinaryHeap<u64>,
-    /// Which tokens start one of these. The runs of other tokens are rests of the run of the token before them.
-    is_first: Vec<bool>,
-    /// Work so far, how much there may be, and when the next tick is due.
+    /// Work since the chains were made, how much there may be, and when the next tick is due.
     work: usize,
     most_work: usize,
     next_tick: usize,
     tick: &'a dyn Fn(),
 }
 
+/// Runs of at least [`LONG`] tokens.
+struct LongRuns<'s> {
+    /// Where they may start in the content.
+    starts: &'s Starts,
+    /// As keys: the length, and what is the larger the earlier the run starts.
+    longest: BinaryHeap<u64>,
+    /// Which tokens start one of these. The runs of other tokens are rests of the run of the token before them.
+    is_first: Bits,
+}
+
 impl<'a> Tiling<'a> {
     fn new(content: &'a mut [Token], clue: &'a mut [Token], tick: &'a dyn Fn()) -> Result<Self> {
-        let of_clue = clue.iter().take(RUN).map(|token| weight(*token)).sum::<usize>();
-        let (mut heads, mut next, mut is_first) = (Vec::new(), Vec::new(), Vec::new());
-        fill(&mut heads, (clue.len() / 2 + 1).next_power_of_two(), NONE, tick)?;
+        let (mut heads, mut next) = (Vec::new(), Vec::new());
+        fill(&mut heads, clue.len() / 8 + 1, NONE, tick)?;
         fill(&mut next, clue.len(), NONE, tick)?;
-        fill(&mut is_first, content.len(), false, tick)?;
         let most_work = MAX_WORK * (content.len() + clue.len());
-        let least = RUN.min(of_clue);
-        let (tiles, longest, work, next_tick) = Default::default();
-        let mut tiling =
-            Self { content, clue, least, heads, next, tiles, longest, is_first, work, most_work, next_tick, tick };
-        for place in (0..tiling.clue.len()).rev() {
-            tiling.tick();
-            if let Some((chain, _)) = tiling.chain(&tiling.clue[place..]) {
-                tiling.next[place] = tiling.heads[chain];
-                tiling.heads[chain] = place as u32;
-            }
-        }
-        Ok(tiling)
+        let (length, work, next_tick) = Default::default();
+        Ok(Self { content, clue, length, heads, next, work, most_work, next_tick, tick })
     }
 
     #[inline]
@@ -162,31 +162,40 @@ impl<'a> Tiling<'a> {
         }
     }
 
-    /// The chain of the shortest run that these tokens start with, and its length.
-    #[inline]
-    fn chain(&self, tokens: &[Token]) -> Option<(usize, usize)> {
-        let (mut hash, mut sum) = (0u64, 0);
-        for (length, token) in (1..).zip(tokens) {
-            hash = (hash ^ u64::from(*token)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-            sum += weight(*token);
-            if sum >= self.least {
-                return Some((hash as usize & (self.heads.len() - 1), length));
+    /// Makes the chains of runs of this length.
+    fn index(&mut self, length: usize, [_, starts]: &[Starts; 2]) {
+        (self.length, self.work, self.next_tick) = (length, 0, 0);
+        self.heads.fill(NONE);
+        for place in (0..self.clue.len()).rev() {
+            self.tick();
+            if starts.has(place, length)
+                && let Some((hash, _)) = beginning(&self.clue[place..], length)
+            {
+                let chain = scaled(hash, self.heads.len());
+                self.next[place] = self.heads[chain];
+                self.heads[chain] = place as u32;
             }
         }
-        None
     }
 
-    /// The longest run that starts with a token of the content, and the first place of the clue where it stands, if it
-    /// is longer than the one that is known. Places of runs that have been taken leave their chain.
+    /// The first place of the clue where the tokens that start here stand, and how many; or the longest run of these, if
+    /// it is longer than the one that is known. Places of runs that have been taken leave their chain.
     fn run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
-        let Some((chain, shortest)) = self.chain(&self.content[start..]) else { return (0, 0) };
+        let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return (0, 0) };
+        let chain = scaled(hash, self.heads.len());
         let (mut found, mut before, mut place) = (known, NONE, self.heads[chain]);
-        let (mut places, fewest) = (if self.is_late() { FEW_PLACES } else { MAX_PLACES }, self.least.div_ceil(WORD));
+        let is_long = self.length >= LONG;
+        let mut places = match (self.is_late(), is_long) {
+            (true, _) => FEW_PLACES,
+            (_, true) => MAX_PLACES,
+            _ => MAX_OTHERS,
+        };
         while place != NONE && places > 0 {
             self.work += PLACE_WORK;
             self.tick();
             let next = self.next[place as usize];
-            if self.clue[place as usize..][..fewest].contains(&TAKEN_FROM_CLUE) {
+            let (content, clue) = (&self.content[start..], &self.clue[place as usize..]);
+            if clue[..(RUN / WORD).max(self.length)].contains(&TAKEN_FROM_CLUE) {
                 match before {
                     NONE => self.heads[chain] = next,
                     _ => self.next[before as usize] = next,
@@ -194,13 +203,15 @@ impl<'a> Tiling<'a> {
                 place = next;
                 continue;
             }
-            let (content, clue) = (&self.content[start..], &self.clue[place as usize..]);
             let least = found.0.max(shortest - 1);
             if least < content.len() && least < clue.len() && content[least] == clue[least] {
                 let length = content.iter().zip(clue).take_while(|(own, other)| own == other).count();
                 self.work += length;
                 if length > least {
                     found = (length, place as usize);
+                    if !is_long {
+                        return found;
+                    }
                 }
             }
             places -= 1;
@@ -214,37 +225,66 @@ impl<'a> Tiling<'a> {
         self.work >= self.most_work
     }
 
+    /// Takes the runs of the length of the chains, if there are no longer ones.
+    fn take_all(&mut self, [starts, _]: &[Starts; 2]) {
+        let mut start = 0;
+        while start < self.content.len() {
+            self.tick();
+            let (length, place) = if starts.has(start, self.length) { self.run(start, (0, 0)) } else { (0, 0) };
+            start = if length > 0 { self.take(start, place, length) } else { start + 1 };
+        }
+    }
+
+    fn take_long(&mut self, starts: &[Starts; 2]) -> Result<()> {
+        self.index(LONG, starts);
+        let (longest, is_first) = (BinaryHeap::new(), Bits::new(self.content.len(), self.tick)?);
+        let mut long = LongRuns { starts: &starts[0], longest, is_first };
+        self.search(&mut long, 0..self.content.len())?;
+        while let Some(key) = long.longest.pop() {
+            self.tick();
+            let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
+            let (found, place) = self.run(start, (0, 0));
+            if found >= length {
+                self.take(start, place, found);
+            } else {
+                self.search(&mut long, start..start + length)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks for the longest runs that start with these tokens, up to one whose run is known.
-    fn search(&mut self, tokens: Range<usize>) -> Result<()> {
+    fn search(&mut self, long: &mut LongRuns<'_>, tokens: Range<usize>) -> Result<()> {
         let (mut start, mut last) = (tokens.start, (0, 0));
-        while start < tokens.end && (start == tokens.start || !self.is_first[start]) {
+        while start < tokens.end && (start == tokens.start || !long.is_first.has(start)) {
             self.tick();
             let rest = if last.0 > 0 { (last.0 - 1, last.1 + 1) } else { last };
-            last = self.run(start, rest);
+            last = if long.starts.has(start, LONG) { self.run(start, rest) } else { (0, 0) };
             let (length, place) = last;
             if length > 0 && self.is_late() {
-                self.take(start, place, length)?;
-                (start, last) = (start + length, (0, 0));
+                start = self.take(start, place, length);
+                last = (0, 0);
                 continue;
             }
             if length > rest.0 {
-                self.is_first[start] = true;
-                self.longest.try_reserve(1)?;
-                self.longest.push((length as u64) << 32 | u64::from(!(start as u32)));
+                long.is_first.set(start);
+                long.longest.try_reserve(1)?;
+                long.longest.push((length as u64) << 32 | u64::from(!(start as u32)));
             }
             start += 1;
         }
         Ok(())
     }
 
-    /// Takes a run, and what stands before it in both texts, if fewer places were looked at for that.
-    fn take(&mut self, mut content: usize, mut clue: usize, mut length: usize) -> Result<()> {
+    /// Takes a run, and what stands before it in both texts, if fewer places were looked at for that. Returns where it
+    /// ends.
+    fn take(&mut self, mut content: usize, mut clue: usize, length: usize) -> usize {
+        let end = content + length;
         while content > 0 && clue > 0 && self.content[content - 1] == self.clue[clue - 1] {
-            (content, clue, length) = (content - 1, clue - 1, length + 1);
+            (content, clue) = (content - 1, clue - 1);
         }
-        self.content[content..][..length].fill(TAKEN_FROM_CONTENT);
-        self.clue[clue..][..length].fill(TAKEN_FROM_CLUE);
-        self.work += length;
-        push(&mut self.tiles, Tile { content, clue, length })
+        self.work += end - content;
+        mark(&mut self.content[content..end], &mut self.clue[clue..][..end - content], clue);
+        end
     }
 }

@@ -1,0 +1,89 @@
+//! Where runs may start that two texts share, so that [`tiles`](super::tiles) are not looked for elsewhere.
+
+use super::token::{Token, beginning};
+use crate::error::Result;
+use crate::memory::fill;
+use crate::ticking::ticking;
+
+/// Bits for each beginning in a set of them: of the others, few seem to be in it.
+const SET_BITS: usize = 16;
+/// The most tokens of a beginning of the least weight.
+const MOST_TOKENS: usize = 5;
+
+/// A set of numbers.
+pub struct Bits(Vec<u64>);
+
+impl Bits {
+    pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
+        let mut words = Vec::new();
+        fill(&mut words, len / 64 + 1, 0, tick)?;
+        Ok(Self(words))
+    }
+
+    pub fn set(&mut self, number: usize) {
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    pub fn has(&self, number: usize) -> bool {
+        self.0[number / 64] >> (number % 64) & 1 != 0
+    }
+
+    fn of_hash(&self, hash: u32) -> usize {
+        scaled(hash, 64 * self.0.len())
+    }
+}
+
+/// A number below `end` for a hash.
+#[inline]
+pub fn scaled(hash: u32, end: usize) -> usize {
+    ((u64::from(hash) * end as u64) >> 32) as usize
+}
+
+/// The tokens of a text at which runs may start.
+pub struct Starts {
+    bits: Bits,
+    /// The most tokens of the beginnings that both texts have.
+    span: usize,
+    pub is_empty: bool,
+}
+
+impl Starts {
+    fn new(text: &[Token], length: usize, tick: &dyn Fn()) -> Result<Self> {
+        Ok(Self { bits: Bits::new(text.len(), tick)?, span: length.max(MOST_TOKENS), is_empty: true })
+    }
+
+    fn set(&mut self, start: usize) {
+        self.bits.set(start);
+        self.is_empty = false;
+    }
+
+    /// Whether a run of so many tokens may start here: both texts have all beginnings within it.
+    #[inline]
+    pub fn has(&self, start: usize, length: usize) -> bool {
+        (start..start + 1 + length.saturating_sub(self.span)).all(|start| self.bits.has(start))
+    }
+}
+
+/// Where runs of at least so many tokens may start in two texts, among the starts of shorter runs.
+pub fn shared_starts(
+    texts: [&[Token]; 2],
+    length: usize,
+    within: Option<&[Starts; 2]>,
+    tick: &dyn Fn(),
+) -> Result<[Starts; 2]> {
+    let beginnings = |text: usize| {
+        let is_within = move |start: &usize| within.is_none_or(|within| within[text].has(*start, length));
+        let starts = ticking(0..texts[text].len(), tick).filter(is_within);
+        starts.filter_map(move |start| Some((start, beginning(&texts[text][start..], length)?.0)))
+    };
+    let [mut content, mut clue] = [Starts::new(texts[0], length, tick)?, Starts::new(texts[1], length, tick)?];
+    let bits = SET_BITS * texts[1].len();
+    let (mut of_clue, mut of_both) = (Bits::new(bits, tick)?, Bits::new(bits, tick)?);
+    beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.of_hash(hash)));
+    for (start, hash) in beginnings(0).filter(|(_, hash)| of_clue.has(of_clue.of_hash(*hash))) {
+        content.set(start);
+        of_both.set(of_both.of_hash(hash));
+    }
+    beginnings(1).filter(|(_, hash)| of_both.has(of_both.of_hash(*hash))).for_each(|(start, _)| clue.set(start));
+    Ok([content, clue])
+}
