@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use simhash::Options;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Markup, Tokens};
-use simhash::fingerprint::passages::{self as fast, CERTAIN, Found};
+use simhash::fingerprint::passages::{self as fast, CERTAIN, Found, Length};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The length and the hash of each run of a text.
@@ -81,7 +81,7 @@ proptest! {
         let passages = found(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = asked.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || asked.found != Found::All);
-        prop_assert!(asked.found == Found::All || asked.tokens < CERTAIN.1);
+        prop_assert!(asked.found == Found::All || asked.length.words + asked.length.letters < CERTAIN.1);
     }
 
     /// Two texts that have 11 words in a row in common, or 13 words and letters, have a passage in common.
@@ -105,7 +105,8 @@ fn clues_by_length() {
     };
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
     for (count, found) in [(1, Found::Few), (3, Found::Few), (4, Found::Most), (7, Found::Most), (8, Found::All)] {
-        assert_eq!((clue(&words(count)).found, clue(&words(count)).tokens), (found, count));
+        let clue = clue(&words(count));
+        assert_eq!((clue.found, clue.length), (found, Length { words: count, letters: 0 }));
     }
     assert_eq!(clue("three longest words").found, Found::Few, "a run of its own");
     assert_eq!(clue("seven words that stand within longer runs").found, Found::All);

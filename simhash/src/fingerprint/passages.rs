@@ -80,10 +80,17 @@ fn selected(
 pub struct Clue {
     /// The hashes of its runs, or of those with the smallest hashes, in the order of [`passages`].
     pub runs: Vec<u64>,
-    /// The number of its words, and of its letters in scripts without spaces.
-    pub tokens: usize,
+    pub length: Length,
     /// The texts in which the clue is found, if it stands there unchanged.
     pub found: Found,
+}
+
+/// How long a clue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    pub words: usize,
+    /// Letters of scripts without spaces.
+    pub letters: usize,
 }
 
 /// Which of the texts with a clue are found by its runs.
@@ -107,21 +114,22 @@ pub fn clue(
     tick: &dyn Fn(),
 ) -> Result<Clue> {
     let (mut runs, mut starts) = (Vec::new(), 0);
-    let tokens = each_run(fingerprinter, text, options, tick, |run, hash| {
+    let (length, is_run) = each_run(fingerprinter, text, options, tick, |run, hash| {
         starts += usize::from(run.start == starts);
         push(&mut runs, hash)
     })?;
-    let found = match tokens {
-        Tokens { is_run, count } if is_run || count < LONG => Found::Few,
+    let tokens = length.words + length.letters;
+    let found = match starts {
+        _ if is_run || tokens < LONG => Found::Few,
         // A text may have more runs than the clue: those that start with one of its last letters.
         _ if starts < GAP => Found::Most,
         _ => Found::All,
     };
-    let runs = match share * tokens.count as f64 >= MANY_WORDS as f64 {
+    let runs = match share * tokens as f64 >= MANY_WORDS as f64 {
         true => selected(fingerprinter, text, usize::MAX, options, tick)?,
         false => ascending(runs, tick),
     };
-    Ok(Clue { runs, tokens: tokens.count, found })
+    Ok(Clue { runs, length, found })
 }
 
 /// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
@@ -147,13 +155,26 @@ fn has(ascending: &[u64], hash: u64) -> bool {
     ascending.binary_search_by_key(&hash.cast_signed(), |other| other.cast_signed()).is_ok()
 }
 
-/// The number of words of a clue that is found in too few texts.
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut joint = "";
+        for (number, of) in [(self.words, "word"), (self.letters, "letter")] {
+            if number > 0 {
+                write!(f, "{joint}{number} {of}{}", if number == 1 { "" } else { "s" })?;
+                joint = " and ";
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The length of a clue that is found in too few texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShortClue(pub usize);
+pub struct ShortClue(pub Length);
 
 impl fmt::Display for ShortClue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "clue of {} word{} is too short", self.0, if self.0 == 1 { "" } else { "s" })
+        write!(f, "clue of {} is too short", self.0)
     }
 }
 
@@ -164,9 +185,13 @@ impl ShortClue {
 }
 
 impl Clue {
+    pub fn is_empty(&self) -> bool {
+        self.length.words + self.length.letters == 0
+    }
+
     /// An error for a clue that is too short. A clue without a word is no error: it is in no text.
     pub fn too_short(&self) -> Option<ShortClue> {
-        (self.found == Found::Few && self.tokens > 0).then_some(ShortClue(self.tokens))
+        (self.found == Found::Few && !self.is_empty()).then_some(ShortClue(self.length))
     }
 }
 
@@ -177,23 +202,17 @@ fn ascending(mut hashes: Vec<u64>, tick: &dyn Fn()) -> Vec<u64> {
     hashes
 }
 
-/// The tokens of a text that has been read.
-struct Tokens {
-    count: usize,
-    /// Whether all of them are the only run, because there are fewer than a run has.
-    is_run: bool,
-}
-
 /// Passes `emit` the runs of a text in the order in which they start: the numbers of their tokens, and their hashes.
+/// Returns how long the text is, and whether all of it is the only run, because it has fewer tokens than a run.
 fn each_run(
     fingerprinter: &mut Fingerprinter,
     text: &str,
     options: &Options,
     tick: &dyn Fn(),
     emit: impl FnMut(Range<usize>, u64) -> Result<()>,
-) -> Result<Tokens> {
+) -> Result<(Length, bool)> {
     fingerprinter.read_normal(text, options, tick, |normal| {
-        let mut runs = Runs { text: normal.as_bytes(), last: [Token::default(); RECENT], tokens: 0, emit, tick };
+        let mut runs = Runs { text: normal.as_bytes(), last: [Token::default(); RECENT], tokens: 0, letters: 0, emit, tick };
         each_unit(normal, options.tokens, &mut runs, tick)?;
         runs.end()
     })
@@ -211,6 +230,8 @@ struct Runs<'t, E> {
     /// The last tokens; the index is the token's number modulo [`RECENT`].
     last: [Token; RECENT],
     tokens: usize,
+    /// Tokens that are letters of scripts without spaces.
+    letters: usize,
     emit: E,
     tick: &'t dyn Fn(),
 }
@@ -225,6 +246,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
         let letters = token.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
         self.last[self.tokens % RECENT] = Token { hash: hash(token), letters, is_spaceless };
         self.tokens += 1;
+        self.letters += usize::from(is_spaceless);
         // A shorter run that starts later would be complete earlier: each waits until the longest would be.
         match self.tokens.checked_sub(SPACELESS) {
             None => Ok(()),
@@ -257,7 +279,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
         (self.emit)(start..start + length, hash(&hashes[..8 * length]))
     }
 
-    fn end(mut self) -> Result<Tokens> {
+    fn end(mut self) -> Result<(Length, bool)> {
         let count = self.tokens;
         let mut is_run = count > 0 && count < SPACELESS;
         for start in (count + 1).saturating_sub(SPACELESS)..count {
@@ -270,7 +292,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
         if is_run {
             self.run(0, count)?;
         }
-        Ok(Tokens { count, is_run })
+        Ok((Length { words: count - self.letters, letters: self.letters }, is_run))
     }
 }
 

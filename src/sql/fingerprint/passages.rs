@@ -89,9 +89,9 @@ fn check(clue: &Clue) -> Result<()> {
     }
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-    if clue.found == Found::Most && clue.tokens > 0 && NOTICED.replace(statement) != statement {
+    if clue.found == Found::Most && !clue.is_empty() && NOTICED.replace(statement) != statement {
         let (words, letters) = CERTAIN;
-        let message = format!("some texts with this clue of {} words may not be found", clue.tokens);
+        let message = format!("some texts with this clue of {} may not be found", clue.length);
         user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
             .set_detail(format!(
                 "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."

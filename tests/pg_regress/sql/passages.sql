@@ -19,6 +19,10 @@ SELECT count(*) BETWEEN 200 AND 260 AS most FROM generate_series(1, 290) AS at
 WHERE simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 4));
 SELECT simhash_clue('Word');
 SELECT cardinality(simhash_clue('one two three four'));
+-- A letter of a script without spaces is no word.
+SELECT simhash_clue('天地人和');
+SELECT simhash_clue('One 天地');
+SELECT cardinality(simhash_clue('天地人和一二'));
 \set VERBOSITY sqlstate
 SELECT simhash_clue('only three words');
 \set VERBOSITY default
