@@ -24,6 +24,7 @@ SELECT simhash_headline(repeat('so it goes on and on ', 20) || content || repeat
 SELECT simhash_headline('a b c d 1 2 3 4 5 6 7 8 9 e f g h i 1 2 3 4 5 6 7 8 9 j k l', 'a b c d, or j k l, or e f g h i',
     'MaxFragments=2, MaxWords=7, FragmentDelimiter=" | "') AS longest,
     simhash_headline('a b c d 1 2 3 4 5 e f g h', 'e f g h or a b c d', 'MaxFragments=2, MaxWords=9') AS merged,
+    simhash_headline('a b c d 1 e f g h 1 2 3 4 5 i j k', 'e f g h or a b c d or i j k', 'MaxFragments=2, MaxWords=9') AS within,
     simhash_headline('a b c d e f', 'a b c d e f', 'MaxFragments=1, MaxWords=3') AS cut,
     simhash_headline('a b c d e f', 'c d e', 'MaxFragments=1, MaxWords=18446744073709551615') AS all,
     simhash_headline('a b c d e f', 'nothing of it', 'MaxFragments=3, MaxWords=3') AS begin,
