@@ -115,6 +115,13 @@ impl Expression {
         Some((operation.opno, function, operands.try_into().ok()?))
     }
 
+    /// The same of all binary operators in the expression.
+    pub fn operations(self) -> Vec<(Oid, Oid, [Expression; 2])> {
+        // SAFETY: the nodes are valid.
+        let nodes = self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) });
+        nodes.filter_map(Self::operation).collect()
+    }
+
     pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
         self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
     }

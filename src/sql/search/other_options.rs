@@ -86,10 +86,12 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     Some(())
 }
 
-/// Warns once a query of a condition on passages of a text that is indexed with other options.
+/// Warns once a query whose conditions, also within OR and NOT, ask for passages of a text that is indexed with other
+/// options.
 pub fn warn_of_other_passages(relation: BaseRelation) {
-    let operands = relation.conditions().into_iter().filter_map(|condition| condition.expression.operation());
-    let asked = operands.flat_map(|(_, _, operands)| operands).filter_map(PassagesCall::read);
+    let operations = relation.conditions().into_iter().flat_map(|condition| condition.expression.operations());
+    let searches = operations.filter(|(_, function, _)| *function == Oid::from(pg_sys::F_ARRAYOVERLAP));
+    let asked = searches.flat_map(|(_, _, operands)| operands).filter_map(PassagesCall::read);
     // Options that are a parameter are not known.
     let is_known = |asked: &PassagesCall| relation.owns(asked.text) && constant_document(asked.document).is_some();
     for asked in asked.filter(is_known) {

@@ -49,6 +49,8 @@ SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times');
 SELECT simhash_duplicate_of(id, html) OVER () FROM pages;
 SELECT simhash_cluster(id, html, criterion => '{"weights": "table", "resemblance": 0.9}') OVER (ORDER BY id) FROM pages;
 SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times');
+SELECT count(*) FROM pages WHERE id > 1 OR simhash_contains(html, 'it was the best of times, it was the worst of times');
+SELECT count(*) FROM pages WHERE id > 1 AND NOT simhash_contains(html, 'it was the best of times, it was the age');
 \echo no warning: the options of the indexes, another text, a text that is not indexed, fingerprints
 SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times', '{"markup": "html"}');
 SELECT simhash_duplicate_of(id, html, '{"markup": "html", "same": ["numbers"]}') OVER () FROM pages;
@@ -57,6 +59,9 @@ SELECT simhash_cluster(id, upper(html)) OVER (), simhash_cluster(id, part) OVER 
 SELECT simhash_cluster(id, html) OVER () FROM (SELECT 2 AS id, 'a text' AS html) AS texts;
 SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times', 0.8, '{"markup": "html"}');
 SELECT count(*) FROM pages WHERE simhash_contains(part, 'the best of times, it was the worst of times');
+SELECT count(*) FROM pages WHERE id > 1
+    OR simhash_contains(html, 'the best of times, it was the worst of times', 0.7, '{"markup": "html"}')
+    OR cardinality(simhash_passages(html)) > 1000;
 \echo an expression that a generated column repeats, and a partitioned table
 SELECT simhash_index('pages', 'part', '{"ngram": 2}');
 SELECT simhash_cluster(id, lower(html)) OVER () FROM pages;
