@@ -1,6 +1,6 @@
 """Marks the words in which two texts differ, and cuts long texts around the marks.
 
-Case, spaces and punctuation around words do not count, as they do not for the features of texts by default.
+Spaces and punctuation around words do not count, as they do not for the features of texts, nor what the options say.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 import string
 import sys
 import unicodedata
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 try:
     from pg_simhash._native import runs
@@ -32,8 +32,8 @@ MAX_PLAIN_CHARACTERS = 320
 # Thai and its neighbours, Burmese, Khmer, and what is used for Chinese and Japanese: each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
-# What both texts begin and end with, so that all words there are in a run with it.
-BEGIN, END = "ᚠ ᚢ ᚦ ", " ᚨ ᚱ ᚲ"
+# What both texts begin and end with, so that all words or characters there are in a run with it.
+BEGIN, END = "ᚠᚠ ᚢᚢ ᚦᚦ ", " ᚨᚨ ᚱᚱ ᚲᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"
 
 PART_OF_FIRST_WORD, PART_OF_LAST_WORD = re.compile(r"^\S{1,20}(?=\s)"), re.compile(r"(?<=\s)\S{1,20}$")
@@ -62,12 +62,15 @@ class Word(NamedTuple):
     where: slice
 
 
-def differences(a: str, b: str) -> tuple[list[slice], list[slice]]:
-    """Where two texts have words that the other one lacks, among those that are in no run which both have."""
+def differences(a: str, b: str, options: Mapping[str, Any] | None = None) -> tuple[list[slice], list[slice]]:
+    """Where two texts, of which the markup was removed, have words that the other one lacks by options of comparing
+    texts, among those that are in no run which both have."""
+    options = {key: value for key, value in (options or {}).items() if key in ("tokens", "case_fold", "ignore")}
     # The demo shows a page without the compiled module.
-    found = runs(BEGIN + a + END, BEGIN + b + END) if runs is not None else []
+    found = runs(BEGIN + a + END, BEGIN + b + END, **options) if runs is not None else []
+    fold = str.casefold if options.get("case_fold", True) else str
     of_b = sorted((run.clue_start, run.clue_end) for run in found)
-    words = _outside(a, [(run.content_start, run.content_end) for run in found]), _outside(b, of_b)
+    words = _outside(a, [(run.content_start, run.content_end) for run in found], fold), _outside(b, of_b, fold)
     compared = [[word.folded for word in of_text] for of_text in words]
     begin = _common(*compared)
     after = _common(*(of_text[: begin - len(of_text) - 1 : -1] for of_text in compared))
@@ -78,7 +81,7 @@ def differences(a: str, b: str) -> tuple[list[slice], list[slice]]:
     return _joined(first), _joined(second)
 
 
-def _outside(text: str, shared: list[tuple[int, int]]) -> list[Word]:
+def _outside(text: str, shared: list[tuple[int, int]], fold: Callable[[str], str]) -> list[Word]:
     """The words that are in none of these parts."""
     words: list[Word] = []
     parts = iter([*shared, (len(BEGIN) + len(text) + 1, sys.maxsize)])
@@ -89,7 +92,7 @@ def _outside(text: str, shared: list[tuple[int, int]]) -> list[Word]:
         while end < last + len(BEGIN):
             start, end = next(parts)
         if first < last and first + len(BEGIN) < start:
-            words.append(Word(text[first:last].casefold(), number, slice(first, last)))
+            words.append(Word(fold(text[first:last]), number, slice(first, last)))
     return words
 
 

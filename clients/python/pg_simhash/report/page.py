@@ -162,7 +162,8 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
 
 def _shown(table: Table, pair: Pair) -> ShownPair:
     earlier, later = text(table, pair.earlier), text(table, pair.row_id)
-    texts = zip(("earlier row", "later row"), (earlier, later), differences(earlier.text, later.text))
+    marks = differences(earlier.text, later.text, table.compared_with())
+    texts = zip(("earlier row", "later row"), (earlier, later), marks)
     return ShownPair(pair.resemblance, [_shown_text(name, of, marks) for name, of, marks in texts])
 
 
@@ -188,7 +189,7 @@ def _shown_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup
     marks_of_first = []
     for row_id in spread(near, MAX_SHOWN_OF_GROUP):
         other = text(table, row_id)
-        in_first, in_other = differences(first.text, other.text)
+        in_first, in_other = differences(first.text, other.text, table.compared_with())
         marks_of_first.append(in_first)
         pieces = excerpt(other.text, in_other) if in_other else []
         others.append(ShownRow(visible(other.key), [piece.text for piece in pieces if piece.is_marked]))

@@ -5,12 +5,12 @@ import unittest
 from pg_simhash.report.difference import MAX_PLAIN_CHARACTERS, differences, excerpt, union, visible
 
 
-def compare(a, b):
-    return [excerpt(text, marks) for text, marks in zip((a, b), differences(a, b))]
+def compare(a, b, options=None):
+    return [excerpt(text, marks) for text, marks in zip((a, b), differences(a, b, options))]
 
 
-def marked(a, b):
-    return tuple([piece.text for piece in pieces if piece.is_marked] for pieces in compare(a, b))
+def marked(a, b, options=None):
+    return tuple([piece.text for piece in pieces if piece.is_marked] for pieces in compare(a, b, options))
 
 
 class Compare(unittest.TestCase):
@@ -27,11 +27,23 @@ class Compare(unittest.TestCase):
             ("one two three four five six", "four five six one two three", ([], [])),
             ("one two three", "three one two", (["three"], ["three"])),
             ("a 5,000 b c d", "a 4,000 b c d 5", (["5,000"], ["4,000", "5"])),
-            ("ᚨ ᚱ ᚲ one", "two", (["one"], ["two"])),
+            ("ᚨᚨ ᚱᚱ ᚲᚲ one", "two", (["one"], ["two"])),
             ("", "?", ([], [])),
         ):
             with self.subTest(a):
                 self.assertEqual(marked(a, b), expected)
+
+    def test_options(self):
+        """By the options of the criterion; what concerns no runs is left out."""
+        for options, a, b, expected in (
+            ({"case_fold": False}, "one two three", "One two three", (["one"], ["One"])),
+            ({"ignore": ["numbers"]}, "call me at 5 today then", "call me at 7 today then", ([], [])),
+            ({"ignore": ["accents"]}, "das schöne Café hier", "das schone Cafe hier", ([], [])),
+            ({"tokens": "chars"}, "우리는 산길로 돌아서 왔다", "우리는산길 로 돌아서왔다", ([], [])),
+            ({"markup": "html", "ngram": 3, "same": ["numbers"]}, "a <b> c d", "a <i> c d", (["b"], ["i"])),
+        ):
+            with self.subTest(a):
+                self.assertEqual(marked(a, b, options), expected)
 
     def test_long(self):
         """A long text is cut around its marks."""
