@@ -212,7 +212,8 @@ fn each_run(
     emit: impl FnMut(Range<usize>, u64) -> Result<()>,
 ) -> Result<(Length, bool)> {
     fingerprinter.read_normal(text, options, tick, |normal| {
-        let mut runs = Runs { text: normal.as_bytes(), last: [Token::default(); RECENT], tokens: 0, letters: 0, emit, tick };
+        let (text, is_ascii, last) = (normal.as_bytes(), normal.is_ascii(), [Token::default(); RECENT]);
+        let mut runs = Runs { text, is_ascii, last, tokens: 0, letters: 0, emit, tick };
         each_unit(normal, options.tokens, &mut runs, tick)?;
         runs.end()
     })
@@ -227,6 +228,7 @@ struct Token {
 
 struct Runs<'t, E> {
     text: &'t [u8],
+    is_ascii: bool,
     /// The last tokens; the index is the token's number modulo [`RECENT`].
     last: [Token; RECENT],
     tokens: usize,
@@ -243,7 +245,8 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
             (self.tick)();
         }
         let token = &self.text[token];
-        let letters = token.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        let is_letter = |byte: &&u8| **byte & 0xc0 != 0x80;
+        let letters = if self.is_ascii { token.len() } else { token.iter().filter(is_letter).count() };
         self.last[self.tokens % RECENT] = Token { hash: hash(token), letters, is_spaceless };
         self.tokens += 1;
         self.letters += usize::from(is_spaceless);
@@ -261,19 +264,17 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
 
     #[inline]
     fn length(&self, start: usize) -> usize {
-        let letters = || (start..start + SHORT).map(|number| self.token(number).letters).sum::<usize>();
-        match self.token(start).is_spaceless {
-            true => SPACELESS,
-            false if letters() >= LETTERS => SHORT,
-            false => LONG,
-        }
+        let letters: usize = (start..start + SHORT).map(|number| self.token(number).letters).sum();
+        // Without a branch, since nothing predicts which runs are short.
+        if self.token(start).is_spaceless { SPACELESS } else { LONG - usize::from(letters >= LETTERS) }
     }
 
     /// The hash of a run is the hash of the hashes of its tokens, as little-endian bytes.
     #[inline]
     fn run(&mut self, start: usize, length: usize) -> Result<()> {
         let mut hashes = [0; 8 * SPACELESS];
-        for (bytes, number) in hashes.chunks_exact_mut(8).zip(start..start + length) {
+        // As many for each length, for the same reason.
+        for (bytes, number) in hashes.chunks_exact_mut(8).zip(start..) {
             bytes.copy_from_slice(&self.token(number).hash.to_le_bytes());
         }
         (self.emit)(start..start + length, hash(&hashes[..8 * length]))
@@ -313,9 +314,8 @@ struct Window {
     gap: usize,
     /// The last hashes; the index is the run's number modulo [`RECENT`].
     last: [u64; RECENT],
-    /// The numbers of the last run, and of the last one that was in a window.
+    /// The number of the last run.
     runs: usize,
-    seen: usize,
     /// The last run with the smallest hash of the last window.
     smallest: usize,
     /// The last run that was selected, or 0.
@@ -325,7 +325,7 @@ struct Window {
 
 impl Window {
     fn new(gap: usize) -> Self {
-        Self { gap, last: [u64::MAX; RECENT], runs: 0, seen: 0, smallest: 0, previous: 0, selected: Vec::new() }
+        Self { gap, last: [u64::MAX; RECENT], runs: 0, smallest: 0, previous: 0, selected: Vec::new() }
     }
 
     #[inline]
@@ -338,15 +338,15 @@ impl Window {
     /// Selects the run with the smallest hash of those from the first to the last number.
     #[inline]
     fn window(&mut self, first: usize, last: usize) -> Result<()> {
-        if self.smallest < first {
-            (self.smallest, self.seen) = (first, first);
+        let is_over = self.smallest < first;
+        if is_over {
+            self.smallest = first;
         }
-        for number in self.seen + 1..=last {
-            if self.last[number % RECENT] <= self.last[self.smallest % RECENT] {
-                self.smallest = number;
-            }
+        // One or two have come since the last window.
+        for number in if is_over { first + 1 } else { last - 1 }..=last {
+            let is_smaller = self.last[number % RECENT] <= self.last[self.smallest % RECENT];
+            self.smallest = if is_smaller { number } else { self.smallest };
         }
-        self.seen = last;
         if self.smallest == self.previous {
             return Ok(());
         }
