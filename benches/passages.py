@@ -3,9 +3,9 @@
     python3 passages.py CLUES FILE.jsonl ...
 
 Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Each file is a kind of texts. A clue
-is a row of words of a text, of which some are replaced by other words of these texts, or for "moved" one is removed and
-one inserted. A find is wrong if the text has less than .8 of the clue as it was before. Leaves the tables docs, with
-the texts and their passages, and clues, for postings.py.
+is a row of words of a text, of which some are replaced by other words of these texts: for "each", each word with a
+probability of 15 %; for "moved", one is removed and one inserted. A find is wrong if the text has less than .8 of the
+clue as it was before. Leaves the tables docs, with the texts and their passages, and clues, for postings.py.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from statements import copy_in, psql, seconds
 
-CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4), (60, 9)]
+CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4), (60, 9)]
 SHARES = 0.5, 0.6, 0.7, 0.8
 ESCAPED = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "})
 
@@ -78,9 +78,9 @@ def clues_of(kind, texts, first, count):
             start = rng.randrange(len(words[of]) - length)
             clue = words[of][start : start + length]
             original = " ".join(clue)
-            places = [] if changed == "moved" else rng.sample(
-                range(length), int(0.15 * length + rng.random()) if changed == "15 %" else changed)
-            for place in places:
+            number = {"moved": 0, "15 %": int(0.15 * length + rng.random()),
+                      "each": sum(rng.random() < 0.15 for _ in range(length))}.get(changed, changed)
+            for place in rng.sample(range(length), number):
                 clue[place] = rng.choice(rng.choice([text for text in rng.choices(words, k=9) if text]))
             if changed == "moved":
                 del clue[rng.randrange(1, length - 1)]
