@@ -185,11 +185,8 @@ impl<'a> Tiling<'a> {
         let chain = scaled(hash, self.heads.len());
         let (mut found, mut before, mut place) = (known, NONE, self.heads[chain]);
         let is_long = self.length >= LONG;
-        let mut places = match (self.is_late(), is_long) {
-            (true, _) => FEW_PLACES,
-            (_, true) => MAX_PLACES,
-            _ => MAX_OTHERS,
-        };
+        let most = if is_long { MAX_PLACES } else { MAX_OTHERS };
+        let mut places = if self.is_late() { FEW_PLACES } else { most };
         while place != NONE && places > 0 {
             self.work += PLACE_WORK;
             self.tick();
@@ -237,8 +234,8 @@ impl<'a> Tiling<'a> {
 
     fn take_long(&mut self, starts: &[Starts; 2]) -> Result<()> {
         self.index(LONG, starts);
-        let (longest, is_first) = (BinaryHeap::new(), Bits::new(self.content.len(), self.tick)?);
-        let mut long = LongRuns { starts: &starts[0], longest, is_first };
+        let is_first = Bits::new(self.content.len(), self.tick)?;
+        let mut long = LongRuns { starts: &starts[0], longest: BinaryHeap::new(), is_first };
         self.search(&mut long, 0..self.content.len())?;
         while let Some(key) = long.longest.pop() {
             self.tick();
