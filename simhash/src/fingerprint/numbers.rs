@@ -6,12 +6,13 @@ use super::hash::hash;
 use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
 use crate::text::classes::{SEPARATOR, SPACELESS, WORD, kind};
+use crate::text::normalise::line_break;
 use crate::text::tokens::{TokenSink, tokenize};
 
 /// The numbers of a text, in order and by value.
 ///
 /// A number is a run of digits, and further ones after a single character of [`JOINERS`] each: 12.50, 2026-01-12,
-/// 10.0.0.1. Letters after a digit do not count, so 128GB is 128 GB. Letters before the first digit of a word are a part
+/// 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128 GB. Letters before the first digit of a word are a part
 /// of the number, as in A15, unless it has a point or a comma, as in v1.2.3 and EUR12.50. A minus sign that no word and
 /// no number precedes belongs to it.
 ///
@@ -80,10 +81,11 @@ struct NumberSink<'a, F> {
 impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
     /// Goes on with a run of digits, after the letters of the same word.
     fn digits(&mut self, letters: Range<usize>, digits: Range<usize>) -> Result<()> {
-        let mut between = self.normal[self.number.end..digits.start].chars();
-        let is_joined =
-            !self.number.is_empty() && between.next().is_some_and(|c| JOINERS.contains(&c)) && between.next().is_none();
-        if is_joined {
+        let between = &self.normal[self.number.end..digits.start];
+        let is_joined = between
+            .strip_prefix(JOINERS)
+            .is_some_and(|after| after.is_empty() || between.starts_with(DASHES) && line_break(after) == after.len());
+        if is_joined && !self.number.is_empty() {
             self.number.end = digits.end;
             return Ok(());
         }
@@ -133,7 +135,8 @@ fn canonicalise(written: &str, out: &mut String) {
         _ if !whole.contains(is_joiner) => (whole, decimals),
         _ => {
             let in_one_form = |c| if DASHES.contains(&c) { '-' } else { c };
-            return out.extend(written.chars().map(|c| if c == '\u{2044}' { '/' } else { in_one_form(c) }));
+            let written = written.chars().filter(|c| !c.is_ascii_whitespace());
+            return out.extend(written.map(|c| if c == '\u{2044}' { '/' } else { in_one_form(c) }));
         }
     };
     let digits = whole.bytes().filter(u8::is_ascii_digit);
@@ -194,9 +197,9 @@ mod tests {
         let same = "1500|1,500  1500000|1.500.000  1500000|1'500'000  1,500.25|1.500,25  1500,25|1.500,25  12.50|12,50  \
             from -5 on|\u{2212}5  (-5)|-5  gpt-4|gpt 4  2010-2012|2010\u{2013}2012  a4, b5|a4 b5  128gb|128 gb  \
             12v 3a|12 v 3 a  6x1,5l|6 x 1,5 l  15pro|15 pro  12.50eur|eur12.50  v1.2.3|1.2.3  12 000,50|12.000,50  \
-            12000|12 000  -12 000|-12,000  5 and 12|5 12  7 a 345.50|7 b, 345,50  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000";
+            12000|12 000  -12 000|-12,000  5 and 12|5 12  7 a 345.50|7 b, 345,50  2010-\n2012|2010-2012  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000";
         let other = "12.50|50.12  2026-01-12|2026-12-01  1.2.3|1.3.2  -5|5  1.500|1500  1 2|2 1  12|1 2  12:30|12.30  \
-            10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  12 of 345|12345 of  12 of 345|12 345 of  a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345";
+            10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  12 of 345|12345 of  12 of 345|12 345 of  a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345  5-\nb6|5-6  1.\n5|1.5";
         for (pairs, are_same) in [(same, true), (other, false)] {
             for (a, b) in pairs.split("  ").filter_map(|pair| pair.split_once('|')) {
                 assert_eq!(numbers(a) == numbers(b), are_same, "{a} {b}");

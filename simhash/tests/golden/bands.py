@@ -146,12 +146,13 @@ def numbers(normal):
     """The numbers of a text in normal form, each in its canonical form."""
     kinds = "".join("D" if c in "0123456789" else "L" if category(c)[0] in "LNM" else c for c in normal)
     last = None
-    for number in re.finditer(f"D+(?:[{JOINERS}]D+)*", kinds):
-        before = re.search("(?<![DL])L*$", kinds[: number.start()])
+    line_end = r"[ \t\f]*(?:\r\n|\r|\n)[ \t\f]*"
+    for number in re.finditer(f"D+(?:(?:[{JOINERS}]|[{DASHES}]{line_end})D+)*", kinds):
+        before = re.search(r"(?<![DL])L*\Z", kinds[: number.start()])
         letters = normal[before.start() : number.start()] if before else ""
         at = before.start() if before else number.start()
-        is_negative = kinds[at - 1 : at] in [*DASHES] and not re.search(f"[DL{DASHES}]$", kinds[: at - 1])
-        written = normal[number.start() : number.end()]
+        is_negative = kinds[at - 1 : at] in [*DASHES] and not re.search(rf"[DL{DASHES}]\Z", kinds[: at - 1])
+        written = re.sub(r"\s", "", normal[number.start() : number.end()])
         found = "-" * is_negative + letters * (not re.search("[.,]", written)) + canonical(written)
         has_word = last is not None and any(category(c)[0] in "LN" for c in normal[last:at])
         is_apart = has_word and re.match(r"\d{3}(?!\d)", found)

@@ -430,8 +430,10 @@ fn parts(normal: &str) -> Vec<Part> {
 /// The numbers of a text in normal form in their order, whole numbers in groups of three digits.
 fn numbers(normal: &str) -> Vec<String> {
     let is_dash = |c| "-\u{2010}\u{2012}\u{2013}\u{2212}".contains(c);
+    let is_line_end = |text: &str| ["\n", "\r", "\r\n"].contains(&text.trim_matches([' ', '\t', '\x0c']));
     let is_joiner = |text: &str| {
-        text.chars().count() == 1 && "-\u{2010}\u{2012}\u{2013}\u{2212}.,:/\u{2044}_'\u{2019}".contains(text)
+        let after = text.strip_prefix(|c| is_dash(c) || ".,:/\u{2044}_'\u{2019}".contains(c));
+        after.is_some_and(|after| after.is_empty() || text.starts_with(is_dash) && is_line_end(after))
     };
     let parts = parts(normal);
     let mut numbers: Vec<String> = Vec::new();
