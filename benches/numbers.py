@@ -1,0 +1,70 @@
+"""What `"same": ["numbers"]` costs and gains in sets of real documents.
+
+    python3 benches/numbers.py COUNT FILE.jsonl.gz ...
+
+Each FILE has documents, with their true near-duplicates in FILE.pairs.tsv.gz if it is there, as
+simhash/benches/quality.rs describes them. Precision is the share of the near pairs whose J is .8 or more, recall the
+share of the pairs whose J is .9 or more that are near, without and with numbers. Prints COUNT random near pairs whose
+numbers differ, and COUNT of two editions of one document, whose ids have the same last part (after a slash); with the
+words that differ between their neighbours. Needs the package pg_simhash.
+"""
+
+import gzip
+import json
+import random
+import sys
+from collections import defaultdict
+from difflib import SequenceMatcher
+from itertools import combinations
+from pathlib import Path
+
+import pg_simhash
+
+NEAR = 0.84
+
+
+def main():
+    for path in map(Path, sys.argv[2:]):
+        with gzip.open(path, "rt") as lines:
+            texts = {text["id"]: text["text"] for text in map(json.loads, lines)}
+        found = near(texts)
+        other = {pair for pair in found if pg_simhash.resemblance(*map(texts.get, pair), same=["numbers"]) == 0}
+        print(f"\n{path.name}: {len(texts)} documents, {len(found)} near pairs, of {len(other)} the numbers differ")
+        pairs = path.with_name(path.name.replace(".jsonl", ".pairs.tsv"))
+        if pairs.exists():
+            with gzip.open(pairs, "rt") as lines:
+                js = {tuple(sorted((a, b))): float(j) for a, b, j in (line.split("\t") for line in lines)}
+            for name, kept in ("any numbers", found), ("the same numbers", found - other):
+                right = sum(js.get(pair, 0) >= 0.8 for pair in kept)
+                recalled = [pair in kept for pair, j in js.items() if j >= 0.9]
+                print(f"{name:<18}{len(kept):>6} pairs, precision {right / max(len(kept), 1):.3f}, recall "
+                      f"{sum(recalled) / len(recalled):.3f} of {len(recalled)}")
+        count, seen = int(sys.argv[1]), set()
+        for a, b in random.Random(65).sample(sorted(other), len(other)):
+            if not {a, b} & seen and len(seen) < 2 * count:
+                seen |= {a, b}
+                print(f"{len(seen) // 2:>4} {a} | {b}\n     {difference(texts[a].split(), texts[b].split())}")
+        editions = [(a, b) for a, b in sorted(other) if "/" in a and a.rpartition("/")[2] == b.rpartition("/")[2]]
+        random.Random(65).shuffle(editions)
+        print(f"of two editions: {len(editions)}")
+        for number, (a, b) in enumerate(editions[:count], 1):
+            print(f"{number:>4} {a} | {b}\n     {difference(texts[a].split(), texts[b].split())}")
+
+
+def near(texts):
+    having = defaultdict(list)
+    for name, text in texts.items():
+        for number, band in enumerate(pg_simhash.bands(text) or []):
+            having[number, band].append(name)
+    pairs = {tuple(sorted(pair)) for names in having.values() for pair in combinations(names, 2)}
+    return {(a, b) for a, b in pairs if pg_simhash.resemblance(texts[a], texts[b]) >= NEAR}
+
+
+def difference(a, b):
+    """The words of which one text has others, with one neighbour."""
+    changes = (change for change in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if change[0] != "equal")
+    return " ;; ".join(" ".join([*a[max(i - 1, 0):i], f"[{' '.join(a[i:j])} | {' '.join(b[k:l])}]", *a[j:j + 1]])
+                       for _, i, j, k, l in changes)
+
+
+main()
