@@ -97,7 +97,7 @@ fn html() -> impl Strategy<Value = String> {
         6 => element().prop_map(|name| format!("</{name}>")),
         2 => (element(), "[a-z]{1,3}", "[ -~é]{0,9}").prop_map(|(name, key, value)| format!("<{name} {key}=\"{value}\">")),
         2 => (element(), select(vec!["hidden", "HIDDEN=''", "aria-hidden=true", "role=main", "role='Main' role=search",
-            "role=search", "role=x role=main", "aria-hidden=trues", "hiddens"]))
+            "role=search", "role=x role=main", "aria-hidden=trues", "hiddens", "id=toc", "CLASS='Footer'", "class='toc x'"]))
             .prop_map(|(name, attribute)| format!("<{name} {attribute}>")),
         1 => element().prop_map(|name| format!("<{name}\n/>")),
         // Attributes in every way, right and wrong.

@@ -27,6 +27,7 @@ pub fn text_of_html(html: &str) -> String {
 pub fn text_of_main(html: &str) -> String {
     const DROPPED: &str = "nav aside title button select textarea label legend";
     const ROLES: &str = "navigation complementary banner contentinfo search";
+    const NAMES: &str = "toc footer navheader navfooter gutter";
     const VOID: &str = "area base br col embed hr img input link meta source track wbr";
     const OPTIONAL_END: &str = "p li dt dd option optgroup thead tbody tfoot tr td th";
     let is_in = |name: &str, list: &str| list.split(' ').any(|other| other == name);
@@ -82,7 +83,8 @@ pub fn text_of_main(html: &str) -> String {
             continue;
         };
         let has = |key: &str, value: &str| attributes.get(key).is_some_and(|found| found.eq_ignore_ascii_case(value));
-        let is_hidden = attributes.contains_key("hidden") || has("aria-hidden", "true");
+        let is_named = NAMES.split(' ').any(|name| has("id", name) || has("class", name));
+        let is_hidden = attributes.contains_key("hidden") || has("aria-hidden", "true") || is_named;
         let is_inside = sections > 0 || open.contains_key("main");
         let is_dropped = is_in(&name, DROPPED)
             || is_in(&name, "header footer") && !is_inside

@@ -2,8 +2,9 @@
 //!
 //! 1. Dropped wherever they stand: `nav`, `aside`, `title`, the controls and labels of forms (not `form` itself, which
 //!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with the roles that ARIA
-//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`. `header` and `footer`
-//!    are dropped unless they are in `article`, `section`, `main` or `blockquote`.
+//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`; or with an id or a
+//!    class of [`NAMES`]. `header` and `footer` are dropped unless they are in `article`, `section`, `main` or
+//!    `blockquote`.
 //! 2. If there is `main`, or an element with this role, only its text counts.
 //! 3. Otherwise, if `article` elements have at least half of the text, only they count. Fewer may be quotations or a
 //!    list of other pages.
@@ -18,6 +19,10 @@ use super::Tag;
 use crate::error::Result;
 use crate::memory::push;
 use crate::text::places::Places;
+
+/// How generators call parts of a page that they do not mark by elements: Asciidoctor, DocBook, and Hexo the numbers of
+/// lines.
+const NAMES: [&str; 5] = ["toc", "footer", "navheader", "navfooter", "gutter"];
 
 /// What has been read of a page.
 #[derive(Default)]
@@ -110,7 +115,8 @@ impl Page {
 
     fn end_attribute(&mut self) {
         let Attribute { name, value } = &self.attribute;
-        if name.is("hidden") || name.is("aria-hidden") && value.is("true") {
+        let is_named = || (name.is("id") || name.is("class")) && NAMES.iter().any(|name| value.is(name));
+        if name.is("hidden") || name.is("aria-hidden") && value.is("true") || is_named() {
             self.is_hidden = true;
         } else if name.is("role") && self.role.is_none() {
             let of_site = ["navigation", "complementary", "banner", "contentinfo", "search"];
