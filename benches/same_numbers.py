@@ -1,6 +1,6 @@
 """What `"same": ["numbers"]` costs and gains in sets of real documents.
 
-    python3 benches/numbers.py COUNT FILE.jsonl.gz ...
+    python3 benches/same_numbers.py COUNT FILE.jsonl.gz ...
 
 Each FILE has documents, with their true near-duplicates in FILE.pairs.tsv.gz if it is there, as
 simhash/benches/quality.rs describes them. Precision is the share of the near pairs whose J is .8 or more, recall the
