@@ -1,0 +1,101 @@
+"""Sites that generators make of the same documents, each by its usual templates.
+
+From PyPI it needs mkdocs, mkdocs-cinder, mkdocs-gitbook, mkdocs-material, mkdocs-terminal, sphinx, furo,
+sphinx_rtd_theme and myst-parser; from Debian jekyll, jekyll-theme-minima, pandoc, asciidoctor, docbook-xsl and
+xsltproc; from npm, in NODE_MODULES, hexo, its renderers ejs, stylus and marked, hexo-theme-landscape, and honkit. What
+is missing is left out.
+
+A generator gets a site, which is titles and Markdown by names; the names of those pages that are wanted, if it makes
+each alone; a new folder; and a theme.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+NODE = Path(os.environ.get("NODE_MODULES", "node_modules")).resolve()
+
+
+def write(site, folder, suffix=".md", matter=""):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (title, body) in site.items():
+        (folder / f"{name}{suffix}").write_text(f'---\ntitle: "{title}"\n{matter}---\n\n{body}\n')
+
+
+def run(*command, **options):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+
+
+def mkdocs(site, wanted, out, theme):
+    write(site, out / "docs")
+    (out / "mkdocs.yml").write_text(f"site_name: Documentation\ntheme: {{name: {theme}}}\nplugins: []\n")
+    run(sys.executable, "-m", "mkdocs", "build", "-q", "-d", "site", cwd=out)
+
+
+def sphinx(site, wanted, out, theme):
+    write(site, out / "source")
+    index = "Documentation\n=============\n\n.. toctree::\n   :glob:\n   :titlesonly:\n\n   d*\n"
+    (out / "source/index.rst").write_text(index)
+    (out / "source/conf.py").write_text(f"extensions = ['myst_parser']\nmyst_title_to_header = True\nproject = "
+                                        f"'Documentation'\nhtml_theme = {theme!r}\nhtml_copy_source = False\n")
+    run(sys.executable, "-m", "sphinx", "-q", out / "source", out / "site")
+
+
+def jekyll(site, wanted, out, theme):
+    write(site, out / "source", matter="layout: page\nrender_with_liquid: false\n")
+    (out / "source/_config.yml").write_text(f"title: Documentation\ntheme: {theme}\n")
+    run("jekyll", "build", "-s", out / "source", "-d", out / "site")
+
+
+def hexo(site, wanted, out, theme):
+    write(site, out / "source/_posts", matter="disableNunjucks: true\ndate: 2026-01-01\n")
+    plugins = ", ".join(f'"hexo-renderer-{of}": "*"' for of in ("ejs", "stylus", "marked"))
+    (out / "package.json").write_text(f'{{"hexo": {{"version": ""}}, "dependencies": {{{plugins}}}}}')
+    (out / "_config.yml").write_text(f"title: Documentation\ntheme: {theme}\npermalink: :title/\n")
+    (out / "node_modules").symlink_to(NODE)
+    run(NODE / ".bin/hexo", "generate", cwd=out)
+
+
+def honkit(site, wanted, out, theme):
+    raw = {name: (title, f"# {title}\n\n{{% raw %}}\n{body}\n{{% endraw %}}") for name, (title, body) in site.items()}
+    write(raw, out / "source")
+    (out / "source/README.md").write_text("# Documentation\n")
+    (out / "source/SUMMARY.md").write_text("".join(f"* [{title}]({name}.md)\n" for name, (title, _) in site.items()))
+    run(NODE / ".bin/honkit", "build", out / "source", out / "site")
+
+
+def pandoc(site, wanted, out, theme):
+    for name in wanted:
+        title, body = site[name]
+        run("pandoc", "-f", "gfm", "-s", "--toc", "-M", f"title={title}", "-o", out / f"{name}.html",
+            input=body.encode())
+
+
+def asciidoctor(site, wanted, out, theme):
+    for name in wanted:
+        title, body = site[name]
+        run("pandoc", "-f", "gfm", "-t", "asciidoc", "-s", "-M", f"title={title}", "-o", out / f"{name}.adoc",
+            input=body.encode())
+    run("asciidoctor", "-a", "toc=left", *out.glob("*.adoc"))
+
+
+def docbook(site, wanted, out, theme):
+    chapters = ""
+    for name in wanted:
+        title, body = site[name]
+        # Elements that DocBook does not know are left out.
+        run("sh", "-c", 'pandoc -f gfm -t html | pandoc -f html -t docbook4 -o "$0"', out / f"{name}.xml",
+            input=body.encode())
+        chapter = re.sub(r' id="[^"]*"', "", (out / f"{name}.xml").read_text())
+        chapters += f'<chapter id="{name}"><title>{title}</title>{chapter}</chapter>\n'
+    (out / "book.xml").write_text(f"<book><title>Documentation</title>\n{chapters}</book>\n")
+    run("xsltproc", "--stringparam", "use.id.as.filename", "1", "--stringparam", "chunk.section.depth", "0",
+        "/usr/share/xml/docbook/stylesheet/docbook-xsl/xhtml/chunk.xsl", "book.xml", cwd=out)
+
+
+GENERATORS = {made.__name__: made for made in (mkdocs, sphinx, jekyll, hexo, honkit, pandoc, asciidoctor, docbook)}
+TEMPLATES = ["mkdocs mkdocs", "mkdocs readthedocs", "mkdocs material", "mkdocs cinder", "mkdocs gitbook",
+             "mkdocs terminal", "sphinx alabaster", "sphinx furo", "sphinx sphinx_rtd_theme", "jekyll minima",
+             "hexo landscape", "honkit", "pandoc", "asciidoctor", "docbook"]
