@@ -154,7 +154,7 @@ fn are_earlier(minima: &[Minimum; MINIMA], round: usize) -> bool {
 #[inline(always)]
 fn place(feature: u64, factors: &[u64; ROUNDS], round: usize) -> (usize, Minimum) {
     let product = feature.wrapping_mul(factors[round]);
-    let j = if round < MINIMA { ((product >> 32) * MINIMA as u64 >> 32) as usize } else { round - MINIMA };
+    let j = if round < MINIMA { (((product >> 32) * MINIMA as u64) >> 32) as usize } else { round - MINIMA };
     (j, (round as u64) << 32 | u64::from(product as u32 ^ (feature >> 32) as u32))
 }
 
