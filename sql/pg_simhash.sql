@@ -200,11 +200,13 @@ COMMENT ON FUNCTION simhash_passages(text, jsonb) IS
     'hashes of runs of words, for a GIN index: two texts with 11 words in a row in common have one in common';
 
 -- The runs of the last clue are cached, hence the cost.
-CREATE FUNCTION simhash_clue(clue text, options jsonb DEFAULT '{}') RETURNS bigint[]
+CREATE FUNCTION simhash_clue(
+    clue text, share double precision DEFAULT 0, options jsonb DEFAULT '{}'
+) RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'simhash_clue_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION simhash_clue(text, jsonb) IS
-    'part of simhash_contains: all that can be a passage of a text with this clue, to look up among the passages of texts';
+COMMENT ON FUNCTION simhash_clue(text, double precision, jsonb) IS
+    'what can be a passage of a text with at least this share of a clue, to look up among the passages of texts';
 
 -- This reads two texts. It costs more than passages and clue together, so that those are compared first.
 CREATE FUNCTION simhash_coverage(content text, clue text, options jsonb DEFAULT '{}') RETURNS double precision
@@ -231,19 +233,13 @@ CREATE FUNCTION simhash_headline(
 COMMENT ON FUNCTION simhash_headline(text, text, text, jsonb) IS
     'a text, or fragments of it, with the matches of a clue marked; the parameters are those of ts_headline';
 
-CREATE FUNCTION simhash_clue(clue text, options jsonb, share double precision) RETURNS bigint[]
-    AS 'MODULE_PATHNAME', 'simhash_clue_of_share_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION simhash_clue(text, jsonb, double precision) IS
-    'part of simhash_contains: simhash_clue, or an error unless the share is 0 to 1';
-
 -- PostgreSQL puts the expression in the place of the call, and finds an index on simhash_passages(content) by it. A
 -- STRICT function would not be replaced.
 CREATE FUNCTION simhash_contains(
     content text, clue text, share double precision DEFAULT .6, options jsonb DEFAULT '{}'
 ) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1200
-    RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, options, share)
+    RETURN simhash_passages(content, options) OPERATOR(pg_catalog.&&) simhash_clue(clue, share, options)
         AND simhash_coverage(content, clue, options) OPERATOR(pg_catalog.>=) share;
 COMMENT ON FUNCTION simhash_contains(text, text, double precision, jsonb) IS
     'whether a text has at least this share of a clue; a GIN index on simhash_passages(content) serves it';

@@ -37,16 +37,9 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
         .map(|hashes| hashes.into_iter().map(to_bigint).collect())
 }
 
+/// The hashes to look up; an error unless the share of the clue that a text must have is 0 to 1.
 #[pg_extern(sql = false)]
-fn simhash_clue(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
-    LAST_CLUE.with_borrow_mut(|last| last.runs(content, 0., options))
-}
-
-/// `simhash_clue` for a search; fewer hashes of a long clue. An error unless the share of the clue that a text must have
-/// is 0 to 1.
-#[pg_extern(sql = false)]
-fn simhash_clue_of_share(content: TextArgument<'_>, options: RawJsonb<'_>, share: f64) -> Result<Vec<i64>> {
+fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     if !(0.0..=1.0).contains(&share) {
         return Err(invalid_parameter(format!("share {share} is out of range"))
             .set_detail("A text has a share of 0 to 1 of a clue."));
