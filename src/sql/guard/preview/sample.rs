@@ -20,9 +20,9 @@ const LEAST_OF_SAMPLE: f64 = 0.8;
 /// If too few rows came, up to so many times as many pages are read next.
 const MAX_STEP: f64 = 10.0;
 
-/// Calls `read` with about `sample` rows of a table and its partitions, in an order that is always the same and does not
-/// depend on where they are stored, so that the first ones are a sample too. The memory that it allocates is freed
-/// after each row.
+/// Calls `read` with about `sample` rows of a table and its partitions. Their order mixes rows from all over the table, so
+/// that the first ones are a sample too, and is the same each time. The memory that `read` allocates is freed after each
+/// row.
 pub fn each_sampled_row(
     searched: &[SearchedTable],
     table: &Target,
@@ -43,7 +43,7 @@ pub fn each_sampled_row(
         if percent >= 100.0 || found >= LEAST_OF_SAMPLE * f64::from(sample) {
             break sampled;
         }
-        percent = (percent * (f64::from(sample) / found.max(1.0)).min(MAX_STEP)).min(100.0);
+        percent = (percent * (f64::from(sample) / found).min(MAX_STEP)).min(100.0);
     };
     let mut rows = Vec::new();
     for (member, tids) in sampled.iter().enumerate() {
