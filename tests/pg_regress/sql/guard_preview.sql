@@ -35,6 +35,10 @@ INSERT INTO letters SELECT n, (SELECT string_agg('word' || i, ' ') FROM generate
 ANALYZE letters;
 SET client_min_messages = notice;
 SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('letters', sample => 1000) GROUP BY duplicate;
+-- A row that is looked up is compared with all that it shares bands with.
+INSERT INTO letters SELECT id + 1000, body FROM letters;
+SELECT duplicate, sum(rows) FROM simhash_preview('letters', sample => 40) GROUP BY duplicate;
+SELECT count(*) BETWEEN 1 AND 2 AS few FROM simhash_preview('letters', sample => 1);
 SET client_min_messages = warning;
 -- A generated column, no primary key, partitions.
 CREATE TABLE parted (part integer, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED) PARTITION BY LIST (part);

@@ -78,8 +78,7 @@ impl Preview {
                 looked_at += usize::from(is_new);
                 looked_at == MAX_LOOKED_AT || best.closeness.is_highest()
             });
-            let ends = is_found || self.pairs_left.get() == 0;
-            Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(best)
     }

@@ -123,17 +123,17 @@ fn simhash_preview(
 const STEPS: f64 = 20.0;
 const LEAST_SHOWN: f64 = 0.5;
 
-/// The limit on the pairs of rows that are compared, as a multiple of the sample that is asked for: of rows that share
-/// bands with thousands of others and are near none, each would be compared with all of them.
+/// After so many pairs of rows, as a multiple of the sample that is asked for, no further row is looked up: of rows that
+/// share bands with thousands of others and are near none, each is compared with all of them.
 const MAX_PAIRS_OF_ROW: i64 = 20;
 
 /// Says that the limit came before all sampled rows were looked up.
 fn report_limit(table: &Target, rows: i64, pairs: i64, preview: &Preview) {
-    let (sampled, each) = (rows + preview.left_out.get(), pairs / rows.max(1));
+    let (sampled, each) = (rows + preview.left_out.get(), (pairs - preview.pairs_left.get()) / rows.max(1));
     let message = format!("{rows} of {sampled} sampled rows of table \"{}\" were looked up", table.name);
     user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, sendable(message))
         .set_detail(format!(
-            "Each was compared with about {each} others, and a preview compares {pairs} pairs of rows at most."
+            "Each was compared with about {each} others, and after {pairs} pairs of rows, no further one is looked up."
         ))
         .set_hint("For more rows, give a larger sample.")
         .report(PgLogLevel::NOTICE);
@@ -145,7 +145,7 @@ struct Preview {
     searched: Vec<SearchedTable>,
     sources: SourceReader,
     conditions: Conditions,
-    /// How many pairs of rows may still be compared.
+    /// How many pairs of rows may still be compared; negative if the last row came to more.
     pairs_left: Cell<i64>,
     /// The number of sampled rows that were not looked up.
     left_out: Cell<i64>,
@@ -220,7 +220,7 @@ impl Preview {
 
     /// Adds a row, unless it has no word or no fingerprint, or all pairs were compared.
     fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
-        if self.pairs_left.get() == 0 {
+        if self.pairs_left.get() <= 0 {
             self.left_out.set(self.left_out.get() + 1);
             return Ok(());
         }
