@@ -5,7 +5,7 @@ use std::ffi::CString;
 use pgrx::pg_sys::{self, Oid};
 
 use super::cache::read_cached;
-use super::column::{Column, RowValue};
+use super::column::{Column, RowValue, btree_family};
 use super::partition::with_inheritors;
 use super::relation::Relation;
 use crate::error::Result;
@@ -140,16 +140,22 @@ pub fn is_inferable(index: &Relation) -> bool {
         && row.is_some_and(|row| row.indisunique && row.indimmediate && !row.indisexclusion)
 }
 
-/// A unique index whose columns are all among these and NOT NULL, so that no two rows are equal in them, unless other
-/// tables inherit from the table.
+/// A unique index whose columns are all among these and NOT NULL, so that no two rows are equal in them as their types
+/// and collations compare them, unless other tables inherit from the table.
 pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
     if !table.is_partitioned() && with_inheritors(table.oid(), pg_sys::NoLock as pg_sys::LOCKMODE).len() > 1 {
         return None;
     }
     let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored).filter(|_| is_inferable(&index));
-    let is_within =
-        |key: &i16| columns.contains(key) && Column::at(table, *key).is_some_and(|column| column.is_not_null);
-    let is_key = |index: &Index| !index.is_partial && index.columns[..index.keys.len()].iter().all(is_within);
+    let is_within = |key: &IndexKey| {
+        let column = key.value.column().filter(|attnum| columns.contains(attnum));
+        column.and_then(|attnum| Column::at(table, attnum)).is_some_and(|column| {
+            column.is_not_null
+                && key.collation == column.collation
+                && btree_family(column.data_type) == Some(key.family)
+        })
+    };
+    let is_key = |index: &Index| !index.is_partial && index.keys.iter().all(is_within);
     table.open_indexes().filter_map(read).find(is_key)
 }
 

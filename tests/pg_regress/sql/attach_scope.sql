@@ -96,3 +96,7 @@ SELECT simhash_index('unlike', 'body', bands => 7, scope => '{tenant, number}');
 SELECT simhash_index('unlike', 'body', bands => 7, scope => '{number, id}');
 CREATE TABLE heir () INHERITS (unlike);
 SELECT simhash_index('unlike', 'body', bands => 8, scope => '{tenant, number}');
+-- Nor if the index tells apart what the scope's collation does not.
+CREATE TABLE cased (code text COLLATE no_case NOT NULL, body text);
+CREATE UNIQUE INDEX ON cased (code COLLATE "C");
+SELECT simhash_index('cased', 'body', bands => 1, scope => '{code}');
