@@ -27,6 +27,9 @@ SELECT errors($$SELECT simhash_guard('docs', mark_column => 'near')$$,
     $$SELECT simhash_guard('docs', 'mark', mark_column => 'tenant')$$,
     $$SELECT simhash_guard('docs', 'mark', mark_column => 'near', among => 'near > 0')$$,
     $$SELECT simhash_guard('docs', 'mark', mark_column => 'near', unless => 'near IS NULL')$$);
+ALTER TABLE docs ADD unmarked boolean GENERATED ALWAYS AS (near IS NULL) STORED;
+SELECT errors($$SELECT simhash_guard('docs', 'mark', mark_column => 'near', unless => 'unmarked')$$);
+ALTER TABLE docs DROP unmarked;
 \echo none, and the defaults
 SELECT simhash_guard('docs', criterion => '{}', among => '', unless => '', source => '');
 SELECT definition('docs');

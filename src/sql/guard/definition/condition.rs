@@ -11,13 +11,14 @@ use postgres::row_expression::{self, Argument};
 use postgres::settings::with_fixed_settings;
 
 use super::asked_sql::AskedSql;
-use super::source::context;
+use super::source::{computed, context};
 
 pub const AMONG: &CStr = c"among";
 pub const UNLESS: &CStr = c"unless";
 
 /// A condition as SQL, with the schemas of the names that are not PostgreSQL's own; None for an empty one. An error if it
-/// is not a condition on a row of the table, or if it reads the mark column, which the guard sets.
+/// is not a condition on a row of the table, or if it reads the mark column, which the guard sets, or a generated column
+/// that is made from it.
 pub fn condition_sql(
     asked: Option<&AskedSql>,
     table: &Relation,
@@ -27,7 +28,7 @@ pub fn condition_sql(
     let Some(asked) = asked.filter(|asked| !asked.sql.is_empty()) else { return Ok(None) };
     let condition = asked.parse(|sql| parse(table, sql, name))?;
     let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
-    if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
+    if let Some(mark) = mark.filter(|mark| computed(table, condition).own_columns().contains(&mark.attnum)) {
         let (name, mark) = (name.to_string_lossy(), mark.name()?);
         return Err(invalid_parameter(format!("{name} must not have the mark column \"{mark}\""))
             .set_detail("The guard sets the mark. Rows with a mark do not count, whatever the condition.")
