@@ -127,7 +127,7 @@ impl AskedGuard {
         if !changes.is_empty() {
             report = report.set_detail(sendable(changes));
         }
-        if existing.is_some_and(|existing| !existing.is_enabled) {
+        if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
             let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
             report = report.set_hint(sendable(format!("The trigger stays disabled. To enable it, run {enable}.")));
         }
@@ -135,7 +135,7 @@ impl AskedGuard {
         if is_the_same {
             return Ok(());
         }
-        let states = states(table)?;
+        let states = states(schema, table)?;
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
             "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
@@ -241,16 +241,17 @@ fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
 struct ExistingGuard {
     arguments: Vec<String>,
     is_before_each_row: bool,
-    /// Whether it fires in ordinary sessions.
-    is_enabled: bool,
+    /// When it fires, as `pg_trigger` has it.
+    tgenabled: u8,
 }
 
 /// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE TRIGGER
-/// enables all of them.
-fn states(table: &Target) -> Result<Vec<String>> {
+/// enables all of them. An error if another trigger of a partition has the guard's name.
+fn states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
     let mut states = Vec::new();
-    for member in table.family(pg_sys::AccessShareLock as Lock)? {
-        let state = match guard_trigger(&member.open()).map(|guard| guard.tgenabled as u8) {
+    // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.
+    for member in table.family(pg_sys::ShareRowExclusiveLock as Lock)? {
+        let state = match find_guard(schema, &member)?.map(|guard| guard.tgenabled) {
             Some(pg_sys::TRIGGER_FIRES_ALWAYS) => "ENABLE ALWAYS",
             Some(pg_sys::TRIGGER_FIRES_ON_REPLICA) => "ENABLE REPLICA",
             Some(pg_sys::TRIGGER_DISABLED) => "DISABLE",
@@ -261,17 +262,14 @@ fn states(table: &Target) -> Result<Vec<String>> {
     Ok(states)
 }
 
-/// The trigger of a guard's name.
-fn guard_trigger(table: &Relation) -> Option<&pg_sys::Trigger> {
-    // SAFETY: a trigger has a NUL-terminated name.
-    let name = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
-    triggers(table).iter().find(|trigger| name(trigger) == TRIGGER_NAME.as_bytes())
-}
-
 /// The guard of a table; None if it has none. An error if another trigger has its name.
 fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
-    let Some(guard) = guard_trigger(&relation) else { return Ok(None) };
+    // SAFETY: a trigger has a NUL-terminated name.
+    let name = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
+    let Some(guard) = triggers(&relation).iter().find(|trigger| name(trigger) == TRIGGER_NAME.as_bytes()) else {
+        return Ok(None);
+    };
     if schema.function(c"simhash_dedup", &[]) != Some(guard.tgfoid) {
         let message = format!(
             "trigger \"{TRIGGER_NAME}\" for relation \"{}\" already exists with a different definition",
@@ -287,6 +285,6 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
     Ok(Some(ExistingGuard {
         arguments: arguments.collect::<Result<_, _>>()?,
         is_before_each_row: is_before_each_row(guard.tgtype, is_conditional),
-        is_enabled: is_enabled(guard.tgenabled as u8),
+        tgenabled: guard.tgenabled as u8,
     }))
 }

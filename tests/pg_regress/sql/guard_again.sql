@@ -74,6 +74,11 @@ ALTER TABLE parts_1 DISABLE TRIGGER zzz_simhash_guard;
 ALTER TABLE parts_2 ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 SELECT simhash_guard('parts', 'skip');
 SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parts')) ORDER BY 1;
+CREATE TABLE parts_3 (id integer, body text);
+CREATE TRIGGER zzz_simhash_guard AFTER INSERT ON parts_3 FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+SELECT simhash_unguard('parts');
+ALTER TABLE parts ATTACH PARTITION parts_3 FOR VALUES IN (3);
+SELECT errors('SELECT simhash_guard(''parts'')');
 \echo another source, from a column or an expression to another
 SET client_min_messages = warning;
 ALTER TABLE docs ADD title text;
