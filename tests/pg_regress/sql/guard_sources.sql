@@ -27,6 +27,9 @@ SELECT simhash_index('docs', 'code'), simhash_index('docs', 'full_text'),
     simhash_index('docs', '(lower(title) || coalesce(body, ''''))');
 SELECT errors($$SELECT simhash_guard('docs', source => '')$$, $$SELECT * FROM simhash_preview('docs')$$);
 SELECT simhash_unguard('docs');
+-- The hint quotes names.
+CREATE TABLE "Quo""ted" (id integer, "bo dy" text);
+SELECT errors($$SELECT simhash_guard('"Quo""ted"')$$);
 -- A type that is stored as text is; its limit does not matter.
 SELECT simhash_guard('docs', source => 'code'), definition('docs');
 INSERT INTO docs (id, code) VALUES (1, 'one two three');

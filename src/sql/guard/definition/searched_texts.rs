@@ -2,7 +2,7 @@
 
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::Oid;
-use pgrx::spi::quote_literal;
+use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
@@ -98,7 +98,7 @@ fn unserved(message: String) -> ErrorReport {
 
 /// The call that makes the missing indexes, for users.
 pub fn index_call(table: &str, source: &str, guarded: &GuardedTexts) -> String {
-    let mut arguments = vec![quote_literal(table), quote_literal(source)];
+    let mut arguments = vec![quote_literal(quote_identifier(table)), quote_literal(source)];
     let options = guarded.options_json();
     if options != "{}" {
         arguments.push(shown_literal(&options));
