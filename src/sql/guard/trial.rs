@@ -19,7 +19,7 @@ use postgres::trigger::{is_before_each_row, is_enabled, protocol_violated};
 
 use super::definition::arguments::{Arguments, TRIGGER_NAME, USAGE};
 use super::definition::mark_check::set_marks;
-use super::definition::members::Members;
+use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
 use super::row::condition::Conditions;
 use super::row::confirmation::SourceReader;
@@ -70,7 +70,10 @@ fn simhash_guard_error(
             return Ok(());
         }
         check_is_free(target)?;
-        Target::lock(target, pg_sys::AccessShareLock as Lock, |_| try_guard(target, &arguments, call))
+        Target::lock(target, pg_sys::AccessShareLock as Lock, |table| {
+            check_is_whole(table)?;
+            try_guard(target, &arguments, call)
+        })
     };
     Ok(error_of(AssertUnwindSafe(tried)).map(|error| to_text(&error)).transpose()?.flatten())
 }

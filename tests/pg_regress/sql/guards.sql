@@ -77,6 +77,10 @@ ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
 SELECT of_docs() ->> 'error';
 ALTER TABLE docs ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 SELECT of_docs() ->> 'error';
+\echo a table that others inherit from, since it was guarded
+CREATE TABLE heirs () INHERITS (docs);
+SELECT of_docs() ->> 'error';
+DROP TABLE heirs;
 SELECT simhash_unguard('docs');
 
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
