@@ -175,7 +175,7 @@ impl AskedGuard {
         let members = Members::read(table.oid, None)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &scope);
         members.all.iter().try_for_each(can_guard)?;
-        warn_of_unique(relation, &GuardScope::new(relation, &scope)?.columns().collect::<Vec<_>>())?;
+        let scope_columns: Vec<_> = GuardScope::new(relation, &scope)?.columns().collect();
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());
@@ -184,6 +184,7 @@ impl AskedGuard {
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
         check_mark(&arguments, relation, &mut searched)?;
+        warn_of_unique(relation, &scope_columns)?;
         if action == Action::Skip {
             warn_of_shared_key(table, relation)?;
         }
