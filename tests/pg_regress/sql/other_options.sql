@@ -51,6 +51,14 @@ SELECT simhash_cluster(id, html, criterion => '{"weights": "table", "resemblance
 SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times');
 SELECT count(*) FROM pages WHERE id > 1 OR simhash_contains(html, 'it was the best of times, it was the worst of times');
 SELECT count(*) FROM pages WHERE id > 1 AND NOT simhash_contains(html, 'it was the best of times, it was the age');
+ALTER TABLE pages ENABLE ROW LEVEL SECURITY;
+CREATE POLICY later ON pages USING (id > 1);
+GRANT SELECT ON pages TO regress_reader;
+SET ROLE regress_reader;
+SELECT count(*) FROM public.pages WHERE public.simhash_contains(html, 'the worst of times, it was the best of times');
+RESET ROLE;
+DROP POLICY later ON pages;
+ALTER TABLE pages DISABLE ROW LEVEL SECURITY;
 \echo no warning: the options of the indexes, another text, a text that is not indexed, fingerprints
 SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times', '{"markup": "html"}');
 SELECT simhash_duplicate_of(id, html, '{"markup": "html", "same": ["numbers"]}') OVER () FROM pages;
