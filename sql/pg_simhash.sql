@@ -364,11 +364,11 @@ CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
 COMMENT ON FUNCTION simhash_guard_definition(bytea) IS
     'part of simhash_guards: the arguments of a guard''s trigger as a document';
 CREATE FUNCTION simhash_guard_error(
-    target regclass, arguments bytea, type smallint, conditional boolean, enabled "char"
+    target regclass, arguments bytea, type smallint, conditional boolean, enabled "char", name name
 ) RETURNS text
     AS 'MODULE_PATHNAME', 'simhash_guard_error_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard_error(regclass, bytea, smallint, boolean, "char") IS
+COMMENT ON FUNCTION simhash_guard_error(regclass, bytea, smallint, boolean, "char", name) IS
     'part of simhash_guards: why a guard does not decide about rows, by its trigger and tried on the first row of its table';
 CREATE FUNCTION simhash_guards(
     OUT target regclass, OUT guard name, OUT action text, OUT criterion jsonb, OUT source text, OUT scope text[],
@@ -381,7 +381,7 @@ CREATE FUNCTION simhash_guards(
             coalesce(d.error, simhash_guard_error(
                 t.tgrelid::pg_catalog.regclass, t.tgargs, t.tgtype,
                 t.tgqual IS NOT NULL OR pg_catalog.cardinality(t.tgattr::pg_catalog.int2[]) OPERATOR(pg_catalog.>) 0,
-                t.tgenabled))
+                t.tgenabled, t.tgname))
         FROM pg_catalog.pg_trigger AS t,
             pg_catalog.jsonb_to_record(simhash_guard_definition(t.tgargs)) AS d (
                 action text, criterion jsonb, source text, scope text[], mark_column name, among text, unless text,

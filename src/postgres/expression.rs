@@ -115,11 +115,14 @@ impl Expression {
         Some((operation.opno, function, operands.try_into().ok()?))
     }
 
-    /// The same of all binary operators in the expression.
-    pub fn operations(self) -> Vec<(Oid, Oid, [Expression; 2])> {
+    /// The expression and those within it.
+    pub fn parts(self) -> impl Iterator<Item = Expression> {
         // SAFETY: the nodes are valid.
-        let nodes = self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) });
-        nodes.filter_map(Self::operation).collect()
+        self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) })
+    }
+
+    pub fn is(self, other: Self) -> bool {
+        self.0 == other.0
     }
 
     pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
-use pgrx::spi::quote_literal;
+use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{AnyArray, PgMemoryContexts};
 use postgres::arrays::names;
 use postgres::call::Call;
@@ -129,7 +129,9 @@ impl AskedGuard {
         }
         if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
             let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
-            report = report.set_hint(sendable(format!("The trigger stays disabled. To enable it, run {enable}.")));
+            report = report.set_hint(sendable(format!(
+                "The trigger still does not fire in ordinary sessions. To enable it, run {enable}."
+            )));
         }
         report.report(PgLogLevel::NOTICE);
         if is_the_same {
@@ -263,15 +265,22 @@ fn states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
     Ok(states)
 }
 
-/// The guard of a table; None if it has none. An error if another trigger has its name.
+/// The guard of a table; None if it has none. An error if another trigger has its name, or it has another name.
 fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
     // SAFETY: a trigger has a NUL-terminated name.
     let name = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
-    let Some(guard) = triggers(&relation).iter().find(|trigger| name(trigger) == TRIGGER_NAME.as_bytes()) else {
-        return Ok(None);
+    let is_named = |trigger: &&pg_sys::Trigger| name(trigger) == TRIGGER_NAME.as_bytes();
+    let executes = |trigger: &&pg_sys::Trigger| schema.function(c"simhash_dedup", &[]) == Some(trigger.tgfoid);
+    let Some(guard) = triggers(&relation).iter().find(is_named) else {
+        let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
+        let other = from_bytes(name(other))?;
+        let message = format!("table \"{}\" has a guard of another name, \"{other}\"", table.name);
+        let rename = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(other), table.sql());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, sendable(message))
+            .set_hint(sendable(format!("Drop the trigger, or run {rename}."))));
     };
-    if schema.function(c"simhash_dedup", &[]) != Some(guard.tgfoid) {
+    if !executes(&guard) {
         let message = format!(
             "trigger \"{TRIGGER_NAME}\" for relation \"{}\" already exists with a different definition",
             table.name

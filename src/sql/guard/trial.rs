@@ -1,5 +1,6 @@
 //! Tries a guard on stored rows, so that one that cannot decide says so before a row is written.
 
+use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
 use pgrx::AnyElement;
@@ -53,6 +54,7 @@ fn simhash_guard_error(
     tgtype: i16,
     is_conditional: bool,
     tgenabled: i8,
+    name: &CStr,
     call: Call<'_>,
 ) -> Result<Option<AnyElement>> {
     let arguments = Arguments::parse_stored(arguments)?;
@@ -63,17 +65,21 @@ fn simhash_guard_error(
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
         if !is_enabled(tgenabled.cast_unsigned()) {
-            let message = "the trigger is disabled";
+            let message = "the trigger does not fire in ordinary sessions";
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
-        if !is_owner(target) {
-            return Ok(());
+        if is_owner(target) {
+            check_is_free(target)?;
+            Target::lock(target, pg_sys::AccessShareLock as Lock, |table| {
+                check_is_whole(table)?;
+                try_guard(target, &arguments, call)
+            })?;
         }
-        check_is_free(target)?;
-        Target::lock(target, pg_sys::AccessShareLock as Lock, |table| {
-            check_is_whole(table)?;
-            try_guard(target, &arguments, call)
-        })
+        if name.to_bytes() != TRIGGER_NAME.as_bytes() {
+            let message = format!("the trigger is not named {TRIGGER_NAME}, so others may fire after it");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        Ok(())
     };
     Ok(error_of(AssertUnwindSafe(tried)).map(|error| to_text(&error)).transpose()?.flatten())
 }

@@ -36,6 +36,8 @@ impl NearTexts {
 /// A condition that a text of a table is near another text.
 pub struct TextCondition {
     pub condition: Condition,
+    /// Whether this is all of it, so that indexes can serve it, and not within OR or NOT.
+    pub is_whole: bool,
     pub near: NearTexts,
     /// The text of the table.
     pub text: Expression,
@@ -53,12 +55,13 @@ impl TextCondition {
     /// relation's rows.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let conditions = relation.all_conditions().into_iter();
-        let near = conditions.filter_map(|found| Some((found, NearTexts::read(found.expression)?)));
-        let sides = near.flat_map(|(condition, near)| {
-            let [a, b] = near.texts;
+        let parts = conditions.flat_map(|found| found.expression.parts().map(move |part| (found, part)));
+        let near = parts.filter_map(|(found, part)| Some((found, part, NearTexts::read(part)?)));
+        let sides = near.flat_map(|(condition, part, near)| {
+            let ([a, b], is_whole) = (near.texts, part.is(condition.expression));
             [(a, b), (b, a)].into_iter().filter_map(move |(text, query)| {
                 let outer = relation.outer([query]).filter(|_| relation.owns(text) && !text.is_volatile())?;
-                Some(Self { condition, near: near.clone(), text, query, outer })
+                Some(Self { condition, is_whole, near: near.clone(), text, query, outer })
             })
         });
         sides.collect()

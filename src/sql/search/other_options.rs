@@ -89,7 +89,8 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
 /// Warns once a query whose conditions, also within OR and NOT and under row-level security, ask for passages of a text
 /// that is indexed with other options.
 pub fn warn_of_other_passages(relation: BaseRelation) {
-    let operations = relation.all_conditions().into_iter().flat_map(|condition| condition.expression.operations());
+    let parts = relation.all_conditions().into_iter().flat_map(|condition| condition.expression.parts());
+    let operations = parts.filter_map(Expression::operation);
     let searches = operations.filter(|(_, function, _)| *function == Oid::from(pg_sys::F_ARRAYOVERLAP));
     let asked = searches.flat_map(|(_, _, operands)| operands).filter_map(PassagesCall::read);
     // Options that are a parameter are not known.

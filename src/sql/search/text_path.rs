@@ -59,7 +59,8 @@ impl TextPaths {
         let conditions = TextCondition::all_of(relation);
         if conditions.is_empty() || !relation.is_table() {
             let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: [None; 2] };
-            return Self { relation, searches: conditions.into_iter().map(search).collect() };
+            let whole = conditions.into_iter().filter(|condition| condition.is_whole);
+            return Self { relation, searches: whole.map(search).collect() };
         }
         let table = Relation::open_locked(relation.table());
         // A band and a size.
@@ -67,7 +68,7 @@ impl TextPaths {
         let indexes = relation.indexes(may_serve).into_iter().map(Relation::open_locked);
         let found = band_indexes(&table, indexes, KeyExpressions::Planned);
         let search = |condition| TextSearch::new(relation, &table, condition, &found);
-        Self { relation, searches: conditions.into_iter().map(search).collect() }
+        Self { relation, searches: conditions.into_iter().filter_map(search).collect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -97,7 +98,8 @@ impl TextPaths {
 }
 
 impl TextSearch {
-    fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, found: &[BandIndex]) -> Self {
+    /// Warns if there are indexes on bands of its text, and none serves it. None if it is within another condition.
+    fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, found: &[BandIndex]) -> Option<Self> {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
         let text = condition.text.with_varno(relation.relid(), 1);
         let of_text = found.iter().filter(|index| index.is_of_text(table, text));
@@ -109,9 +111,12 @@ impl TextSearch {
             (0, None) => {}
             _ => warn_of_too_few_bands(table, complete, *bands),
         }
+        if !condition.is_whole {
+            return None;
+        }
         let indexes: Vec<_> = serving.into_iter().filter(|index| index.call.band < *bands).cloned().collect();
         let shares = [false, true].map(|has_same| share_near(relation, table, &condition, &indexes, has_same));
-        Self { condition, indexes, shares }
+        Some(Self { condition, indexes, shares })
     }
 
     /// Offers the path that looks the bands up in those of these indexes, which are of one scope, whose bands have what

@@ -121,6 +121,9 @@ SELECT errors($$SELECT simhash_guard('prints')$$, $$SELECT simhash_guard('prints
     $$SELECT simhash_guard('prints', source => 'print', criterion => '{"bands": 6}')$$,
     $$SELECT simhash_guard('prints', source => 'words_', criterion => '{"resemblance": null, "ngram": 2}')$$,
     $$SELECT simhash_guard('prints', source => 'simhash', criterion => '{"resemblance": null, "max_distance": 24}')$$);
+CREATE TABLE both_ways (id integer PRIMARY KEY, body text);
+SELECT simhash_index('both_ways', 'body'), simhash_attach('both_ways', 'body');
+SELECT errors($$SELECT simhash_guard('both_ways', source => 'simhash')$$);
 SELECT source, simhash_guard('prints', source => source), definition('prints'), simhash_unguard('prints')
 FROM unnest('{print,print + 0,bits,digits,words,words_,vector}'::text[]) AS source WHERE source <> 'print + 0';
 SELECT source, simhash_guard('prints', 'skip', '{"resemblance": null, "max_distance": 5}', source => source),

@@ -46,6 +46,8 @@ INSERT INTO pages VALUES (1, '<p>It was the best of times, it was the worst of t
 SELECT simhash_index('pages', 'html', '{"markup": "html"}');
 CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
 SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times');
+SELECT count(*) FROM pages WHERE id = 1 OR simhash_near(html, 'best of times');
+SELECT count(*) FROM pages WHERE NOT simhash_near('best of times', html, '{"resemblance": 0.9}');
 SELECT simhash_duplicate_of(id, html) OVER () FROM pages;
 SELECT simhash_cluster(id, html, criterion => '{"weights": "table", "resemblance": 0.9}') OVER (ORDER BY id) FROM pages;
 SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times');
@@ -61,6 +63,7 @@ DROP POLICY later ON pages;
 ALTER TABLE pages DISABLE ROW LEVEL SECURITY;
 \echo no warning: the options of the indexes, another text, a text that is not indexed, fingerprints
 SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times', '{"markup": "html"}');
+SELECT count(*) FROM pages WHERE id = 1 OR simhash_near(html, 'best of times', '{"markup": "html"}');
 SELECT simhash_duplicate_of(id, html, '{"markup": "html", "same": ["numbers"]}') OVER () FROM pages;
 SELECT simhash_cluster(id, upper(html)) OVER (), simhash_cluster(id, part) OVER (),
     simhash_cluster(id, simhash(html)) OVER (), simhash_cluster(id, html || part) OVER () FROM pages;

@@ -91,6 +91,17 @@ fn source_in(
         {
             Err(no_index(table, asked.of_fingerprints()?))
         }
+        [] if let Some(text) = made_from
+            && !indexed_texts(table, Some(text))?.is_empty() =>
+        {
+            let (named, text) = (named.map_or(Ok("the source".to_owned()), sql)?, sql(text)?);
+            let message =
+                format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
+            let of_texts = format!("Name the text as the source, {text}, whose bands are indexed");
+            Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).set_hint(format!(
+                "{of_texts}; or let the distance of the fingerprints decide, by {{\"resemblance\": null}}."
+            )))
+        }
         [] => {
             let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
             let source = source.map_or(Ok("...".to_owned()), sql)?;
