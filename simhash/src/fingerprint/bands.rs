@@ -119,10 +119,9 @@ impl Minima {
             return;
         }
         for (Group { minima, of_all }, factors) in self.groups.iter_mut().zip(&FACTORS) {
-            for round in 0..ROUNDS {
-                if are_earlier(minima, round) && are_earlier(of_all, round) {
-                    break;
-                }
+            // No minimum comes to be of a later round.
+            let last = last_round(minima).max(last_round(of_all));
+            for round in 0..=last {
                 let (j, value) = place(feature, factors, round);
                 let chance = feature.wrapping_mul(factors[MINIMA + j]) >> 32;
                 if u128::from(chance) * u128::from(one) < u128::from(weight) << 32 {
@@ -148,6 +147,12 @@ impl Minima {
 /// Whether nothing of this round or a later one can be a minimum.
 fn are_earlier(minima: &[Minimum; MINIMA], round: usize) -> bool {
     minima.iter().all(|minimum| minimum >> 32 < round as u64)
+}
+
+/// The last round of which something can be a minimum.
+fn last_round(minima: &[Minimum; MINIMA]) -> usize {
+    let last = minima.iter().fold(0, |last, minimum| last.max(minimum >> 32));
+    (last as usize).min(ROUNDS - 1)
 }
 
 /// Where a feature stands in a round of a group, and its minimum if no other is less.
