@@ -64,7 +64,8 @@ pub fn headline(
             headline.push(&style.fragment_delimiter)?;
         }
         let part = |start, end| &content[start as usize..end as usize];
-        while let Some(Match { content: mark, .. }) = marks.next_if(|found| found.content.start < end) {
+        while let Some(Match { content: mark, .. }) = marks.peek().filter(|found| found.content.start < end) {
+            let is_over = mark.end <= end;
             // Two matches may have parts of one character.
             let mark = mark.start.max(start)..mark.end.min(end);
             if !mark.is_empty() {
@@ -73,6 +74,10 @@ pub fn headline(
                 start = mark.end;
             }
             tick();
+            if !is_over {
+                break;
+            }
+            marks.next();
         }
         headline.push(part(start, end))?;
     }
@@ -121,5 +126,18 @@ impl Headline {
         self.0.try_reserve(text.len())?;
         self.0.push_str(text);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fingerprinter, Options, Style, headline};
+
+    #[test]
+    fn a_match_in_two_fragments_is_marked_in_both() {
+        let style = Style { max_fragments: 2, max_words: 7, ..Style::default() };
+        let (content, clue) = ("a b c d e f g h i by x y z", "x y z or a b c d e f g h i");
+        let found = headline(&mut Fingerprinter::default(), content, clue, &style, &Options::default(), &|| ());
+        assert_eq!(found.as_deref(), Ok("<b>a b c d e f g</b> ... <b>i</b> by <b>x y z</b>"));
     }
 }
