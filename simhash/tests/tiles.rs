@@ -88,6 +88,28 @@ proptest! {
     }
 }
 
+/// Two short texts that repeat a few words, some of which were changed.
+fn repeated() -> impl Strategy<Value = [Vec<Token>; 2]> {
+    let changes = || (100..190usize, prop::collection::vec((any::<prop::sample::Index>(), 20..22u64), 0..4));
+    (prop::collection::vec(1..6u64, 4..20), changes(), changes()).prop_map(|(words, content, clue)| {
+        [content, clue].map(|(length, changes)| {
+            let mut text: Vec<u64> = words.iter().copied().cycle().take(length).collect();
+            changes.into_iter().for_each(|(at, word)| text[at.index(length)] = word);
+            text.into_iter().map(|word| token(2 * word, false)).collect()
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn tiles_of_short_repetitions_are_those_of_the_definition([content, clue] in repeated()) {
+        let expected = naive(&content, &clue);
+        prop_assert_eq!(tiles(content, clue), expected);
+    }
+}
+
 /// Where 16 tokens stand at more than 64 places of the clue, shorter runs may come first, and hardly less is covered.
 #[test]
 fn repeated_lines_are_covered() {

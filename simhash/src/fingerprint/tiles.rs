@@ -40,6 +40,8 @@ const SHORT: usize = 6;
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
 const MAX_WORK: usize = 128;
+/// Two texts of fewer tokens together may take as much work as two of so many: some milliseconds.
+const FEW_TOKENS: usize = 8192;
 /// Places of a chain that are looked at for those of other tokens.
 const MAX_OTHERS: usize = 4096;
 /// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
@@ -148,7 +150,7 @@ impl<'a> Tiling<'a> {
         let (mut heads, mut next) = (Vec::new(), Vec::new());
         fill(&mut heads, clue.len() / 8 + 1, NONE, tick)?;
         fill(&mut next, clue.len(), NONE, tick)?;
-        let most_work = MAX_WORK * (content.len() + clue.len());
+        let most_work = MAX_WORK * (content.len() + clue.len()).max(FEW_TOKENS);
         let (length, work, next_tick) = Default::default();
         Ok(Self { content, clue, length, heads, next, work, most_work, next_tick, tick })
     }
