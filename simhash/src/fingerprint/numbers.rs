@@ -12,9 +12,9 @@ use crate::text::tokens::{TokenSink, tokenize};
 /// The numbers of a text, in order and by value.
 ///
 /// A number is a run of digits, and further ones after a single character of [`JOINERS`] each: 12.50, 2026-01-12,
-/// 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128 GB. Letters before the first digit of a word are a part
-/// of the number, as in A15, unless it has a point or a comma, as in v1.2.3 and EUR12.50. A minus sign that no word and
-/// no number precedes belongs to it.
+/// 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128 GB. Letters
+/// before the first digit of a word are a part of the number, as in A15, unless it has a point or a comma, as in v1.2.3
+/// and EUR12.50. A minus sign that no word and no number precedes belongs to it.
 ///
 /// Whole numbers are compared by groups of three digits, whatever separates them. So 12000 is 12,000 and 12 000, and a
 /// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits
