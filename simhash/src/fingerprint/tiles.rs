@@ -20,7 +20,7 @@ use std::ops::Range;
 use super::starts::{Bits, Starts, scaled, shared_starts};
 use super::token::{RUN, TAKEN, TAKEN_FROM_CLUE, Token, WORD, beginning};
 use crate::error::Result;
-use crate::memory::fill;
+use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// A run of tokens that both texts have.
@@ -34,8 +34,9 @@ pub struct Tile {
 
 /// From so many tokens on, runs of all lengths are looked for at once.
 const LONG: usize = 16;
-/// So many tokens tell where longer runs may start: most runs of the least weight stand in both texts.
-const SHORT: usize = 6;
+/// So many tokens tell where runs of as many and more may start. Most runs of the least weight stand in both texts, and
+/// of texts of few words, most runs of seven.
+const LENGTHS: [usize; 3] = [0, 7, 9];
 /// Places of the clue that are looked at for one token; and after so much work for each token of both texts.
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
@@ -56,14 +57,18 @@ pub fn tile(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Resul
         mark(&mut content[start..], clue, 0);
         return Ok(());
     }
-    let short = shared_starts([content, clue], 0, None, tick)?;
-    let long = shared_starts([content, clue], SHORT, Some(&short), tick)?;
+    let mut starts: Vec<[Starts; 2]> = Vec::new();
+    for length in LENGTHS {
+        let shared = shared_starts([content, clue], length, starts.last(), tick)?;
+        push(&mut starts, shared)?;
+    }
+    let starts = |length| &starts[LENGTHS.partition_point(|least| *least <= length) - 1];
     let mut tiling = Tiling::new(content, clue, tick)?;
-    if !long[0].is_empty {
-        tiling.take_long(&long)?;
+    if !starts(LONG)[0].is_empty {
+        tiling.take_long(starts(LONG))?;
     }
     for length in (RUN / WORD..LONG).rev() {
-        let starts = if length < SHORT { &short } else { &long };
+        let starts = starts(length);
         if !starts[0].is_empty {
             tiling.index(length, starts);
             tiling.take_all(starts);
