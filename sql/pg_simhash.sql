@@ -206,7 +206,7 @@ CREATE FUNCTION simhash_clue(
     AS 'MODULE_PATHNAME', 'simhash_clue_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION simhash_clue(text, double precision, jsonb) IS
-    'what can be a passage of a text with at least this share of a clue, to look up among the passages of texts';
+    'part of simhash_contains: what can be a passage of a text with at least this share of a clue';
 
 -- This reads two texts. It costs more than passages and clue together, so that those are compared first.
 CREATE FUNCTION simhash_coverage(content text, clue text, options jsonb DEFAULT '{}') RETURNS double precision

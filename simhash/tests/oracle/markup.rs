@@ -84,12 +84,13 @@ pub fn text_of_main(html: &str) -> String {
         };
         let has = |key: &str, value: &str| attributes.get(key).is_some_and(|found| found.eq_ignore_ascii_case(value));
         let is_named = NAMES.split(' ').any(|name| has("id", name) || has("class", name));
-        let is_hidden = attributes.contains_key("hidden") || has("aria-hidden", "true") || is_named;
+        let is_hidden = attributes.contains_key("hidden") || has("aria-hidden", "true");
         let is_inside = sections > 0 || open.contains_key("main");
         let is_dropped = is_in(&name, DROPPED)
             || is_in(&name, "header footer") && !is_inside
             || ROLES.split(' ').any(|role| has("role", role))
-            || is_hidden && !is_in(&name, "html body");
+            || is_hidden && !is_in(&name, "html body")
+            || is_named && is_in(&name, "div td");
         if is_dropped {
             open.insert("dropped", (name, 1));
             continue;

@@ -2,8 +2,8 @@
 //!
 //! 1. Dropped wherever they stand: `nav`, `aside`, `title`, the controls and labels of forms (not `form` itself, which
 //!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with the roles that ARIA
-//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`; or with an id or a
-//!    class of [`NAMES`]. `header` and `footer` are dropped unless they are in `article`, `section`, `main` or
+//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`; `div` and `td` whose id
+//!    or class is one of [`NAMES`]. `header` and `footer` are dropped unless they are in `article`, `section`, `main` or
 //!    `blockquote`.
 //! 2. If there is `main`, or an element with this role, only its text counts.
 //! 3. Otherwise, if `article` elements have at least half of the text, only they count. Fewer may be quotations or a
@@ -21,7 +21,7 @@ use crate::memory::push;
 use crate::text::places::Places;
 
 /// How generators call parts of a page that they do not mark by elements: Asciidoctor, DocBook, and Hexo the numbers of
-/// lines.
+/// lines. Sections and headings are not meant: docutils names these by their titles.
 const NAMES: [&str; 5] = ["toc", "footer", "navheader", "navfooter", "gutter"];
 
 /// What has been read of a page.
@@ -30,6 +30,8 @@ pub struct Page {
     attribute: Attribute,
     role: Option<Role>,
     is_hidden: bool,
+    /// Whether the element is one of [`NAMES`].
+    is_named: bool,
     dropped: Option<Open>,
     main: Option<Open>,
     has_main: bool,
@@ -97,7 +99,7 @@ impl Open {
 
 impl Page {
     pub fn start_tag(&mut self) {
-        (self.attribute, self.role, self.is_hidden) = (Attribute::default(), None, false);
+        (self.attribute, self.role, self.is_hidden, self.is_named) = (Attribute::default(), None, false, false);
     }
 
     pub fn start_attribute(&mut self) {
@@ -115,9 +117,10 @@ impl Page {
 
     fn end_attribute(&mut self) {
         let Attribute { name, value } = &self.attribute;
-        let is_named = || (name.is("id") || name.is("class")) && NAMES.iter().any(|name| value.is(name));
-        if name.is("hidden") || name.is("aria-hidden") && value.is("true") || is_named() {
+        if name.is("hidden") || name.is("aria-hidden") && value.is("true") {
             self.is_hidden = true;
+        } else if name.is("id") || name.is("class") {
+            self.is_named |= NAMES.iter().any(|name| value.is(name));
         } else if name.is("role") && self.role.is_none() {
             let of_site = ["navigation", "complementary", "banner", "contentinfo", "search"];
             self.role = Some(if value.is("main") {
@@ -138,7 +141,7 @@ impl Page {
     /// Reads a tag after the text `out`. `is_empty` says that its element has no end tag.
     pub(super) fn read(&mut self, tag: &Tag, is_empty: bool, out: &mut Vec<u8>) -> Result<()> {
         self.end_attribute();
-        let (role, is_hidden) = (self.role, self.is_hidden);
+        let Self { role, is_hidden, is_named, .. } = *self;
         let is_empty = is_empty || is_void(tag.name());
         if self.dropped.as_mut().is_some_and(|open| open.reads(tag, is_empty)) {
             return Ok(());
@@ -164,6 +167,7 @@ impl Page {
         if is_dropped(tag.name(), self.sections > 0 || self.main.is_some())
             || role == Some(Role::Dropped)
             || is_hidden && !is_root(tag.name())
+            || is_named && matches!(tag.name(), b"div" | b"td")
         {
             self.dropped = opened;
             return Ok(());
