@@ -1,5 +1,5 @@
-//! The memory that matches need beside both texts: of texts of 10 MB at most 66 MB, unless all words have two or three
-//! letters (75 MB), or characters are compared.
+//! The memory that matches need beside both texts: of texts of 10 MB at most 66 MB, unless they have only two or three
+//! different words (74 MB), or characters are compared (105 MB).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
