@@ -19,7 +19,7 @@ use crate::text::places::Places;
 use crate::text::tokens::TokenSink;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
-/// What `changed` is of [`matches()`] for users.
+/// What `changed` is of [`matches()`] for users, and the most that it may be.
 pub const MAX_CHANGED: usize = 2;
 
 /// What stands in two texts. A text has at most 1 GB.
@@ -56,8 +56,8 @@ impl Unit {
 }
 
 /// The matches of a text and a clue, in the order of the text: runs of three words, or five letters of scripts without
-/// spaces, that stand in both. Runs between which at most `changed` words differ are one match. No word is in two
-/// matches; the longest runs are taken first. A clue of fewer words is one run.
+/// spaces, that stand in both. Runs between which at most `changed` words differ, up to [`MAX_CHANGED`], are one match: in
+/// larger gaps, other matches could stand. No word is in two matches; the longest runs are taken first. A clue of fewer words is one run.
 ///
 /// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some
 /// fingerprints of both texts, and about 4 bytes of memory for each word of the text and 9 for each one of the clue.
