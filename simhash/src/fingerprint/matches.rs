@@ -1,7 +1,7 @@
 //! Matches: where a text and a clue have the same words. And coverage: the share of the clue that is in matches.
 //!
-//! The texts are read twice: first for the [`tiles`], which need no more than a hash of each token, and then for the
-//! places of those tokens at which a match begins or ends.
+//! The texts are read twice: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
+//! then for the places of those tokens at which a match begins or ends.
 
 use std::ops::Range;
 
@@ -57,7 +57,8 @@ impl Unit {
 
 /// The matches of a text and a clue, in the order of the text: runs of three words, or five letters of scripts without
 /// spaces, that stand in both. Runs between which at most `changed` words differ, up to [`MAX_CHANGED`], are one match: in
-/// larger gaps, other matches could stand. No word is in two matches; the longest runs are taken first. A clue of fewer words is one run.
+/// larger gaps, other matches could stand. No word is in two matches; the longest runs are taken first. A clue of fewer
+/// words is one run.
 ///
 /// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some
 /// fingerprints of both texts, and about 4 bytes of memory for each word of the text and 9 for each one of the clue.

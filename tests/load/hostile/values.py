@@ -293,6 +293,9 @@ class Values:
 MAKERS = {
     "text": Values.text,
     "boolean": Values.boolean,
+    # pg_trigger.tgtype: 23 is BEFORE INSERT OR UPDATE FOR EACH ROW; and pg_trigger.tgenabled.
+    "smallint": lambda self, name: f"'{self.rng.choice((23, 0, -1, 7, -(2**15), 2**15 - 1))}'::smallint",
+    '"char"': lambda self, name: f"{quote(self.rng.choice('ODRAx'))}::\"char\"",
     "integer": Values.integer,
     "bigint": Values.bigint,
     "double precision": Values.double,
