@@ -30,8 +30,10 @@ ERRORS = frozenset(
 # Most warnings are about a resource that was not released, or memory that was overwritten. These say that no
 # transaction is in progress, and that rows lack a fingerprint.
 WARNINGS = "25P01", "55000"
-# And these are of a query whose indexes have other options or fewer bands.
-OWN_WARNING = re.compile("simhash_near (compares|has other options)|the query's fingerprint has other options")
+# And these are of a query whose indexes have other options or fewer bands, and of a scope with a unique key.
+OWN_WARNING = re.compile(
+    "simhash_near (compares|has other options)|the query('s fingerprint)? has other options|within the scope, no row"
+)
 # How long a backend may work on a statement beyond its time limit, in seconds of processor time. Other processes do not
 # change this, and it is much, because the machine may be slow.
 MOST_BEYOND_LIMIT = 20
