@@ -20,7 +20,7 @@ use super::index_steps::{Action, steps};
 use super::text::Text;
 use crate::sql::arguments::required;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
-use crate::sql::indexed::scope::{Scope, warn_of_unique};
+use crate::sql::indexed::scope::Scope;
 
 #[pg_extern(sql = false)]
 fn simhash_index(
@@ -120,10 +120,7 @@ impl<'a> Asked<'a> {
     }
 
     fn indexes(&self, schema: ExtensionSchema, table: &Target, family: &[Target]) -> Result<BandIndexes<'_>> {
-        let check_scope = |member: &Target| self.scope.check(&member.open(), &self.source).map(drop);
-        family.iter().try_for_each(check_scope)?;
-        let relation = table.open();
-        warn_of_unique(&relation, &self.scope.check(&relation, &self.source)?)?;
+        self.scope.check_family(family, &self.source)?;
         let text = Text::read(table, &self.source, &self.search_path, self.options)?;
         let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
         let size_function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;

@@ -25,7 +25,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
 use crate::sql::indexed::layouts::{fingerprint_in, has_own_equality};
 use crate::sql::indexed::recognise::block_keys;
-use crate::sql::indexed::scope::{Scope, warn_of_unique};
+use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 
 /// The indexes of a layout that the user asks for.
@@ -92,10 +92,7 @@ impl BlockIndexes<'_> {
 
     /// Refuses a family that cannot have these indexes.
     pub fn check(&self, table: &Target, family: &[Target]) -> Result<()> {
-        let check_scope = |member: &Target| self.scope.check(&member.open(), &self.source.column).map(drop);
-        family.iter().try_for_each(check_scope)?;
-        let relation = table.open();
-        warn_of_unique(&relation, &self.scope.check(&relation, &self.source.column)?)?;
+        self.scope.check_family(family, &self.source.column)?;
         family.iter().try_for_each(|member| self.check_other_fingerprints(member))?;
         self.source.check_sql(self.schema, table)
     }

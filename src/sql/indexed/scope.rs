@@ -7,6 +7,7 @@ use postgres::arrays::names;
 use postgres::catalog::column::{Column, btree_family};
 use postgres::catalog::index::unique_within;
 use postgres::catalog::relation::Relation;
+use postgres::catalog::target::Target;
 use postgres::error::{Result, invalid_parameter, sendable, user_error, warn};
 
 use super::fingerprint_column::check_is_stored;
@@ -59,6 +60,13 @@ impl Scope {
             Ok(column.attnum)
         };
         self.0.iter().map(check).collect()
+    }
+
+    /// An error as from `check` for a table or one of its inheritors. Warns of the table, which comes first.
+    pub fn check_family(&self, family: &[Target], source: &str) -> Result<()> {
+        let checked = family.iter().map(|member| self.check(&member.open(), source));
+        let columns = checked.collect::<Result<Vec<_>>>()?;
+        warn_of_unique(&family[0].open(), &columns[0])
     }
 
     /// The attnums of the columns in a table; None if one does not exist.
