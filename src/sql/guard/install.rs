@@ -271,7 +271,8 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
     // SAFETY: a trigger has a NUL-terminated name.
     let name = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
     let is_named = |trigger: &&pg_sys::Trigger| name(trigger) == TRIGGER_NAME.as_bytes();
-    let executes = |trigger: &&pg_sys::Trigger| schema.function(c"simhash_dedup", &[]) == Some(trigger.tgfoid);
+    let function = schema.function(c"simhash_dedup", &[]);
+    let executes = |trigger: &&pg_sys::Trigger| function == Some(trigger.tgfoid);
     let Some(guard) = triggers(&relation).iter().find(is_named) else {
         let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
         let other = from_bytes(name(other))?;
