@@ -116,9 +116,9 @@ impl Expression {
     }
 
     /// The expression and those within it.
-    pub fn parts(self) -> impl Iterator<Item = Expression> {
+    pub fn parts(self) -> Vec<Expression> {
         // SAFETY: the nodes are valid.
-        self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) })
+        self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) }).collect()
     }
 
     pub fn is(self, other: Self) -> bool {

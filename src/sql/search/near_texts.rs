@@ -48,14 +48,17 @@ pub struct TextCondition {
 }
 
 impl TextCondition {
-    /// The conditions on texts of a relation.
+    /// The conditions on texts of a relation, and those within its other conditions if these are asked for.
     ///
     /// They may use indexes although other conditions, which protect rows, must be evaluated before the texts are
     /// compared: comparing bands and sizes in the indexes is leakproof, and what is looked up does not depend on the
     /// relation's rows.
-    pub fn all_of(relation: BaseRelation) -> Vec<Self> {
+    pub fn all_of(relation: BaseRelation, are_parts_asked: bool) -> Vec<Self> {
         let conditions = relation.all_conditions().into_iter();
-        let parts = conditions.flat_map(|found| found.expression.parts().map(move |part| (found, part)));
+        let parts = conditions.flat_map(|found| {
+            let parts = if are_parts_asked { found.expression.parts() } else { vec![found.expression] };
+            parts.into_iter().map(move |part| (found, part))
+        });
         let near = parts.filter_map(|(found, part)| Some((found, part, NearTexts::read(part)?)));
         let sides = near.flat_map(|(condition, part, near)| {
             let ([a, b], is_whole) = (near.texts, part.is(condition.expression));

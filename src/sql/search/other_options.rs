@@ -89,6 +89,10 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
 /// Warns once a query whose conditions, also within OR and NOT and under row-level security, ask for passages of a text
 /// that is indexed with other options.
 pub fn warn_of_other_passages(relation: BaseRelation) {
+    let of_table: Vec<_> = relation.index_expressions().into_iter().filter_map(PassagesCall::read).collect();
+    if of_table.is_empty() {
+        return;
+    }
     let parts = relation.all_conditions().into_iter().flat_map(|condition| condition.expression.parts());
     let operations = parts.filter_map(Expression::operation);
     let searches = operations.filter(|(_, function, _)| *function == Oid::from(pg_sys::F_ARRAYOVERLAP));
@@ -96,8 +100,7 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
     // Options that are a parameter are not known.
     let is_known = |asked: &PassagesCall| relation.owns(asked.text) && constant_document(asked.document).is_some();
     for asked in asked.filter(is_known) {
-        let calls = relation.index_expressions().into_iter().filter_map(PassagesCall::read);
-        let indexed: Vec<_> = calls.filter(|call| call.text.equals(asked.text)).collect();
+        let indexed: Vec<_> = of_table.iter().filter(|call| call.text.equals(asked.text)).collect();
         // PostgreSQL uses the index of an equal expression.
         if indexed.iter().any(|call| call.document.equals(asked.document)) {
             continue;

@@ -56,16 +56,16 @@ const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/se
 
 impl TextPaths {
     pub fn of(relation: BaseRelation) -> Self {
-        let conditions = TextCondition::all_of(relation);
-        if conditions.is_empty() || !relation.is_table() {
-            let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: [None; 2] };
-            let whole = conditions.into_iter().filter(|condition| condition.is_whole);
-            return Self { relation, searches: whole.map(search).collect() };
-        }
-        let table = Relation::open_locked(relation.table());
         // A band and a size.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
-        let indexes = relation.indexes(may_serve).into_iter().map(Relation::open_locked);
+        let indexes = if relation.is_table() { relation.indexes(may_serve) } else { Vec::new() };
+        let conditions = TextCondition::all_of(relation, !indexes.is_empty());
+        if conditions.is_empty() || indexes.is_empty() {
+            let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: [None; 2] };
+            return Self { relation, searches: conditions.into_iter().map(search).collect() };
+        }
+        let table = Relation::open_locked(relation.table());
+        let indexes = indexes.into_iter().map(Relation::open_locked);
         let found = band_indexes(&table, indexes, KeyExpressions::Planned);
         let search = |condition| TextSearch::new(relation, &table, condition, &found);
         Self { relation, searches: conditions.into_iter().filter_map(search).collect() }
