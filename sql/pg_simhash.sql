@@ -146,6 +146,21 @@ CREATE OPERATOR <~> (
 );
 COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
 
+-- Without the next two, integers would fit bigint and numeric alike, and no call of them would be decided.
+CREATE FUNCTION hamming(a numeric, b numeric) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_unsigned_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hamming(numeric, numeric) IS
+    'Hamming distance of fingerprints that are unsigned, 0 to 2^64 - 1, or signed; no index serves it';
+
+CREATE FUNCTION hamming(a integer, b integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hamming(a::bigint, b::bigint);
+COMMENT ON FUNCTION hamming(integer, integer) IS 'Hamming distance of the same numbers as bigint';
+
+CREATE FUNCTION hamming(a smallint, b smallint) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hamming(a::bigint, b::bigint);
+COMMENT ON FUNCTION hamming(smallint, smallint) IS 'Hamming distance of the same numbers as bigint';
+
 CREATE FUNCTION hamming(a bigint[], b bigint[]) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_arrays_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2;

@@ -298,6 +298,7 @@ MAKERS = {
     '"char"': lambda self, name: f"{quote(self.rng.choice('ODRAx'))}::\"char\"",
     "integer": Values.integer,
     "bigint": Values.bigint,
+    "numeric": lambda self, name: f"{self.rng.choice((0.5, 'NaN', '-inf', 5, -(2**63), 2**63, 2**64 - 1, 2**64, 10**99))!r}::numeric",
     "double precision": Values.double,
     "name": Values.name_,
     "regclass": Values.regclass,
