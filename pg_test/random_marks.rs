@@ -2,9 +2,9 @@
 
 mod tests {
     use pgrx::prelude::*;
-    use simhash::fingerprint::Fingerprinter;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
+    use simhash::fingerprint::{Fingerprinter, Scratch};
     use simhash::random::Random;
 
     // The defaults of guards.
@@ -38,7 +38,7 @@ mod tests {
 
     fn are_near(a: &ModelRow, b: &ModelRow) -> bool {
         let resembles = || {
-            resemblance(&mut Fingerprinter::default(), &a.text, &b.text, &Options::default(), &|| ())
+            resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()), &a.text, &b.text)
                 .expect("memory suffices")
                 .is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
         };
@@ -70,12 +70,14 @@ mod tests {
             run(&format!("CREATE INDEX ON marked (simhash_band(body, {band}), simhash_size(body))"));
         }
         run("SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
-        let (mut random, mut fingerprinter) = (Random(seed), Fingerprinter::default());
+        let (mut random, mut scratch) = (Random(seed), Scratch::default());
         let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
         for title in 0..400 {
             let index = random.below(rows.len().max(1) as u64) as usize;
             let text = text(&mut random);
-            let summary = fingerprinter.summary(&text, &Options::default(), BANDS, &|| ()).expect("memory suffices");
+            let summary = Fingerprinter::new(&mut scratch, &Options::default(), &|| ())
+                .summary(&text, BANDS)
+                .expect("memory suffices");
             let bands = summary.expect("the text has words").bands[..BANDS].to_vec();
             let mark = any_mark(&mut random, &rows);
             let action = if rows.len() < 3 { 0 } else { random.below(if by_hand { 9 } else { 6 }) };

@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 
 mod documents;
 
@@ -32,9 +32,10 @@ impl Set {
         if bytes == 0 {
             return None;
         }
-        let mut fingerprinter = Fingerprinter::default();
-        let mut count =
-            |text: &String| fingerprinter.features(text, &Options::default(), &|| ()).map_or(0, |f| f.iter().count());
+        let mut scratch = Scratch::default();
+        let mut count = |text: &String| {
+            Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).features(text).map_or(0, |f| f.iter().count())
+        };
         let features = documents.iter().map(&mut count).sum();
         let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path).to_owned();
         Some(Self { name, documents, bytes, features, seconds: Vec::new() })
@@ -42,11 +43,11 @@ impl Set {
 
     fn run(&mut self) {
         let options = Options::default();
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
         let passes = BYTES.div_ceil(self.bytes);
         let start = Instant::now();
         for document in std::iter::repeat_n(&self.documents, passes).flatten() {
-            let _ = black_box(fingerprinter.fingerprint(black_box(document), &options, &|| ()));
+            let _ = black_box(Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(black_box(document)));
         }
         self.seconds.push(start.elapsed().as_secs_f64() / passes as f64);
     }

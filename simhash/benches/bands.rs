@@ -15,7 +15,7 @@ use simhash::Options;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::size::similar_sizes;
-use simhash::fingerprint::{Fingerprinter, Summary};
+use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
 use simhash::random::Random;
 
 mod documents;
@@ -61,8 +61,9 @@ fn short_texts(texts: &[String]) -> Vec<String> {
 }
 
 fn report(name: &str, texts: &[String]) {
-    let (options, mut fingerprinter) = (Options::default(), Fingerprinter::default());
-    let summary = |text: &String| fingerprinter.summary(text, &options, MAX_BANDS, &|| ()).ok().flatten();
+    let (options, mut scratch) = (Options::default(), Scratch::default());
+    let summary =
+        |text: &String| Fingerprinter::new(&mut scratch, &options, &|| ()).summary(text, MAX_BANDS).ok().flatten();
     let summaries: Vec<Option<Summary>> = texts.iter().map(summary).collect();
     let pairs = pairs(texts, &summaries, 0.6);
     println!("{name}: {} documents", texts.len());
@@ -84,14 +85,15 @@ fn report(name: &str, texts: &[String]) {
 
 /// The pairs of texts of at least this resemblance.
 fn pairs(texts: &[String], summaries: &[Option<Summary>], least: f64) -> Vec<(usize, usize, f64)> {
-    let (options, mut fingerprinter) = (Options::default(), Fingerprinter::default());
+    let (options, mut scratch) = (Options::default(), Scratch::default());
     let (mut pairs, mut seen) = (Vec::new(), HashSet::new());
     for band in 0..MAX_BANDS {
         for group in groups(summaries, band).into_values() {
             for (position, &a) in group.iter().enumerate() {
                 for &b in &group[..position] {
                     if fits(summaries, a, b, least) && seen.insert((a, b)) {
-                        let found = resemblance(&mut fingerprinter, &texts[a], &texts[b], &options, &|| ());
+                        let found =
+                            resemblance(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &texts[a], &texts[b]);
                         pairs.extend(found.ok().flatten().filter(|found| *found >= least).map(|found| (a, b, found)));
                     }
                 }

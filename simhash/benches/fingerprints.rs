@@ -15,8 +15,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -45,12 +45,12 @@ fn main() -> ExitCode {
 
 fn print(library: &Library, count: u64) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut fingerprinter = Fingerprinter::default();
+    let mut scratch = Scratch::default();
     for number in 1..=count {
         // A text of punctuation only has no fingerprint: draw again.
         let fingerprint = (0..).find_map(|attempt| {
             let text = library.text(number, attempt);
-            fingerprinter.fingerprint(&text, &Options::default(), &|| ()).ok().flatten()
+            Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).fingerprint(&text).ok().flatten()
         });
         if let Some(fingerprint) = fingerprint {
             writeln!(out, "{number}\t{}", fingerprint.cast_signed())?;

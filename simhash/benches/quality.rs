@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use std::{fmt, io};
 
 use simhash::distance::hamming;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 
 mod documents;
 
@@ -82,8 +82,9 @@ struct Pair {
 
 fn near_pairs(set: &Set, options: &Options) -> Vec<Pair> {
     let js: HashMap<_, _> = set.resembling.iter().map(|&(a, b, j)| ((a.min(b), a.max(b)), j)).collect();
-    let mut fingerprinter = Fingerprinter::default();
-    let mut fingerprint = |text: &String| fingerprinter.fingerprint(text, options, &|| ()).expect("a fingerprint");
+    let mut scratch = Scratch::default();
+    let mut fingerprint =
+        |text: &String| Fingerprinter::new(&mut scratch, options, &|| ()).fingerprint(text).expect("a fingerprint");
     let all: Vec<(usize, u64)> =
         set.texts.iter().enumerate().filter_map(|(document, text)| Some((document, fingerprint(text)?))).collect();
     let mut pairs = Vec::new();

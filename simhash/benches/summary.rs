@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 
 mod documents;
 
@@ -25,7 +25,8 @@ fn main() {
         };
         let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
         let passes = BYTES.div_ceil(bytes.max(1));
-        let (options, mut fingerprinter) = (Options::default(), Fingerprinter::default());
+        let (options, mut scratch) = (Options::default(), Scratch::default());
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
         let mut time = |f: &mut dyn FnMut(&mut Fingerprinter, &str)| {
             let start = Instant::now();
             for document in std::iter::repeat_n(&documents, passes).flatten() {
@@ -36,10 +37,10 @@ fn main() {
         let mut runs: Vec<_> = (0..RUNS)
             .map(|_| {
                 let alone = time(&mut |fingerprinter, text| {
-                    let _ = black_box(fingerprinter.fingerprint(text, &options, &|| ()));
+                    let _ = black_box(fingerprinter.fingerprint(text));
                 });
                 let all = time(&mut |fingerprinter, text| {
-                    let _ = black_box(fingerprinter.summary(text, &options, BANDS, &|| ()));
+                    let _ = black_box(fingerprinter.summary(text, BANDS));
                 });
                 (all / alone, alone, all)
             })

@@ -88,21 +88,16 @@ impl CriterionDocument {
 
     /// Whether two texts are near-duplicates; None if one of them has no feature. An error if the criterion is for
     /// fingerprints. Costs as much as the features of both; and their bands, if they resemble each other.
-    pub fn near(
-        &self,
-        fingerprinter: &mut Fingerprinter,
-        a: &str,
-        b: &str,
-        tick: &dyn Fn(),
-    ) -> Result<Option<bool>, InvalidOptions> {
+    pub fn near(&self, fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<bool>, InvalidOptions> {
         let TextCriterion { resemblance, bands } = self.for_texts()?;
-        let prepared = Prepared::new(fingerprinter, a, &self.options, tick)?;
-        let resembles = prepared.resembles(resemblance, fingerprinter, b, tick)?;
+        let mut fingerprinter = fingerprinter.with_options(&self.options);
+        let prepared = Prepared::new(&mut fingerprinter, a)?;
+        let resembles = prepared.resembles(resemblance, &mut fingerprinter, b)?;
         if resembles != Some(true) {
             return Ok(resembles);
         }
-        let of_a = fingerprinter.summary(a, &self.options, bands, tick)?;
-        let of_b = fingerprinter.summary(b, &self.options, bands, tick)?;
+        let of_a = fingerprinter.summary(a, bands)?;
+        let of_b = fingerprinter.summary(b, bands)?;
         Ok(of_a.zip(of_b).map(|(a, b)| a.shares_band(&b, bands)))
     }
 

@@ -14,19 +14,15 @@ use crate::ticking::ticking;
 impl CriterionDocument {
     /// What decides whether two texts are near-duplicates, and at last whether they are: they are if all checks hold.
     /// With a `max_distance`, the fingerprints of the texts decide. Costs about ten fingerprints of each text.
-    pub fn explain(
-        &self,
-        fingerprinter: &mut Fingerprinter,
-        texts: [&str; 2],
-        tick: &dyn Fn(),
-    ) -> Result<Vec<Check>, InvalidOptions> {
+    pub fn explain(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
         let criterion = if self.is_by_distance() { None } else { Some(self.for_texts()?) };
         let options = &self.options;
         let bands = criterion.map_or(0, |criterion| criterion.bands);
-        let [a, b] = texts.map(|text| fingerprinter.summary(text, options, bands, tick));
+        let mut fingerprinter = fingerprinter.with_options(options);
+        let [a, b] = texts.map(|text| fingerprinter.summary(text, bands));
         let summaries = [a?, b?];
         let both = summaries[0].as_ref().zip(summaries[1].as_ref());
-        let mut checks = vec![features(fingerprinter, texts, options, tick)?];
+        let mut checks = vec![features(&mut fingerprinter, texts)?];
         if let Some(TextCriterion { resemblance: least, .. }) = criterion {
             let sizes = both.map(|(a, b)| (b.size, similar_sizes(a.size, least, is_exact(options))));
             checks.push(Check {
@@ -38,13 +34,13 @@ impl CriterionDocument {
             });
         }
         // Fingerprints do not have what must be the same, so it is not required of them.
-        checks.extend(fingerprinter.agreement_checks(texts, options, tick)?.into_iter().map(|check| Check {
+        checks.extend(fingerprinter.agreement_checks(texts)?.into_iter().map(|check| Check {
             required: check.required.filter(|_| criterion.is_some()),
             holds: check.holds.filter(|_| criterion.and(both).is_some()),
             ..check
         }));
         let without_same = Options { same: Default::default(), ..options.clone() };
-        let resembling = resemblance(fingerprinter, texts[0], texts[1], &without_same, tick)?;
+        let resembling = resemblance(&mut fingerprinter.with_options(&without_same), texts[0], texts[1])?;
         let least = criterion.map(|criterion| criterion.resemblance);
         checks.push(Check {
             what: "resemblance",
@@ -76,19 +72,19 @@ impl CriterionDocument {
             holds: is_near,
             ..Check::default()
         });
-        let holds = if criterion.is_none() { is_near } else { self.near(fingerprinter, texts[0], texts[1], tick)? };
+        let holds = if criterion.is_none() { is_near } else { self.near(&mut fingerprinter, texts[0], texts[1])? };
         checks.push(Check { what: "near", holds, ..Check::default() });
         Ok(checks)
     }
 }
 
 /// The number of features of each text, and of those that both have.
-fn features(fingerprinter: &mut Fingerprinter, texts: [&str; 2], options: &Options, tick: &dyn Fn()) -> Result<Check> {
-    let [a, b] = texts.map(|text| fingerprinter.weighted_features(text, false, options, tick));
+fn features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Check> {
+    let [a, b] = texts.map(|text| fingerprinter.weighted_features(text, false));
     let (a, b) = (a?, b?);
     let count = |of: &WeightedFeatures, other: &WeightedFeatures| {
         let is_common = |&(hash, weight): &(u64, u64)| weight > 0 && other.weight(hash) > 0;
-        Some(ticking(of.iter(), tick).filter(is_common).count().to_string())
+        Some(ticking(of.iter(), fingerprinter.tick).filter(is_common).count().to_string())
     };
     let (of_texts, found) = ([count(&a, &a), count(&b, &b)], count(&a, &b));
     Ok(Check { what: "features", of_texts, found, ..Check::default() })

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use simhash::Options;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::resemblance::resemblance;
-use simhash::fingerprint::{Fingerprinter, Summary};
+use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
 use simhash::random::Random;
 
 const OPTIONS: [&str; 9] = [
@@ -35,21 +35,21 @@ fn words(random: &mut Random, count: usize, vocabulary: u64) -> Vec<String> {
 }
 
 fn summary(text: &str, options: &Options, bands: usize) -> Option<Summary> {
-    Fingerprinter::default().summary(text, options, bands, &|| ()).unwrap()
+    Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(text, bands).unwrap()
 }
 
 #[test]
 fn summaries_match_single_functions() {
-    let (mut random, mut fingerprinter) = (Random(1), Fingerprinter::default());
+    let (mut random, mut scratch) = (Random(1), Scratch::default());
     for round in 0..400 {
         let count = *random.one_of(&[0, 1, 2, 3, 10, 40, 200, 3000]);
         let text = words(&mut random, count, 1 + round % 60).join(" ");
         for (document, options) in options() {
-            let found = fingerprinter.summary(&text, &options, 12, &|| ()).unwrap();
-            let fingerprint = fingerprinter.fingerprint(&text, &options, &|| ()).unwrap();
+            let found = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(&text, 12).unwrap();
+            let fingerprint = Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(&text).unwrap();
             assert_eq!(found.as_ref().map(|found| found.fingerprint), fingerprint, "{document} {text}");
             // A band is the same however many are asked for.
-            let more = fingerprinter.summary(&text, &options, MAX_BANDS, &|| ()).unwrap();
+            let more = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(&text, MAX_BANDS).unwrap();
             assert_eq!(found.map(|found| found.bands), more.map(|more| more.bands[..12].to_vec()), "{document}");
         }
     }
@@ -70,7 +70,9 @@ fn bands_follow_resemblance() {
                 text[position] = other.into_iter().next().unwrap();
             }
             let b = text.join(" ");
-            let Some(found) = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ()).unwrap() else {
+            let Some(found) =
+                resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b).unwrap()
+            else {
                 continue;
             };
             let [a, b] = [a, b].map(|text| summary(&text, &options, MAX_BANDS).unwrap().bands);

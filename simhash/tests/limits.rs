@@ -3,10 +3,10 @@
 use std::cell::Cell;
 
 use simhash::error::{Error, MAX_COMBINING_SEQUENCE, MAX_FEATURES, MAX_VALUE_BYTES};
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_table::FeatureTable;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::GOLDEN_RATIO;
 use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
@@ -20,11 +20,12 @@ fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
     let options = Options::from_json(options).expect("valid options");
     let count = Cell::new(0);
     let tick = || count.set(count.get() + 1);
-    Fingerprinter::default().fingerprint(text, &options, &tick).expect("within the limits");
+    Fingerprinter::new(&mut Scratch::default(), &options, &tick).fingerprint(text).expect("within the limits");
     let fingerprint = count.take();
-    Fingerprinter::default().features(text, &options, &tick).expect("within the limits");
+    Fingerprinter::new(&mut Scratch::default(), &options, &tick).features(text).expect("within the limits");
     let features = count.take();
-    resemblance(&mut Fingerprinter::default(), text, "a", &options, &tick).expect("within the limits");
+    resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), text, "a")
+        .expect("within the limits");
     (fingerprint, features, count.take())
 }
 
@@ -74,7 +75,7 @@ fn every_long_document_ticks() {
 fn refuses_long_combining_sequences() {
     let fingerprint = |marks: usize| {
         let text = format!("a{} b", "\u{301}".repeat(marks));
-        Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ())
+        Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()).fingerprint(&text)
     };
     assert!(fingerprint(1000).is_ok());
     assert_eq!(fingerprint(MAX_COMBINING_SEQUENCE), Err(Error::CombiningSequenceTooLong));

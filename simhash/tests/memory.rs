@@ -4,9 +4,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 
 /// Counts the bytes that are allocated, and the most that were.
@@ -49,8 +49,9 @@ fn matches_need_a_bounded_memory() {
         });
         let before = ALLOCATED.load(Relaxed);
         MOST.store(before, Relaxed);
-        let (of, options) = (&mut Fingerprinter::default(), Options::default());
-        let found = matches(of, &content, &clue, &options, MAX_CHANGED, Unit::Bytes, &|| ()).expect("memory suffices");
+        let (mut scratch, options) = (Scratch::default(), Options::default());
+        let of = &mut Fingerprinter::new(&mut scratch, &options, &|| ());
+        let found = matches(of, &content, &clue, MAX_CHANGED, Unit::Bytes).expect("memory suffices");
         let most = MOST.load(Relaxed) - before;
         println!("{} matches, {} bytes a byte of each text", found.len(), most as f64 / LENGTH as f64);
         assert!(most as f64 <= 6.6 * LENGTH as f64 + 1e6, "{most} bytes of memory for texts of {LENGTH}");

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use simhash::Options;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Markup, Tokens};
 use simhash::fingerprint::passages::{self as fast, CERTAIN, Found, Length};
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The length and the hash of each run of a text.
@@ -51,7 +51,7 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
 }
 
 fn found(text: &str, options: &Options) -> Vec<i64> {
-    let found = fast::passages(&mut Fingerprinter::default(), text, options, &|| ());
+    let found = fast::passages(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), text);
     found.expect("no limit is reached").into_iter().map(u64::cast_signed).collect()
 }
 
@@ -77,7 +77,7 @@ proptest! {
         before in tokens(40), clue in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
     ) {
         let (clue, options) = (clue.concat(), Options::default());
-        let asked = fast::clue(&mut Fingerprinter::default(), &clue, 0., &options, &|| ()).expect("no limit");
+        let asked = fast::clue(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &clue, 0.).expect("no limit");
         let passages = found(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = asked.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || asked.found != Found::All);
@@ -101,7 +101,8 @@ proptest! {
 #[test]
 fn clues_by_length() {
     let clue = |text: &str| {
-        fast::clue(&mut Fingerprinter::default(), text, 1., &Options::default(), &|| ()).expect("no limit")
+        fast::clue(&mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()), text, 1.)
+            .expect("no limit")
     };
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
     for (count, found) in [(1, Found::Few), (3, Found::Few), (4, Found::Most), (7, Found::Most), (8, Found::All)] {
@@ -118,10 +119,12 @@ fn clues_by_length() {
 
 /// Whether a text has something in common with what is looked up of a clue of which it must have half.
 fn is_found(text: &[String], clue: &[String]) -> bool {
-    let (mut fingerprinter, options) = (Fingerprinter::default(), Options::default());
-    let asked = fast::clue(&mut fingerprinter, &clue.join(" "), 0.5, &options, &|| ()).expect("no limit");
+    let (mut scratch, options) = (Scratch::default(), Options::default());
+    let asked =
+        fast::clue(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue.join(" "), 0.5).expect("no limit");
     assert!(asked.runs.len() < clue.len() / 4, "{} of {} words", asked.runs.len(), clue.len());
-    let passages = fast::passages(&mut fingerprinter, &text.join(" "), &options, &|| ()).expect("no limit");
+    let passages =
+        fast::passages(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text.join(" ")).expect("no limit");
     passages.iter().any(|passage| asked.runs.contains(passage))
 }
 

@@ -11,7 +11,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::criterion::CriterionDocument;
 use simhash::distance::hamming;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::agreement::{Same, Words};
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::difference::{containment, difference};
@@ -26,6 +25,7 @@ use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::size::{is_exact, similar_sizes};
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::search::blocks::{Block, Probed, radius};
 use simhash::text::ignore::Ignored;
 use simhash::text::markup::{text_of_html, text_of_main};
@@ -202,9 +202,9 @@ proptest! {
     fn long_texts_match_oracle(text in text(), other in text(), options in options()) {
         let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
         for options in [&Options::default(), &options] {
-            let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
+            let fingerprint = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).fingerprint(&text);
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
-            let summary = Fingerprinter::default().summary(&text, options, 2, &|| ()).expect("memory suffices");
+            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, 2).expect("memory suffices");
             prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, 2));
         }
     }
@@ -217,7 +217,7 @@ proptest! {
     fn fingerprint_matches_oracle(text in prop_oneof![5 => text(), 1 => line(), 1 => chinese()], options in options()) {
         let folding = Options { case_fold: options.case_fold, ..Options::default() };
         for options in [&Options::default(), &folding, &options] {
-            let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
+            let fingerprint = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).fingerprint(&text);
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
         }
     }
@@ -234,7 +234,7 @@ proptest! {
         bands in 1..=MAX_BANDS,
     ) {
         for options in [&Options::default(), &options] {
-            let summary = Fingerprinter::default().summary(&text, options, bands, &|| ()).expect("memory suffices");
+            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, bands).expect("memory suffices");
             prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
         }
     }
@@ -247,8 +247,8 @@ proptest! {
             prop_assert_eq!(read(&html, &mut text, &|| ()), Ok(()));
             prop_assert_eq!(oracle::markup::words(&text), oracle::markup::words(&expected));
             let [read, options] = [None, Some(markup)].map(|markup| Options { markup, ..options.clone() });
-            let expected = Fingerprinter::default().fingerprint(&expected, &read, &|| ());
-            prop_assert_eq!(Fingerprinter::default().fingerprint(&html, &options, &|| ()), expected);
+            let expected = Fingerprinter::new(&mut Scratch::default(), &read, &|| ()).fingerprint(&expected);
+            prop_assert_eq!(Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).fingerprint(&html), expected);
         }
     }
 
@@ -256,7 +256,7 @@ proptest! {
     fn matches_stand_in_the_text(text in prop_oneof![1 => text(), 3 => html()], options in options()) {
         for markup in [None, Some(Markup::Html), Some(Markup::Main)] {
             let options = Options { markup, ..options.clone() };
-            let found = matches(&mut Fingerprinter::default(), &text, &text, &options, MAX_CHANGED, Unit::Bytes, &|| ());
+            let found = matches(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &text, &text, MAX_CHANGED, Unit::Bytes);
             for found in found.expect("memory suffices") {
                 prop_assert_eq!(&found.content, &found.clue);
                 let run = text.get(found.content.start as usize..found.content.end as usize);
@@ -268,7 +268,7 @@ proptest! {
 
     #[test]
     fn listed_weights_match_oracle(text in text(), options in options()) {
-        let list = Fingerprinter::default().features(&text, &options, &|| ()).expect("memory suffices");
+        let list = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).features(&text).expect("memory suffices");
         let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
         let mut listed: Vec<(u64, u64)> =
             list.iter().map(|feature| (feature.hash, feature.weight * scale)).collect();
@@ -278,12 +278,11 @@ proptest! {
 
     #[test]
     fn scratch_leaves_no_trace(texts in prop::collection::vec((text(), text(), options()), 1..6)) {
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
         for (a, b, options) in texts {
-            let mut new = Fingerprinter::default();
-            let [reused, expected] = [&mut fingerprinter, &mut new].map(|fingerprinter| {
-                let resemblance = resemblance(fingerprinter, &a, &b, &options, &|| ());
-                (resemblance, fingerprinter.fingerprint(&a, &options, &|| ()))
+            let [reused, expected] = [&mut scratch, &mut Scratch::default()].map(|scratch| {
+                let mut fingerprinter = Fingerprinter::new(scratch, &options, &|| ());
+                (resemblance(&mut fingerprinter, &a, &b), fingerprinter.fingerprint(&a))
             });
             prop_assert_eq!(reused, expected);
         }
@@ -298,27 +297,28 @@ proptest! {
         least in 0.001..1.0,
     ) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
-        let resemblance = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ());
+        let resemblance = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b);
         // The features of one text, compared with several others: with itself, with the other one, and again.
-        let mut fingerprinter = Fingerprinter::default();
-        let prepared = Prepared::new(&mut fingerprinter, &b, &options, &|| ()).expect("memory suffices");
-        let itself = prepared.resemblance_from(0.0, &mut fingerprinter, &b, &|| ());
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+        let prepared = Prepared::new(&mut fingerprinter, &b).expect("memory suffices");
+        let itself = prepared.resemblance_from(0.0, &mut fingerprinter, &b);
         prop_assert!(matches!(itself, Ok(None | Some(1.0))), "{itself:?}");
         for _ in 0..2 {
-            prop_assert_eq!(prepared.resemblance_from(0.0, &mut fingerprinter, &a, &|| ()), resemblance);
+            prop_assert_eq!(prepared.resemblance_from(0.0, &mut fingerprinter, &a), resemblance);
         }
         let exact = resemblance.expect("memory suffices");
         for least in [least, exact.unwrap_or(least), exact.unwrap_or(least).next_up()] {
-            let found = prepared.resemblance_from(least, &mut fingerprinter, &a, &|| ());
+            let found = prepared.resemblance_from(least, &mut fingerprinter, &a);
             prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
-            let found = prepared.resembles(least, &mut fingerprinter, &a, &|| ());
+            let found = prepared.resembles(least, &mut fingerprinter, &a);
             prop_assert_eq!(found, Ok(exact.map(|exact| exact >= least)), "{}", least);
         }
         prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b, &options)));
         let [of_a, of_b] = [&a, &b].map(|text| oracle::compared(text, &options));
         let all: u64 = of_a.values().sum();
         let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
-        prop_assert_eq!(containment(&mut fingerprinter, &a, &b, &options, &|| ()), Ok(share));
+        prop_assert_eq!(containment(&mut fingerprinter, &a, &b), Ok(share));
     }
 
     #[test]
@@ -334,17 +334,18 @@ proptest! {
         let document = format!(r#"{{"resemblance": {least}, "bands": {bands}}}"#);
         let mut criterion = CriterionDocument::from_json(&document).expect("a criterion");
         criterion.options = options;
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &criterion.options, &|| ());
         let mut bands_of = |text| {
-            let summary = fingerprinter.summary(text, &criterion.options, bands, &|| ()).expect("memory suffices");
+            let summary = fingerprinter.summary(text, bands).expect("memory suffices");
             summary.map(|summary| summary.bands)
         };
         let shares_band = bands_of(&a).zip(bands_of(&b)).map(|(a, b)| a.iter().zip(&b).any(|(a, b)| a == b));
         let resemblance = oracle::resemblance(&a, &b, &criterion.options);
         let defined = shares_band.zip(resemblance).map(|(shares_band, found)| shares_band && found >= least);
-        prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b, &|| ()), Ok(defined));
-        prop_assert_eq!(criterion.near(&mut fingerprinter, &b, &a, &|| ()), Ok(defined));
-        let checks = criterion.explain(&mut fingerprinter, [&a, &b], &|| ()).expect("a criterion");
+        prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b), Ok(defined));
+        prop_assert_eq!(criterion.near(&mut fingerprinter, &b, &a), Ok(defined));
+        let checks = criterion.explain(&mut fingerprinter, [&a, &b]).expect("a criterion");
         let (near, checks) = checks.split_last().expect("a verdict");
         prop_assert_eq!(near.holds, defined);
         let required: Vec<_> = checks.iter().filter(|check| check.required.is_some()).map(|check| check.holds).collect();
@@ -354,9 +355,9 @@ proptest! {
     #[test]
     fn difference_matches_features(a in text(), common in text(), b in text(), options in options()) {
         let texts = [format!("{a} {common}"), format!("{common} {b}")];
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
         let listed = |list: &FeatureList| list.iter().map(|f| (f.text.to_owned(), f.weight)).collect::<Vec<_>>();
-        let of_texts = texts.each_ref().map(|text| listed(&fingerprinter.features(text, &options, &|| ()).expect("memory")));
+        let of_texts = texts.each_ref().map(|text| listed(&Fingerprinter::new(&mut scratch, &options, &|| ()).features(text).expect("memory")));
         let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
             let other: BTreeMap<_, _> = other.iter().cloned().collect();
             let less = |(feature, weight): &(String, u64)| {
@@ -364,7 +365,7 @@ proptest! {
             };
             own.iter().map(less).filter(|(_, weight)| *weight > 0).collect()
         };
-        let found = difference(&mut fingerprinter, &texts[0], &texts[1], &options, &|| ()).expect("memory suffices");
+        let found = difference(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &texts[0], &texts[1]).expect("memory suffices");
         let [of_a, of_b] = &of_texts;
         prop_assert_eq!(found.each_ref().map(listed), [more_than(of_a, of_b), more_than(of_b, of_a)]);
     }
@@ -379,9 +380,9 @@ proptest! {
         options in options(),
     ) {
         let texts = [format!("{a} {common}"), format!("{} {b}", format!("{common} ").repeat(repetitions))];
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
         let sizes = texts.each_ref().map(|text| {
-            let summary = fingerprinter.summary(text, &options, 0, &|| ()).expect("memory suffices");
+            let summary = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(text, 0).expect("memory suffices");
             let size = summary.map(|summary| summary.size);
             let total: u128 = oracle::compared(text, &options).values().map(|weight| u128::from(*weight)).sum();
             let one = if options.weights.is_some() { 1_000_000_000 } else { 1 };
@@ -389,7 +390,7 @@ proptest! {
             size
         });
         let [a, b] = &texts;
-        let found = resemblance(&mut fingerprinter, a, b, &options, &|| ()).expect("memory suffices");
+        let found = resemblance(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), a, b).expect("memory suffices");
         if let ([Some(a), Some(b)], Some(least)) = (sizes, found.filter(|found| *found > 0.0)) {
             let similar = |size| similar_sizes(size, least, is_exact(&options));
             prop_assert!(similar(a).contains(&b) && similar(b).contains(&a), "{a} {b} {least}");

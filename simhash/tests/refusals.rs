@@ -7,10 +7,10 @@ use std::cell::Cell;
 use std::ptr;
 
 use simhash::error::Error;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
 use simhash::search::layout_costs::{FingerprintSample, layout_costs};
@@ -97,20 +97,23 @@ fn texts() {
             ] {
                 let options = Options::from_json(options).expect("options");
                 let tick = || ();
-                let fingerprint = refusals(|| Fingerprinter::default().fingerprint(&text, &options, &tick));
+                let fingerprint =
+                    refusals(|| Fingerprinter::new(&mut Scratch::default(), &options, &tick).fingerprint(&text));
                 let features = refusals(|| {
-                    Fingerprinter::default().features(&text, &options, &tick).map(|list| list.iter().count())
+                    Fingerprinter::new(&mut Scratch::default(), &options, &tick)
+                        .features(&text)
+                        .map(|list| list.iter().count())
                 });
                 let resembling = refusals(|| {
-                    resemblance(&mut Fingerprinter::default(), &text, "a", &options, &tick)
+                    resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), &text, "a")
                         .map(|share| share.map(f64::to_bits))
                 });
                 let differing = refusals(|| {
-                    difference(&mut Fingerprinter::default(), &text, "a", &options, &tick)
+                    difference(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), &text, "a")
                         .map(|lists| lists.map(|list| list.iter().count()))
                 });
                 let contained = refusals(|| {
-                    containment(&mut Fingerprinter::default(), &text, "a", &options, &tick)
+                    containment(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), &text, "a")
                         .map(|share| share.map(f64::to_bits))
                 });
                 let resembling = resembling.min(differing).min(contained);
@@ -134,7 +137,7 @@ fn documents() {
     ] {
         for length in [40, 5_000, 200_000] {
             let html = format!("{start}{}", piece.repeat(length / piece.len()));
-            refusals(|| Fingerprinter::default().fingerprint(&html, &options, &|| ()));
+            refusals(|| Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).fingerprint(&html));
         }
     }
 }

@@ -4,30 +4,32 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 use simhash::error::Error;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Options, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
+use simhash::fingerprint::{Fingerprinter, Scratch};
 
 fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
-    resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
+    resemblance(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), a, b)
 }
 
 /// The features of a text with their weights, in their order.
 fn listed(text: &str, options: &Options) -> Vec<(String, u64)> {
-    let list = Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices");
+    let list = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).features(text).expect("memory suffices");
     list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
 }
 
 /// Of a million words that the first text lacks, few are read.
 #[test]
 fn impossible_resemblance_ends_reading() {
-    let (mut fingerprinter, options) = (Fingerprinter::default(), Options::default());
-    let prepared = Prepared::new(&mut fingerprinter, "a b c", &options, &|| ()).expect("memory suffices");
+    let (mut scratch, options) = (Scratch::default(), Options::default());
+    let prepared =
+        Prepared::new(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), "a b c").expect("memory suffices");
     let other: String = (0..1_000_000).map(|n| format!("w{n} ")).collect();
     let mut ticks = |least| {
         let ticks = Cell::new(0);
         let tick = || ticks.set(ticks.get() + 1);
-        let found = prepared.resemblance_from(least, &mut fingerprinter, &other, &tick).expect("memory suffices");
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &tick);
+        let found = prepared.resemblance_from(least, &mut fingerprinter, &other).expect("memory suffices");
         (ticks.get(), found)
     };
     let [(all, exact), (few, none)] = [0.0, 0.5].map(&mut ticks);
@@ -133,7 +135,8 @@ fn unseen_characters_do_not_count() {
         ("e\u{ad}\u{301}t\u{200d}e\u{301}", "été"),
         ("ISO\u{2011}9000", "iso\u{2010}9000"),
     ] {
-        let fingerprint = |text| Fingerprinter::default().fingerprint(text, &Options::default(), &|| ());
+        let fingerprint =
+            |text| Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()).fingerprint(text);
         let same = listed(a, &Options::default()) == listed(b, &Options::default());
         assert!(same && fingerprint(a) == fingerprint(b), "{a} {:?}", listed(a, &Options::default()));
     }

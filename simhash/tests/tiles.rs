@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 
 use proptest::prelude::*;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::{Markup, Options};
 use simhash::fingerprint::tiles::{Tile, tile, tiles_of};
 use simhash::fingerprint::token::{Token, token};
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 
 fn weight(token: Token) -> usize {
@@ -132,7 +132,13 @@ fn places_in_html() {
     ] {
         let options = Options { markup: Some(Markup::Html), ..Options::default() };
         let clue = expected.replace("&lt;\r\n", "");
-        let found = matches(&mut Fingerprinter::default(), html, &clue, &options, MAX_CHANGED, Unit::Bytes, &|| ());
+        let found = matches(
+            &mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()),
+            html,
+            &clue,
+            MAX_CHANGED,
+            Unit::Bytes,
+        );
         let found: Vec<_> = found
             .expect("memory suffices")
             .into_iter()

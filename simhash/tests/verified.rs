@@ -11,12 +11,12 @@ use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::criterion::TextCriterion;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::agreement::{Same, Words};
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{COPY, resemblance};
 use simhash::fingerprint::sketch::{Comparison, MostDifferent, first_allowed};
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::pairs::{Confirmed, Kept, Outcome, Texts, Verification, representatives};
 use simhash::random::Random;
 use simhash::text::ignore::Ignored;
@@ -26,15 +26,16 @@ const COPIES: TextCriterion = TextCriterion { resemblance: COPY, bands: 6 };
 
 /// The resemblance of each two rows that are near by the definition.
 fn edges(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
-    let mut fingerprinter = Fingerprinter::default();
+    let mut scratch = Scratch::default();
     let bands = |text: &Option<&str>| {
-        let summary = Fingerprinter::default().summary((*text)?, options, criterion.bands, &|| ());
+        let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary((*text)?, criterion.bands);
         summary.expect("memory suffices").map(|summary| summary.bands)
     };
     let bands: Vec<_> = rows.iter().map(bands).collect();
     let mut edge = |a: usize, b: usize| {
         let shared = bands[a].as_ref()?.iter().zip(bands[b].as_ref()?).any(|(a, b)| a == b);
-        let found = resemblance(&mut fingerprinter, rows[a]?, rows[b]?, options, &|| ()).expect("memory suffices");
+        let found = resemblance(&mut Fingerprinter::new(&mut scratch, options, &|| ()), rows[a]?, rows[b]?)
+            .expect("memory suffices");
         found.filter(|found| shared && *found >= criterion.resemblance)
     };
     (0..rows.len()).map(|b| (0..b).map(|a| edge(a, b)).collect()).collect()
@@ -65,7 +66,7 @@ fn duplicates(edges: &[Vec<Option<f64>>]) -> Vec<u32> {
 }
 
 fn features(text: &str, options: &Options) -> Option<FeatureSet> {
-    FeatureSet::new(&mut Fingerprinter::default(), text, options, &|| ()).expect("memory suffices")
+    FeatureSet::new(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), text).expect("memory suffices")
 }
 
 /// What a verification finds, the number of texts that it reads, and in how many passes.
@@ -76,11 +77,12 @@ fn verify<O: Outcome>(
     budget: usize,
     tick: &dyn Fn(),
 ) -> (Vec<u32>, usize, usize) {
-    let mut fingerprinter = Fingerprinter::default();
+    let mut scratch = Scratch::default();
     let mut texts = Texts::with_capacity(rows.len(), criterion, options).expect("memory suffices");
     for row in rows {
-        let sketch =
-            row.and_then(|text| fingerprinter.sketch(text, options, criterion.bands, &|| ()).expect("memory suffices"));
+        let sketch = row.and_then(|text| {
+            Fingerprinter::new(&mut scratch, options, &|| ()).sketch(text, criterion.bands).expect("memory suffices")
+        });
         texts.push(sketch.as_ref()).expect("memory suffices");
     }
     let mut verification = Verification::<O>::new(texts, budget, tick).expect("memory suffices");
@@ -152,13 +154,13 @@ proptest! {
     #[test]
     fn features_match_texts(a in text(), b in text(), options in options(), least in 0.0..1.0) {
         let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-        let expected = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ()).expect("memory suffices");
+        let expected = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b).expect("memory suffices");
         let sets = features(&a, &options).zip(features(&b, &options));
         prop_assert_eq!(sets.is_some(), expected.is_some());
-        let sketch = |text| Fingerprinter::default().sketch(text, &options, 3, &|| ()).expect("memory suffices");
+        let sketch = |text| Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).sketch(text, 3).expect("memory suffices");
         let sketches = sketch(&a).zip(sketch(&b));
         prop_assert_eq!(sketches.is_some(), expected.is_some());
-        let summary = Fingerprinter::default().summary(&a, &options, 3, &|| ()).expect("memory suffices");
+        let summary = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).summary(&a, 3).expect("memory suffices");
         prop_assert_eq!(sketch(&a).map(|sketch| sketch.bands), summary.map(|summary| summary.bands));
         if let (Some((one, other)), Some((of_one, of_other)), Some(expected)) = (sets, sketches, expected) {
             for least in [0.0, 1.0, least, expected, expected.next_up(), expected.next_down()] {
@@ -186,11 +188,14 @@ fn long_texts_match_oracle() {
         let options = Options { weight, ..Options::default() };
         let ticks = Cell::new(0);
         let tick = || ticks.set(ticks.get() + 1);
-        let set =
-            |text| FeatureSet::new(&mut Fingerprinter::default(), text, &options, &tick).expect("memory suffices");
+        let set = |text| {
+            FeatureSet::new(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), text)
+                .expect("memory suffices")
+        };
         let (one, other) = (set(&a).expect("features"), set(&b).expect("features"));
         assert!(ticks.replace(0) > 100);
-        let found = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ()).expect("memory suffices");
+        let found = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b)
+            .expect("memory suffices");
         let found = found.expect("features");
         assert!(one.resemblance_from(&other, found, &tick) == Some(found), "{found}");
         assert_eq!(one.resemblance_from(&other, found.next_up(), &tick), None);

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
 use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
@@ -16,13 +16,13 @@ use crate::output::{Bytes, Failed, answer};
 
 thread_local! {
     /// Scratch memory, up to 1 MB.
-    static SCRATCH: Cell<Fingerprinter> = Cell::default();
+    static SCRATCH: Cell<Scratch> = Cell::default();
 }
 
-fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-    let mut fingerprinter = SCRATCH.take();
-    let result = work(&mut fingerprinter);
-    SCRATCH.set(fingerprinter);
+fn with_fingerprinter<T>(options: &Options, work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    let result = work(&mut Fingerprinter::new(&mut scratch, options, &|| ()));
+    SCRATCH.set(scratch);
     result
 }
 
@@ -32,7 +32,7 @@ pub extern "C" fn simhash() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(content, &options, &|| ()))?;
+            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.fingerprint(content))?;
             if let Some(fingerprint) = found {
                 output.push(&fingerprint.to_le_bytes())?;
             }
@@ -47,7 +47,7 @@ pub extern "C" fn bands(count: usize) -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| fingerprinter.summary(content, &options, count, &|| ()))?;
+            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.summary(content, count))?;
             let Some(summary) = found else { return Ok(false) };
             for band in summary.bands {
                 output.push(&band.to_le_bytes())?;
@@ -63,7 +63,7 @@ pub extern "C" fn size() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| fingerprinter.summary(content, &options, 0, &|| ()))?;
+            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.summary(content, 0))?;
             if let Some(summary) = &found {
                 output.push(&summary.size.to_le_bytes())?;
             }
@@ -86,7 +86,7 @@ pub extern "C" fn features() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &|| ()))?;
+            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
             for feature in found.iter() {
                 push_feature(output, feature.hash, feature.weight as f64 / found.one() as f64, feature.text)?;
             }
@@ -98,7 +98,7 @@ pub extern "C" fn features() -> u32 {
 /// The resemblance of two texts. Inputs: both texts, options. Output: the resemblance, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn resemblance() -> u32 {
-    share_of(|fingerprinter, a, b, options| resemblance_of(fingerprinter, a, b, options, &|| ()))
+    share_of(resemblance_of)
 }
 
 /// Whether two texts are near-duplicates. Inputs: both texts, criterion. Output: 1 or 0, a byte.
@@ -107,7 +107,7 @@ pub extern "C" fn near() -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
             let (a, b, criterion) = (text(a)?, text(b)?, options::read_criterion(document)?);
-            let found = with_fingerprinter(|fingerprinter| criterion.near(fingerprinter, a, b, &|| ()))?;
+            let found = with_fingerprinter(&criterion.options, |fingerprinter| criterion.near(fingerprinter, a, b))?;
             if let Some(is_near) = found {
                 output.push(&[u8::from(is_near)])?;
             }
@@ -119,13 +119,13 @@ pub extern "C" fn near() -> u32 {
 /// The containment of a text in another one. Inputs: both texts, options. Output: the containment, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn containment() -> u32 {
-    share_of(|fingerprinter, a, b, options| containment_of(fingerprinter, a, b, options, &|| ()))
+    share_of(containment_of)
 }
 
 /// The share of a clue that is in matches with a text. Inputs: text, clue, options. Output: the coverage, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn coverage() -> u32 {
-    share_of(|fingerprinter, content, clue, options| coverage_of(fingerprinter, content, clue, options, &|| ()))
+    share_of(coverage_of)
 }
 
 /// Whether a text contains this share of a clue. Inputs: text, clue, options. Output: 1 or 0, a byte.
@@ -135,7 +135,7 @@ pub extern "C" fn contains(share: f64) -> u32 {
         with_inputs(|[content, clue, document]| {
             let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
             let found =
-                with_fingerprinter(|fingerprinter| contains_of(fingerprinter, content, clue, share, &options, &|| ()))?;
+                with_fingerprinter(&options, |fingerprinter| contains_of(fingerprinter, content, clue, share))?;
             let contains = found.map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
             output.push(&[u8::from(contains)])?;
             Ok(true)
@@ -150,8 +150,8 @@ pub extern "C" fn matches() -> u32 {
     answer(|output| {
         with_inputs(|[content, clue, document]| {
             let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| {
-                matches_of(fingerprinter, content, clue, &options, MAX_CHANGED, Unit::Utf16, &|| ())
+            let found = with_fingerprinter(&options, |fingerprinter| {
+                matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)
             })?;
             for Match { content, clue, words, changed } in found {
                 for number in [content.start, content.end, clue.start, clue.end, words, changed] {
@@ -169,7 +169,7 @@ pub extern "C" fn passages() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            for hash in with_fingerprinter(|fingerprinter| passages_of(fingerprinter, content, &options, &|| ()))? {
+            for hash in with_fingerprinter(&options, |fingerprinter| passages_of(fingerprinter, content))? {
                 output.push(&hash.to_le_bytes())?;
             }
             Ok(true)
@@ -178,11 +178,11 @@ pub extern "C" fn passages() -> u32 {
 }
 
 /// A share that two texts have, or none.
-fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options) -> Result<Option<f64>, Error>) -> u32 {
+fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
             let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| work(fingerprinter, a, b, &options))?;
+            let found = with_fingerprinter(&options, |fingerprinter| work(fingerprinter, a, b))?;
             if let Some(share) = found {
                 output.push(&share.to_le_bytes())?;
             }
@@ -198,7 +198,7 @@ pub extern "C" fn difference() -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
             let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
-            let lists = with_fingerprinter(|fingerprinter| difference_of(fingerprinter, a, b, &options, &|| ()))?;
+            let lists = with_fingerprinter(&options, |fingerprinter| difference_of(fingerprinter, a, b))?;
             for (side, list) in (0..).zip(&lists) {
                 for feature in list.iter() {
                     push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;

@@ -64,7 +64,7 @@ pub fn size(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyR
 fn summary(text: &Bound<'_, PyAny>, bands: usize, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Summary>> {
     let (py, options, text) = (text.py(), options::read(options)?, required(text, "text")?);
     let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(|fingerprinter| fingerprinter.summary(text, &options, bands, &|| signals.tick()))
+        with_fingerprinter(&options, signals, |fingerprinter| fingerprinter.summary(text, bands))
     })?;
     found.map_err(algorithm_error)
 }

@@ -31,7 +31,7 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
     let options = options::read(options)?;
     let text = required(text, "text")?;
     let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(|fingerprinter| fingerprinter.features(text, &options, &|| signals.tick()))
+        with_fingerprinter(&options, signals, |fingerprinter| fingerprinter.features(text))
     })?;
     let found = found.map_err(algorithm_error)?;
     let one = found.one() as f64;

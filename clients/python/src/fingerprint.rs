@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use ::simhash::FORMAT;
 use ::simhash::error::Error;
-use ::simhash::fingerprint::Fingerprinter;
+use ::simhash::fingerprint::{Fingerprinter, Scratch};
 use ::simhash::fingerprint::options::Options;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -21,15 +21,15 @@ const BATCH_TEXTS: usize = 1 << 14;
 
 thread_local! {
     /// Scratch memory, up to 1 MB for each thread.
-    static SCRATCH: Cell<Option<Box<Fingerprinter>>> = const { Cell::new(None) };
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// Runs `work` with this thread's fingerprinter. While it runs, a signal handler gets another one. If `work` unwinds,
+/// Runs `work` with this thread's scratch memory. While it runs, a signal handler gets other memory. If `work` unwinds,
 /// the memory is freed.
-pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-    let mut fingerprinter = SCRATCH.take().unwrap_or_default();
-    let result = work(&mut fingerprinter);
-    SCRATCH.set(Some(fingerprinter));
+pub fn with_fingerprinter<T>(options: &Options, signals: &Signals, work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+    let mut scratch = SCRATCH.take().unwrap_or_default();
+    let result = work(&mut Fingerprinter::new(&mut scratch, options, &|| signals.tick()));
+    SCRATCH.set(Some(scratch));
     result
 }
 
@@ -83,7 +83,7 @@ fn one(py: Python<'_>, text: &str, options: &Options) -> PyResult<Option<i64>> {
 }
 
 fn fingerprint(text: &str, options: &Options, signals: &Signals) -> Result<Option<i64>, Error> {
-    let fingerprint = with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(text, options, &|| signals.tick()))?;
+    let fingerprint = with_fingerprinter(options, signals, |fingerprinter| fingerprinter.fingerprint(text))?;
     Ok(fingerprint.map(u64::cast_signed))
 }
 

@@ -28,7 +28,7 @@ use crate::texts::required;
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
     let (py, options, text) = (text.py(), options::read(options)?, required(text, "text")?);
     let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(|fingerprinter| passages_of(fingerprinter, text, &options, &|| signals.tick()))
+        with_fingerprinter(&options, signals, |fingerprinter| passages_of(fingerprinter, text))
     })?;
     Ok(found.map_err(algorithm_error)?.into_iter().map(u64::cast_signed).collect())
 }
@@ -52,8 +52,8 @@ pub fn contains<'py>(
         return Err(PyValueError::new_err(format!("share {share} is out of range. A text has a share of 0 to 1.")));
     }
     let found =
-        of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
-            contains_of(fingerprinter, content, clue, share, options, &|| signals.tick())
+        of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+            contains_of(fingerprinter, content, clue, share)
         })?;
     found.map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
 }
@@ -71,8 +71,8 @@ pub fn coverage<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
-        coverage_of(fingerprinter, content, clue, options, &|| signals.tick())
+    of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+        coverage_of(fingerprinter, content, clue)
     })
 }
 
@@ -114,8 +114,8 @@ fn list_of<'py>(
     let py = content.py();
     let one_of = MATCH.import(py, "pg_simhash._match", "Match")?;
     let found =
-        of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue, options, signals| {
-            matches_of(fingerprinter, content, clue, options, changed, Unit::Characters, &|| signals.tick())
+        of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+            matches_of(fingerprinter, content, clue, changed, Unit::Characters)
         })?;
     let list = PyList::empty(py);
     for (index, Match { content, clue, words, changed }) in found.into_iter().enumerate() {

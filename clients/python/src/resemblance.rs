@@ -30,8 +30,8 @@ pub fn resemblance<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
-        resemblance_of(fingerprinter, a, b, options, &|| signals.tick())
+    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b| {
+        resemblance_of(fingerprinter, a, b)
     })
 }
 
@@ -50,8 +50,8 @@ pub fn near<'py>(
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<bool>> {
     let criterion = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
-    let found = of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b, _, signals| {
-        Ok(criterion.near(fingerprinter, a, b, &|| signals.tick()))
+    let found = of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b| {
+        Ok(criterion.near(fingerprinter, a, b))
     })?;
     found.map_err(|invalid| invalid_options(&invalid))
 }
@@ -71,8 +71,8 @@ pub fn containment<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
-        containment_of(fingerprinter, a, b, options, &|| signals.tick())
+    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b| {
+        containment_of(fingerprinter, a, b)
     })
 }
 
@@ -94,8 +94,8 @@ pub fn difference<'py>(
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = a.py();
     let one_of = DIFFERENCE.import(py, "pg_simhash._feature", "Difference")?;
-    let lists = of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b, options, signals| {
-        difference_of(fingerprinter, a, b, options, &|| signals.tick())
+    let lists = of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b| {
+        difference_of(fingerprinter, a, b)
     })?;
     let list = PyList::empty(py);
     for (side, features) in ["a", "b"].into_iter().zip(&lists) {
@@ -118,13 +118,13 @@ pub fn of_both<T: Send>(
     (a, name_of_a): (&Bound<'_, PyAny>, &str),
     (b, name_of_b): (&Bound<'_, PyAny>, &str),
     options: Option<&Bound<'_, PyDict>>,
-    work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options, &Signals) -> Result<T, Error> + Send,
+    work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let py = a.py();
     let options = options::read(options)?;
     let (a, b) = (required(a, name_of_a)?, required(b, name_of_b)?);
     let found = detached_unless_small(py, a.len() + b.len(), |signals| {
-        with_fingerprinter(|fingerprinter| work(fingerprinter, a, b, &options, signals))
+        with_fingerprinter(&options, signals, |fingerprinter| work(fingerprinter, a, b))
     })?;
     found.map_err(algorithm_error)
 }

@@ -3,8 +3,8 @@
 //! An input is a document.
 
 use simhash::error::Result;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Markup, Options};
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::text::markup::{text_of_html, text_of_main};
 
 use super::oracle;
@@ -24,8 +24,8 @@ fn check_reader(
     let mut text = String::new();
     read(html, &mut text, &|| ()).expect("memory suffices");
     assert_eq!(oracle::words(&text), oracle::words(&oracle(html)), "{html:?}");
-    let mut fingerprinter = Fingerprinter::default();
-    let expected = fingerprinter.fingerprint(&text, &Options::default(), &|| ());
+    let mut scratch = Scratch::default();
+    let expected = Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).fingerprint(&text);
     let options = Options { markup: Some(markup), ..Options::default() };
-    assert_eq!(fingerprinter.fingerprint(html, &options, &|| ()), expected, "{html:?}");
+    assert_eq!(Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(html), expected, "{html:?}");
 }

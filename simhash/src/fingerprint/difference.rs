@@ -2,7 +2,6 @@
 
 use super::feature_list::FeatureList;
 use super::fingerprinter::Fingerprinter;
-use super::options::Options;
 use super::resemblance::total_and_common;
 use crate::error::Result;
 use crate::ticking::ticking;
@@ -13,16 +12,11 @@ use crate::ticking::ticking;
 ///
 /// The lists have no pairs of neighbouring features, which a [`resemblance`](super::resemblance::resemblance) has too:
 /// the difference of two texts with the same words in another order is empty. The option `same` has no effect.
-pub fn difference(
-    fingerprinter: &mut Fingerprinter,
-    a: &str,
-    b: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<[FeatureList; 2]> {
+pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<[FeatureList; 2]> {
+    let tick = fingerprinter.tick;
     let mut more_than = |text: &str, other: &str| -> Result<FeatureList> {
-        let mut list = fingerprinter.features(text, options, tick)?;
-        let other = fingerprinter.weighted_features(other, false, options, tick)?;
+        let mut list = fingerprinter.features(text)?;
+        let other = fingerprinter.weighted_features(other, false)?;
         for (weight, hash) in ticking(list.weights.iter_mut().zip(&list.hashes), tick) {
             *weight = weight.saturating_sub(other.weight(*hash));
         }
@@ -36,16 +30,10 @@ pub fn difference(
 ///
 /// Of each, the smaller of its two weights counts. The option `same` has no effect. Costs as much as two
 /// fingerprints, in time and in memory.
-pub fn containment(
-    fingerprinter: &mut Fingerprinter,
-    a: &str,
-    b: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Option<f64>> {
-    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, true, options, tick));
+pub fn containment(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
+    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, true));
     let (a, b) = (a?, b?);
-    let (of_a, common) = total_and_common(&a, &b, tick);
+    let (of_a, common) = total_and_common(&a, &b, fingerprinter.tick);
     // Exact integers, and one division of IEEE doubles: the same result on every CPU.
     Ok((of_a > 0).then(|| common as f64 / of_a as f64))
 }

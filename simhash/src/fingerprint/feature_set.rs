@@ -2,7 +2,6 @@
 
 use super::agreement::Agreement;
 use super::fingerprinter::Fingerprinter;
-use super::options::Options;
 use super::resemblance::share;
 use crate::error::Result;
 use crate::memory::push;
@@ -27,22 +26,17 @@ pub struct FeatureSet {
 impl FeatureSet {
     /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
     /// fingerprint and a sort of the features. `tick` is called every few milliseconds and may unwind.
-    pub fn new(
-        fingerprinter: &mut Fingerprinter,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<Option<Self>> {
-        let (hashes, weights) = if options.is_plain_set() {
-            (plain(fingerprinter, text, options, tick)?, Vec::new())
+    pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
+        let (hashes, weights) = if fingerprinter.options.is_plain_set() {
+            (plain(fingerprinter, text)?, Vec::new())
         } else {
-            weighted(fingerprinter, text, options, tick)?
+            weighted(fingerprinter, text)?
         };
         let total = match weights.len() {
             0 => hashes.len() as u128,
-            _ => ticking(&weights, tick).map(|weight| u128::from(*weight)).sum(),
+            _ => ticking(&weights, fingerprinter.tick).map(|weight| u128::from(*weight)).sum(),
         };
-        let agreement = fingerprinter.agreement(text, options, tick)?;
+        let agreement = fingerprinter.agreement(text)?;
         Ok((total > 0).then_some(Self { total, hashes, weights, agreement }))
     }
 
@@ -94,9 +88,9 @@ impl FeatureSet {
     }
 }
 
-fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>> {
+fn plain(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
     let mut found = Vec::new();
-    fingerprinter.count_compared(text, options, tick, |new| {
+    fingerprinter.count_compared(text, |new| {
         found.try_reserve(new.len())?;
         found.extend_from_slice(new);
         Ok(())
@@ -104,8 +98,8 @@ fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick:
     if let Some(sorted) = sorted(&found)? {
         return Ok(sorted);
     }
-    sort(&mut found, &|hash| *hash, u64::BITS, tick);
-    collect(found.len(), found.iter().copied(), tick)
+    sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick);
+    collect(found.len(), found.iter().copied(), fingerprinter.tick)
 }
 
 /// Buckets in which hashes are sorted, and the most in each.
@@ -149,13 +143,9 @@ fn sorted(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
 }
 
 /// The hashes of the distinct features, and their weights; without features that weigh nothing.
-fn weighted(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<(Vec<u64>, Vec<u64>)> {
-    let features = fingerprinter.weighted_features(text, true, options, tick)?;
+fn weighted(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
+    let tick = fingerprinter.tick;
+    let features = fingerprinter.weighted_features(text, true)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
         push(&mut found, feature)?;

@@ -24,12 +24,20 @@ use crate::ticking::ticking;
 /// Bytes of scratch memory that are reused for the next text.
 const RETAINED_BYTES: usize = 1 << 20;
 
-/// Makes fingerprints of texts. Reuses up to 1 MB of scratch memory for the next text.
+/// Reads texts, all by the same options.
 ///
 /// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
 /// Every allocation that grows with the text may fail, as [out of memory](crate::error::Error::OutOfMemory).
+pub struct Fingerprinter<'a> {
+    scratch: &'a mut Scratch,
+    pub(crate) options: &'a Options,
+    /// Called about every 64 kB of a text. May unwind.
+    pub(crate) tick: &'a dyn Fn(),
+}
+
+/// The memory of a [`Fingerprinter`], of which up to 1 MB is reused for the next text.
 #[derive(Debug, Default)]
-pub struct Fingerprinter {
+pub struct Scratch {
     /// The text of the last document with markup.
     without_markup: String,
     collector: Collector,
@@ -78,25 +86,31 @@ impl Summary {
     }
 }
 
-impl Fingerprinter {
+impl<'a> Fingerprinter<'a> {
+    pub fn new(scratch: &'a mut Scratch, options: &'a Options, tick: &'a dyn Fn()) -> Self {
+        Self { scratch, options, tick }
+    }
+
+    /// The same with other options.
+    pub fn with_options<'b>(&'b mut self, options: &'b Options) -> Fingerprinter<'b> {
+        Fingerprinter::new(self.scratch, options, self.tick)
+    }
+
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
     ///
-    /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
-    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>> {
-        self.read(text, options, tick, |this, text| this.tally(text, options, tick))
+    /// One pass over the text: about 2 ns for each byte of English.
+    pub fn fingerprint(&mut self, text: &str) -> Result<Option<u64>> {
+        self.read(text, |this, text| this.tally(text))
     }
 
     /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that weighs
     /// anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
-    pub fn summary(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Summary>> {
-        self.read(text, options, tick, |this, text| {
-            let agreement = this.agreement_of(text, options, tick)?.key();
-            this.minima.reset(bands);
-            let (fingerprint, size) = if options.is_plain_set() {
-                this.summarise_set(text, options, tick)?
-            } else {
-                this.summarise_weighted(text, options, tick)?
-            };
+    pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
+        self.read(text, |this, text| {
+            let agreement = this.agreement_of(text)?.key();
+            this.scratch.minima.reset(bands);
+            let (fingerprint, size) =
+                if this.options.is_plain_set() { this.summarise_set(text)? } else { this.summarise_weighted(text)? };
             let Some(fingerprint) = fingerprint else { return Ok(None) };
             Ok(Some(Summary { fingerprint, size, bands: this.bands(bands, agreement)?, agreement }))
         })
@@ -104,29 +118,29 @@ impl Fingerprinter {
 
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
     /// fingerprints.
-    pub fn sketch(&mut self, text: &str, options: &Options, bands: usize, tick: &dyn Fn()) -> Result<Option<Sketch>> {
-        self.read(text, options, tick, |this, text| {
-            let agreement = this.agreement_of(text, options, tick)?.key();
-            this.minima.reset(bands);
+    pub fn sketch(&mut self, text: &str, bands: usize) -> Result<Option<Sketch>> {
+        self.read(text, |this, text| {
+            let agreement = this.agreement_of(text)?.key();
+            this.scratch.minima.reset(bands);
             let mut parities = Parities::default();
-            let size = if options.is_plain_set() {
-                let Self { collector, minima, .. } = this;
-                collector.collect(text, Pairs::together(options), options, tick, |new: &[u64]| {
+            let size = if this.options.is_plain_set() {
+                let Scratch { collector, minima, .. } = &mut *this.scratch;
+                collector.collect(text, Pairs::together(this.options), this.options, this.tick, |new: &[u64]| {
                     minima.add_all(new);
                     parities.flip_all(new);
                     Ok(())
                 })?;
                 collector.distinct.distinct() as u128
             } else {
-                let features = this.weigh(text, true, options, tick)?;
-                let one = options.weigh_count(1) * options.one();
-                for (hash, weight) in ticking(features.levels(), tick) {
-                    this.minima.add(hash, weight, one);
+                let features = this.weigh(text, true)?;
+                let one = this.options.weigh_count(1) * this.options.one();
+                for (hash, weight) in ticking(features.levels(), this.tick) {
+                    this.scratch.minima.add(hash, weight, one);
                     if weight == one {
                         parities.flip(hash);
                     }
                 }
-                features.total(tick).div_ceil(options.one().into())
+                features.total(this.tick).div_ceil(this.options.one().into())
             };
             if size == 0 {
                 return Ok(None);
@@ -140,141 +154,119 @@ impl Fingerprinter {
     ///
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
-    pub fn features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList> {
-        self.read(text, options, tick, |this, text| this.list(text, options, tick))
+    pub fn features(&mut self, text: &str) -> Result<FeatureList> {
+        self.read(text, |this, text| this.list(text))
     }
 
     /// The features of a text, and their pairs if these are asked for, as hashes and weights.
-    pub fn weighted_features(
-        &mut self,
-        text: &str,
-        with_pairs: bool,
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<WeightedFeatures> {
-        self.read(text, options, tick, |this, text| this.weigh(text, with_pairs, options, tick))
+    pub fn weighted_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
+        self.read(text, |this, text| this.weigh(text, with_pairs))
     }
 
-    pub(super) fn agreement(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement> {
-        if options.same.is_nothing() {
+    pub(super) fn agreement(&mut self, text: &str) -> Result<Agreement> {
+        if self.options.same.is_nothing() {
             return Ok(Agreement::default());
         }
-        self.read(text, options, tick, |this, text| this.agreement_of(text, options, tick))
+        self.read(text, |this, text| this.agreement_of(text))
     }
 
     /// The same of a text without its markup.
-    fn agreement_of(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Agreement> {
-        if options.same.is_nothing() {
+    fn agreement_of(&mut self, text: &str) -> Result<Agreement> {
+        if self.options.same.is_nothing() {
             return Ok(Agreement::default());
         }
-        self.normalise_same(text, options, tick)?;
-        options.same.of(&self.collector.normal, tick)
+        self.normalise_same(text)?;
+        self.options.same.of(&self.scratch.collector.normal, self.tick)
     }
 
     /// What two texts must agree in by the option `same`, and whether they do.
-    pub(crate) fn agreement_checks(
-        &mut self,
-        texts: [&str; 2],
-        options: &Options,
-        tick: &dyn Fn(),
-    ) -> Result<Vec<Check>> {
+    pub(crate) fn agreement_checks(&mut self, texts: [&str; 2]) -> Result<Vec<Check>> {
         let [a, b] = texts.map(|text| {
-            self.read(text, options, tick, |this, text| {
-                this.normalise_same(text, options, tick)?;
-                options.same.listed(&this.collector.normal, tick)
+            self.read(text, |this, text| {
+                this.normalise_same(text)?;
+                this.options.same.listed(&this.scratch.collector.normal, this.tick)
             })
         });
-        Ok(options.same.checks([a?, b?]))
+        Ok(self.options.same.checks([a?, b?]))
     }
 
     /// Makes the normal form in which texts must agree, of a text without its markup.
-    fn normalise_same(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<()> {
+    fn normalise_same(&mut self, text: &str) -> Result<()> {
         // The numbers of addresses may be left out, but not all.
-        let ignored = Ignored { numbers: false, ..options.ignore };
-        self.collector.normalise(text, options.case_fold, ignored, tick)?;
-        rewrite(&mut self.collector.normal, normalise_separators, None, tick)
+        let ignored = Ignored { numbers: false, ..self.options.ignore };
+        self.scratch.collector.normalise(text, self.options.case_fold, ignored, self.tick)?;
+        rewrite(&mut self.scratch.collector.normal, normalise_separators, None, self.tick)
     }
 
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
-    pub(super) fn compared_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureTable> {
-        self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, Pairs::together(options), options, tick, |_: &[u64]| Ok(()))?;
-            Ok(std::mem::take(&mut this.collector.distinct))
+    pub(super) fn compared_features(&mut self, text: &str) -> Result<FeatureTable> {
+        self.read(text, |this, text| {
+            this.scratch.collector.collect(
+                text,
+                Pairs::together(this.options),
+                this.options,
+                this.tick,
+                |_: &[u64]| Ok(()),
+            )?;
+            Ok(std::mem::take(&mut this.scratch.collector.distinct))
         })
     }
 
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Calls `new` with
     /// the hash of each of them once, many at a time, until it returns an error.
-    pub(super) fn count_compared(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-        new: impl FnMut(&[u64]) -> Result<()>,
-    ) -> Result<usize> {
-        self.read(text, options, tick, |this, text| {
-            this.collector.collect(text, Pairs::together(options), options, tick, new)?;
-            Ok(this.collector.distinct.distinct())
+    pub(super) fn count_compared(&mut self, text: &str, new: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
+        self.read(text, |this, text| {
+            this.scratch.collector.collect(text, Pairs::together(this.options), this.options, this.tick, new)?;
+            Ok(this.scratch.collector.distinct.distinct())
         })
     }
 
     /// Passes `make` the text in normal form, without its markup.
-    pub(super) fn read_normal<T>(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-        make: impl FnOnce(&str) -> Result<T>,
-    ) -> Result<T> {
-        self.read(text, options, tick, |this, text| {
-            this.collector.normalise(text, options.case_fold, options.ignore, tick)?;
-            make(&this.collector.normal)
+    pub(super) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+        self.read(text, |this, text| {
+            this.scratch.collector.normalise(text, this.options.case_fold, this.options.ignore, this.tick)?;
+            make(&this.scratch.collector.normal)
         })
     }
 
     /// Passes `make` the text without its markup. Then frees the memory that a long text has taken.
     #[inline]
-    fn read<T>(
-        &mut self,
-        text: &str,
-        options: &Options,
-        tick: &dyn Fn(),
-        make: impl FnOnce(&mut Self, &str) -> Result<T>,
-    ) -> Result<T> {
+    fn read<T>(&mut self, text: &str, make: impl FnOnce(&mut Self, &str) -> Result<T>) -> Result<T> {
         let mut without_markup = String::new();
-        let text = match options.markup {
+        let text = match self.options.markup {
             None => text,
             Some(markup) => {
-                without_markup = std::mem::take(&mut self.without_markup);
+                without_markup = std::mem::take(&mut self.scratch.without_markup);
                 match markup {
-                    Markup::Html => text_of_html(text, &mut without_markup, tick)?,
-                    Markup::Main => text_of_main(text, &mut without_markup, tick)?,
+                    Markup::Html => text_of_html(text, &mut without_markup, self.tick)?,
+                    Markup::Main => text_of_main(text, &mut without_markup, self.tick)?,
                 }
                 &without_markup
             }
         };
         let made = make(self, text);
-        if options.markup.is_some() {
-            self.without_markup = without_markup;
+        if self.options.markup.is_some() {
+            self.scratch.without_markup = without_markup;
         }
         self.shrink();
         made
     }
 
-    fn list(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList> {
-        self.collector.normalise(text, options.case_fold, options.ignore, tick)?;
-        let Collector { normal, distinct, .. } = &mut self.collector;
-        distinct.reset(expected_features(normal), true, tick)?;
+    fn list(&mut self, text: &str) -> Result<FeatureList> {
+        self.scratch.collector.normalise(text, self.options.case_fold, self.options.ignore, self.tick)?;
+        let Collector { normal, distinct, .. } = &mut self.scratch.collector;
+        distinct.reset(expected_features(normal), true, self.tick)?;
         let mut list = FeatureList::default();
-        each_feature(normal, false, options, tick, |feature: &[u8], hash| {
-            if distinct.insert(hash, tick)? {
+        each_feature(normal, false, self.options, self.tick, |feature: &[u8], hash| {
+            if distinct.insert(hash, self.tick)? {
                 list.push(feature, hash)?;
             }
             Ok(())
         })?;
         list.weights.try_reserve_exact(list.hashes.len())?;
-        list.weights.extend(ticking(&list.hashes, tick).map(|hash| options.weigh(*hash, distinct.count(*hash))));
-        list.one = options.one();
+        list.weights
+            .extend(ticking(&list.hashes, self.tick).map(|hash| self.options.weigh(*hash, distinct.count(*hash))));
+        list.one = self.options.one();
         Ok(list)
     }
 
@@ -282,68 +274,68 @@ impl Fingerprinter {
     fn bands(&self, bands: usize, agreement: i32) -> Result<Vec<i32>> {
         let mut all = Vec::new();
         all.try_reserve_exact(bands)?;
-        all.extend((0..bands).map(|band| self.minima.band(band) ^ agreement));
+        all.extend((0..bands).map(|band| self.scratch.minima.band(band) ^ agreement));
         Ok(all)
     }
 
     /// Frees the memory that a long text has taken.
     fn shrink(&mut self) {
-        let text = self.without_markup.capacity() + self.collector.normal.capacity();
-        let factors = self.collector.factors.capacity() * size_of::<(u64, u64)>();
-        let Collector { distinct, pairs, .. } = &self.collector;
+        let text = self.scratch.without_markup.capacity() + self.scratch.collector.normal.capacity();
+        let factors = self.scratch.collector.factors.capacity() * size_of::<(u64, u64)>();
+        let Collector { distinct, pairs, .. } = &self.scratch.collector;
         if text + distinct.memory() + pairs.memory() + factors > RETAINED_BYTES {
-            self.without_markup = String::new();
-            self.collector = Collector::default();
+            self.scratch.without_markup = String::new();
+            self.scratch.collector = Collector::default();
         }
     }
 
-    fn tally(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>> {
-        if options.is_plain_set() {
-            self.tally.clear();
-            if !vote_for_line(text, options, &mut self.tally)? {
-                self.tally.clear();
+    fn tally(&mut self, text: &str) -> Result<Option<u64>> {
+        if self.options.is_plain_set() {
+            self.scratch.tally.clear();
+            if !vote_for_line(text, self.options, &mut self.scratch.tally)? {
+                self.scratch.tally.clear();
                 let vote = |new: &[u64]| {
-                    self.tally.vote_all(new);
+                    self.scratch.tally.vote_all(new);
                     Ok(())
                 };
-                self.collector.collect(text, Pairs::None, options, tick, vote)?;
+                self.scratch.collector.collect(text, Pairs::None, self.options, self.tick, vote)?;
             }
-            return Ok(self.tally.fingerprint());
+            return Ok(self.scratch.tally.fingerprint());
         }
-        let features = self.weigh(text, false, options, tick)?;
-        self.tally.clear();
-        for (hash, weight) in ticking(features.iter(), tick) {
-            self.tally.add(hash, weight)?;
+        let features = self.weigh(text, false)?;
+        self.scratch.tally.clear();
+        for (hash, weight) in ticking(features.iter(), self.tick) {
+            self.scratch.tally.add(hash, weight)?;
         }
-        self.collector.distinct = features.distinct;
-        Ok(self.tally.fingerprint())
+        self.scratch.collector.distinct = features.distinct;
+        Ok(self.scratch.tally.fingerprint())
     }
 
-    fn summarise_set(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<(Option<u64>, i32)> {
-        let Self { collector, tally, minima, .. } = self;
+    fn summarise_set(&mut self, text: &str) -> Result<(Option<u64>, i32)> {
+        let Scratch { collector, tally, minima, .. } = &mut *self.scratch;
         tally.clear();
-        let pairs = if options.has_pairs() { Pairs::Apart } else { Pairs::None };
-        collector.collect(text, pairs, options, tick, Summing { tally, minima })?;
+        let pairs = if self.options.has_pairs() { Pairs::Apart } else { Pairs::None };
+        collector.collect(text, pairs, self.options, self.tick, Summing { tally, minima })?;
         let size = collector.distinct.distinct() + collector.pairs.distinct();
         Ok((tally.fingerprint(), as_size(size as u128)))
     }
 
-    fn summarise_weighted(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<(Option<u64>, i32)> {
-        let fingerprint = self.tally(text, options, tick)?;
-        let features = self.weigh(text, true, options, tick)?;
-        let one = options.weigh_count(1) * options.one();
-        for (hash, weight) in ticking(features.levels(), tick) {
-            self.minima.add(hash, weight, one);
+    fn summarise_weighted(&mut self, text: &str) -> Result<(Option<u64>, i32)> {
+        let fingerprint = self.tally(text)?;
+        let features = self.weigh(text, true)?;
+        let one = self.options.weigh_count(1) * self.options.one();
+        for (hash, weight) in ticking(features.levels(), self.tick) {
+            self.scratch.minima.add(hash, weight, one);
         }
-        Ok((fingerprint, as_size(features.total(tick).div_ceil(options.one().into()))))
+        Ok((fingerprint, as_size(features.total(self.tick).div_ceil(self.options.one().into()))))
     }
 
-    fn weigh(&mut self, text: &str, with_pairs: bool, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures> {
-        let pairs = if with_pairs { Pairs::together(options) } else { Pairs::None };
-        self.collector.collect(text, pairs, options, tick, |_: &[u64]| Ok(()))?;
-        let Collector { distinct, factors, .. } = &mut self.collector;
+    fn weigh(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
+        let pairs = if with_pairs { Pairs::together(self.options) } else { Pairs::None };
+        self.scratch.collector.collect(text, pairs, self.options, self.tick, |_: &[u64]| Ok(()))?;
+        let Collector { distinct, factors, .. } = &mut self.scratch.collector;
         let (distinct, factors) = (std::mem::take(distinct), std::mem::take(factors));
-        Ok(WeightedFeatures { distinct, options: options.clone(), factors })
+        Ok(WeightedFeatures { distinct, options: self.options.clone(), factors })
     }
 }
 

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::fingerprinter::Fingerprinter;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
-use super::options::Options;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::memory::{fill, push};
 
@@ -37,15 +36,9 @@ impl Default for Style {
 
 /// The text with its [matches](super::matches) marked. Fragments are the surroundings of the longest matches, in the
 /// order of the text; without a match, the begin of the text. Nothing is escaped.
-pub fn headline(
-    fingerprinter: &mut Fingerprinter,
-    content: &str,
-    clue: &str,
-    style: &Style,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<String> {
-    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
+pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, style: &Style) -> Result<String> {
+    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let shared = shared_runs(fingerprinter, content, clue)?;
     let mut found = shared.join(MAX_CHANGED, tick)?;
     let tokens = shared.content.len();
     drop(shared);
@@ -131,13 +124,20 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fingerprinter, Options, Style, headline};
+    use super::super::fingerprinter::Scratch;
+    use super::super::options::Options;
+    use super::{Fingerprinter, Style, headline};
 
     #[test]
     fn a_match_in_two_fragments_is_marked_in_both() {
         let style = Style { max_fragments: 2, max_words: 7, ..Style::default() };
         let (content, clue) = ("a b c d e f g h i by x y z", "x y z or a b c d e f g h i");
-        let found = headline(&mut Fingerprinter::default(), content, clue, &style, &Options::default(), &|| ());
+        let found = headline(
+            &mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()),
+            content,
+            clue,
+            &style,
+        );
         assert_eq!(found.as_deref(), Ok("<b>a b c d e f g</b> ... <b>i</b> by <b>x y z</b>"));
     }
 }

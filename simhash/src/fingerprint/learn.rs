@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use super::feature_table::FeatureTable;
 use super::features::{FeatureSink, each_feature};
-use super::fingerprinter::Fingerprinter;
+use super::fingerprinter::{Fingerprinter, Scratch};
 use super::hash::hash;
 use super::neighbours::join;
 use super::options::Options;
@@ -103,10 +103,11 @@ impl TextSample {
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
     pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>> {
         let options = Options { weights: None, ..options.clone() };
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
-            let features = fingerprinter.weighted_features(text, false, &options, tick)?.distinct;
+            let features = fingerprinter.weighted_features(text, false)?.distinct;
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;
@@ -125,11 +126,12 @@ impl TextSample {
     /// memory of [`Self::learn`], with pairs.
     pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String> {
         let options = Options { weights: None, ..options.clone() };
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
         let frequencies = self.frequencies(tick, |text| {
             let mut of_text = FeatureTable::default();
             of_text.reset(0, false, tick)?;
-            each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| {
+            each_succession(&mut fingerprinter, text, |previous, hash| {
                 previous.map_or(Ok(true), |previous| of_text.insert(join(previous, hash), tick))?;
                 of_text.insert(hash, tick).map(drop)
             })?;
@@ -139,7 +141,7 @@ impl TextSample {
         let mut common = FeatureTable::default();
         common.reset(0, false, tick)?;
         for (_, text) in &self.texts {
-            each_succession(&mut fingerprinter, text, &options, tick, |previous, hash| match previous {
+            each_succession(&mut fingerprinter, text, |previous, hash| match previous {
                 _ if !options.has_pairs() && is_common(hash) => common.insert(hash, tick).map(drop),
                 Some(previous) if options.has_pairs() && is_common(join(previous, hash)) => {
                     common.insert(previous, tick)?;
@@ -163,11 +165,12 @@ impl TextSample {
     /// [`Self::learn`], with pairs.
     pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64> {
         let options = Options { weights: None, ..options.clone() };
-        let mut fingerprinter = Fingerprinter::default();
-        let frequencies = self.frequencies(tick, |text| fingerprinter.compared_features(text, &options, tick))?;
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
+        let frequencies = self.frequencies(tick, |text| fingerprinter.compared_features(text))?;
         let mut mostly = 0;
         for (_, text) in &self.texts {
-            let compared = fingerprinter.compared_features(text, &options, tick)?;
+            let compared = fingerprinter.compared_features(text)?;
             let common =
                 ticking(compared.iter(), tick).filter(|(hash, _)| self.is_common(frequencies.count(*hash))).count();
             mostly += usize::from(2 * common > compared.distinct());
@@ -203,9 +206,10 @@ impl TextSample {
         by_hash.try_reserve_exact(common.len())?;
         by_hash.extend(common.iter().enumerate().map(|(index, (_, hash))| (*hash, index)));
         by_hash.sort_unstable();
-        let mut fingerprinter = Fingerprinter::default();
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, options, tick);
         for (_, text) in &self.texts {
-            let features = fingerprinter.features(text, options, tick)?;
+            let features = fingerprinter.features(text)?;
             for feature in ticking(features.iter(), tick) {
                 let Ok(found) = by_hash.binary_search_by_key(&feature.hash, |(hash, _)| *hash) else { continue };
                 let named = &mut learnt[by_hash[found].1].feature;
@@ -244,8 +248,6 @@ fn commonest(
 fn each_succession(
     fingerprinter: &mut Fingerprinter,
     text: &str,
-    options: &Options,
-    tick: &dyn Fn(),
     pass: impl FnMut(Option<u64>, u64) -> Result<()>,
 ) -> Result<()> {
     struct Successions<F> {
@@ -263,9 +265,9 @@ fn each_succession(
         }
     }
 
-    fingerprinter.read_normal(text, options, tick, |normal| {
-        each_feature(normal, false, options, tick, Successions { previous: None, pass })
-    })
+    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    fingerprinter
+        .read_normal(text, |normal| each_feature(normal, false, options, tick, Successions { previous: None, pass }))
 }
 
 /// The weight of a feature of `frequency` of `texts` texts, in fifths.
@@ -339,7 +341,8 @@ mod tests {
         assert!(json.contains(r#""legal7":0.2"#) && !json.contains("rare"), "{json}");
         let weighted = Options::default().with_weights(&json).expect("weights");
         let found = |b: &str, options: &Options| {
-            resemblance(&mut Fingerprinter::default(), &mail(1), b, options, &|| ()).expect("memory suffices")
+            resemblance(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), &mail(1), b)
+                .expect("memory suffices")
         };
         assert!(found(&mail(2), &Options::default()) >= Some(COPY));
         assert!(found(&mail(2), &weighted) < Some(COPY));

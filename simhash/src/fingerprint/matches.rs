@@ -66,12 +66,11 @@ pub fn matches(
     fingerprinter: &mut Fingerprinter,
     content: &str,
     clue: &str,
-    options: &Options,
     changed: usize,
     unit: Unit,
-    tick: &dyn Fn(),
 ) -> Result<Vec<Match>> {
-    let mut found = shared_runs(fingerprinter, content, clue, options, tick)?.join(changed, tick)?;
+    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let mut found = shared_runs(fingerprinter, content, clue)?.join(changed, tick)?;
     if found.is_empty() {
         return Ok(found);
     }
@@ -85,14 +84,8 @@ pub fn matches(
 }
 
 /// The share of a clue's words that are in [`matches()`] with a text, 0 to 1. None if the clue has no word.
-pub fn coverage(
-    fingerprinter: &mut Fingerprinter,
-    content: &str,
-    clue: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Option<f64>> {
-    let shared = shared_runs(fingerprinter, content, clue, options, tick)?;
+pub fn coverage(fingerprinter: &mut Fingerprinter, content: &str, clue: &str) -> Result<Option<f64>> {
+    let shared = shared_runs(fingerprinter, content, clue)?;
     let covered: usize = shared.tiles().map(|tile| tile.length).sum();
     Ok((shared.clue > 0).then(|| covered as f64 / shared.clue as f64))
 }
@@ -103,16 +96,10 @@ pub(super) struct Shared {
     clue: usize,
 }
 
-pub(super) fn shared_runs(
-    fingerprinter: &mut Fingerprinter,
-    content: &str,
-    clue: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Shared> {
-    let mut content = tokens(fingerprinter, content, options, tick)?;
-    let mut clue = tokens(fingerprinter, clue, options, tick)?;
-    tile(&mut content, &mut clue, tick)?;
+pub(super) fn shared_runs(fingerprinter: &mut Fingerprinter, content: &str, clue: &str) -> Result<Shared> {
+    let mut content = tokens(fingerprinter, content)?;
+    let mut clue = tokens(fingerprinter, clue)?;
+    tile(&mut content, &mut clue, fingerprinter.tick)?;
     Ok(Shared { content, clue: clue.len() })
 }
 
@@ -142,8 +129,9 @@ impl Shared {
     }
 }
 
-fn tokens(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<Token>> {
-    fingerprinter.read_normal(text, options, tick, |normal| {
+fn tokens(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<Token>> {
+    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    fingerprinter.read_normal(text, |normal| {
         let mut tokens = Vec::new();
         let mut sink = Tokens {
             emit: |range: Range<usize>, spaceless| push(&mut tokens, token(hash(&normal.as_bytes()[range]), spaceless)),

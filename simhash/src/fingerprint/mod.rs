@@ -39,4 +39,4 @@ pub mod weight_map;
 pub mod weighted;
 pub mod weights;
 
-pub use fingerprinter::{Fingerprinter, Summary};
+pub use fingerprinter::{Fingerprinter, Scratch, Summary};

@@ -26,7 +26,6 @@ use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::matches::coverage;
-use super::options::Options;
 use super::units::each_unit;
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::push;
@@ -58,21 +57,15 @@ const RECENT: usize = 16;
 /// has one passage, all of it. Empty if the text has no token.
 ///
 /// Of the options, those count that say how a text is read, normalised and cut into tokens.
-pub fn passages(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>> {
-    selected(fingerprinter, text, GAP, options, tick)
+pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
+    selected(fingerprinter, text, GAP)
 }
 
 /// The runs with the smallest hash of a window, and one between two that are more than `gap` runs apart.
-fn selected(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    gap: usize,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Vec<u64>> {
+fn selected(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
     let mut window = Window::new(gap);
-    each_run(fingerprinter, text, options, tick, |run, hash| window.push(hash, run.len() == LONG))?;
-    Ok(ascending(window.end()?, tick))
+    each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG))?;
+    Ok(ascending(window.end()?, fingerprinter.tick))
 }
 
 /// What a search looks up to find a clue in other texts.
@@ -106,15 +99,9 @@ pub enum Found {
 
 /// The runs of a clue of which a text must have at least this share; if that is [`MANY_WORDS`], only those with the
 /// smallest hashes. Clues of at least [`CERTAIN`] words or letters are found everywhere.
-pub fn clue(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    share: f64,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Clue> {
+pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Clue> {
     let (mut runs, mut starts) = (Vec::new(), 0);
-    let (length, is_run) = each_run(fingerprinter, text, options, tick, |run, hash| {
+    let (length, is_run) = each_run(fingerprinter, text, |run, hash| {
         starts += usize::from(run.start == starts);
         push(&mut runs, hash)
     })?;
@@ -126,8 +113,8 @@ pub fn clue(
         _ => Found::All,
     };
     let runs = match share * tokens as f64 >= MANY_WORDS as f64 {
-        true => selected(fingerprinter, text, usize::MAX, options, tick)?,
-        false => ascending(runs, tick),
+        true => selected(fingerprinter, text, usize::MAX)?,
+        false => ascending(runs, fingerprinter.tick),
     };
     Ok(Clue { runs, length, found })
 }
@@ -138,16 +125,14 @@ pub fn contains(
     content: &str,
     clue: &str,
     share: f64,
-    options: &Options,
-    tick: &dyn Fn(),
 ) -> Result<Result<bool, ShortClue>> {
-    let asked = self::clue(fingerprinter, clue, share, options, tick)?;
+    let asked = self::clue(fingerprinter, clue, share)?;
     if let Some(short) = asked.too_short() {
         return Ok(Err(short));
     }
-    let passages = passages(fingerprinter, content, options, tick)?;
+    let passages = passages(fingerprinter, content)?;
     let is_candidate = passages.iter().any(|passage| has(&asked.runs, *passage));
-    Ok(Ok(is_candidate && coverage(fingerprinter, content, clue, options, tick)?.is_some_and(|found| found >= share)))
+    Ok(Ok(is_candidate && coverage(fingerprinter, content, clue)?.is_some_and(|found| found >= share)))
 }
 
 /// Whether hashes in the order of [`passages`] have this one.
@@ -207,11 +192,10 @@ fn ascending(mut hashes: Vec<u64>, tick: &dyn Fn()) -> Vec<u64> {
 fn each_run(
     fingerprinter: &mut Fingerprinter,
     text: &str,
-    options: &Options,
-    tick: &dyn Fn(),
     emit: impl FnMut(Range<usize>, u64) -> Result<()>,
 ) -> Result<(Length, bool)> {
-    fingerprinter.read_normal(text, options, tick, |normal| {
+    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    fingerprinter.read_normal(text, |normal| {
         let (text, is_ascii, last) = (normal.as_bytes(), normal.is_ascii(), [Token::default(); RECENT]);
         let mut runs = Runs { text, is_ascii, last, tokens: 0, letters: 0, emit, tick };
         each_unit(normal, options.tokens, &mut runs, tick)?;

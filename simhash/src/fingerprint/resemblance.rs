@@ -3,7 +3,6 @@
 use super::agreement::Agreement;
 use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
-use super::options::Options;
 use super::weighted::WeightedFeatures;
 use crate::error::{Error, Result};
 use crate::ticking::ticking;
@@ -23,20 +22,13 @@ pub const COPY: f64 = 0.84;
 /// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
 /// texts with a million features each, one in ten million has a collision. Costs as much as two to
 /// three fingerprints of each text, in time and in memory.
-pub fn resemblance(
-    fingerprinter: &mut Fingerprinter,
-    a: &str,
-    b: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Option<f64>> {
-    Prepared::new(fingerprinter, a, options, tick)?.resemblance_from(0.0, fingerprinter, b, tick)
+pub fn resemblance(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
+    Prepared::new(fingerprinter, a)?.resemblance_from(0.0, fingerprinter, b)
 }
 
-/// The features of a text, to be compared with those of other texts.
+/// The features of a text, to be compared with those of other texts, which are read by the same options.
 #[derive(Debug)]
 pub struct Prepared {
-    options: Options,
     agreement: Agreement,
     features: Features,
 }
@@ -50,58 +42,40 @@ enum Features {
 
 impl Prepared {
     /// Reads the features of a text. Costs as much as its fingerprint, in time and in memory.
-    pub fn new(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Self> {
-        let features = if options.is_plain_set() {
-            Features::Set(fingerprinter.compared_features(text, options, tick)?)
+    pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Self> {
+        let features = if fingerprinter.options.is_plain_set() {
+            Features::Set(fingerprinter.compared_features(text)?)
         } else {
-            Features::Weighted(fingerprinter.weighted_features(text, true, options, tick)?)
+            Features::Weighted(fingerprinter.weighted_features(text, true)?)
         };
-        let agreement = fingerprinter.agreement(text, options, tick)?;
-        Ok(Self { options: options.clone(), agreement, features })
+        let agreement = fingerprinter.agreement(text)?;
+        Ok(Self { agreement, features })
     }
 
-    /// The [`resemblance`] of the text and another one, with the same options for both; None if it is less than
+    /// The [`resemblance`] of the text and another one; None if it is less than
     /// `least`, or if a text has no feature. Costs as much as the other text's fingerprint. If all weights are 1, the
     /// other text is read only until it has so many features of its own that its resemblance is smaller.
-    pub fn resemblance_from(
-        &self,
-        least: f64,
-        fingerprinter: &mut Fingerprinter,
-        other: &str,
-        tick: &dyn Fn(),
-    ) -> Result<Option<f64>> {
-        Ok(self.compare(least, fingerprinter, other, tick)?.filter(|found| *found >= least))
+    pub fn resemblance_from(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
+        Ok(self.compare(least, fingerprinter, other)?.filter(|found| *found >= least))
     }
 
     /// Whether the [`resemblance`] of the text and another one is at least `least`; None if a text has no feature.
     /// Costs as much as [`Self::resemblance_from`].
-    pub fn resembles(
-        &self,
-        least: f64,
-        fingerprinter: &mut Fingerprinter,
-        other: &str,
-        tick: &dyn Fn(),
-    ) -> Result<Option<bool>> {
-        Ok(self.compare(least, fingerprinter, other, tick)?.map(|found| found >= least))
+    pub fn resembles(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<bool>> {
+        Ok(self.compare(least, fingerprinter, other)?.map(|found| found >= least))
     }
 
     /// The resemblance, or 0 if it is seen to be less than `least`; None if a text has no feature.
-    fn compare(
-        &self,
-        least: f64,
-        fingerprinter: &mut Fingerprinter,
-        other: &str,
-        tick: &dyn Fn(),
-    ) -> Result<Option<f64>> {
-        let agrees = fingerprinter.agreement(other, &self.options, tick)? == self.agreement;
+    fn compare(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
+        let agrees = fingerprinter.agreement(other)? == self.agreement;
         // Of texts that do not agree, it only matters whether they have a feature.
         let reached = if agrees { least } else { f64::INFINITY };
         let found = match &self.features {
-            Features::Set(features) => of_sets(features, reached, fingerprinter, other, &self.options, tick)?,
+            Features::Set(features) => of_sets(features, reached, fingerprinter, other)?,
             Features::Weighted(features) => {
-                let other = fingerprinter.weighted_features(other, true, &self.options, tick)?;
-                let (of_other, common) = total_and_common(&other, features, tick);
-                share(common, features.total(tick), of_other)
+                let other = fingerprinter.weighted_features(other, true)?;
+                let (of_other, common) = total_and_common(&other, features, fingerprinter.tick);
+                share(common, features.total(fingerprinter.tick), of_other)
             }
         };
         Ok(if agrees { found } else { found.map(|_| 0.0) })
@@ -117,14 +91,7 @@ impl Prepared {
 
 /// The resemblance of a text with these features and another one, or 0 if it is seen to be less than `least`; None if a
 /// text has no feature.
-fn of_sets(
-    features: &FeatureTable,
-    least: f64,
-    fingerprinter: &mut Fingerprinter,
-    other: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Option<f64>> {
+fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
     let of_self = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
@@ -139,7 +106,7 @@ fn of_sets(
         // Any error ends the reading. This one is not reported.
         if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
     };
-    let counted = fingerprinter.count_compared(other, options, tick, count);
+    let counted = fingerprinter.count_compared(other, count);
     if is_out_of_reach {
         return Ok((of_self > 0).then_some(0.0));
     }

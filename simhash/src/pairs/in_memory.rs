@@ -4,9 +4,9 @@ use super::texts::Texts;
 use super::verification::{Outcome, Verification};
 use crate::criterion::TextCriterion;
 use crate::error::Result;
-use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::Options;
+use crate::fingerprint::{Fingerprinter, Scratch};
 use crate::memory::push;
 
 /// Bytes of features that are held at once.
@@ -21,12 +21,13 @@ pub fn representatives<O: Outcome>(
     options: &Options,
     tick: &dyn Fn(),
 ) -> Result<Vec<Option<u32>>> {
-    let mut fingerprinter = Fingerprinter::default();
+    let mut scratch = Scratch::default();
+    let mut fingerprinter = Fingerprinter::new(&mut scratch, options, tick);
     let mut rows = Texts::with_capacity(texts.len(), criterion, options)?;
     let mut has_feature = Vec::new();
     for text in texts {
         let sketch = match text {
-            Some(text) => fingerprinter.sketch(text.as_ref(), options, criterion.bands, tick)?,
+            Some(text) => fingerprinter.sketch(text.as_ref(), criterion.bands)?,
             None => None,
         };
         push(&mut has_feature, sketch.is_some())?;
@@ -35,7 +36,7 @@ pub fn representatives<O: Outcome>(
     let mut verification = Verification::<O>::new(rows, BUDGET, tick)?;
     while let Some(row) = verification.row_to_read(tick)? {
         let features = match &texts[row as usize] {
-            Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref(), options, tick)?,
+            Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref())?,
             None => None,
         };
         verification.push(features, tick)?;

@@ -43,13 +43,13 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
     for row in 0..window.rows {
         tick();
         report(row, || format!("read {row} of {} texts", window.rows));
-        let sketch = with_text(window, row, &mut context, |fingerprinter, text| {
-            let sketch = fingerprinter.sketch(text, &document.options, criterion.bands, &tick)?;
+        let sketch = with_text(window, row, &document.options, &mut context, |fingerprinter, text| {
+            let sketch = fingerprinter.sketch(text, criterion.bands)?;
             if !document.weights_of_table {
                 return Ok(sketch);
             }
             // Weights of the table count where texts are compared, and not in their bands.
-            let weighted = fingerprinter.sketch(text, &compared, 0, &tick)?;
+            let weighted = fingerprinter.with_options(&compared).sketch(text, 0)?;
             Ok(sketch.zip(weighted).map(|(sketch, Sketch { difference, .. })| Sketch { difference, ..sketch }))
         })?;
         window.numbers[row] = if sketch.is_some() { ALONE } else { NO_RESULT };
@@ -63,9 +63,7 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
     while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {
         report(read, || format!("compared {read} texts, up to row {row} of {}", window.rows));
         read += 1;
-        let features = with_text(window, row as usize, &mut context, |fingerprinter, text| {
-            FeatureSet::new(fingerprinter, text, &compared, &tick)
-        })?;
+        let features = with_text(window, row as usize, &compared, &mut context, FeatureSet::new)?;
         verification.push(features, &tick).map_err(algorithm_error)?;
     }
     verification.into_results(&tick).map_err(algorithm_error).map(Some)
@@ -90,7 +88,7 @@ fn compared_options(
     }
     let mut sample = TextSample::new(TABLE_SAMPLE);
     for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
-        with_text(window, row, context, |_, text| sample.add(text).map(Some))?;
+        with_text(window, row, options, context, |_, text| sample.add(text).map(Some))?;
     }
     with_weights(options, &sample.learn_table(options, &tick).map_err(algorithm_error)?)
 }
@@ -99,12 +97,13 @@ fn compared_options(
 fn with_text<T: 'static>(
     window: &Window<'_>,
     row: usize,
+    options: &Options,
     context: &mut PgMemoryContexts,
     f: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
 ) -> Result<Option<T>> {
     let read = |text: &[u8]| {
         let text = decode(text)?.as_str();
-        with_fingerprinter(|fingerprinter| f(fingerprinter, text))
+        with_fingerprinter(options, |fingerprinter| f(fingerprinter, text))
     };
     // SAFETY: the result is not in the context, in which nothing is used any more.
     unsafe {

@@ -2,7 +2,7 @@
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
-use postgres::error::{Result, tick};
+use postgres::error::Result;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode, to_datum};
 use simhash::check::Check;
@@ -32,7 +32,7 @@ fn simhash_explain(
     let checks = match (a, b, document.transpose()?.map(without_table).transpose()?) {
         (Some(a), Some(b), Some(document)) => {
             let texts = [decode(a)?.as_str(), decode(b)?.as_str()];
-            with_fingerprinter(|fingerprinter| Ok(document.explain(fingerprinter, texts, &tick)))?
+            with_fingerprinter(&document.options, |fingerprinter| Ok(document.explain(fingerprinter, texts)))?
                 .map_err(unfit_criterion)?
         }
         _ => vec![Check { what: "near", ..Check::default() }],

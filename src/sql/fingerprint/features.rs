@@ -20,7 +20,7 @@ fn simhash_features(
 ) -> Result<TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
-    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &tick))?;
+    let features = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
     let one = features.one() as f64;
     // Each feature becomes a `text` only when its row is fetched, in that row's memory.
     Ok(TableIterator::new((0..features.positions()).filter_map(move |position| {
@@ -40,7 +40,7 @@ fn simhash_difference(
 {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
-    let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, a, b, &options, &tick))?;
+    let lists = with_fingerprinter(&options, |fingerprinter| difference(fingerprinter, a, b))?;
     Ok(TableIterator::new(["a", "b"].into_iter().zip(lists).flat_map(|(side, list)| {
         let one = list.one() as f64;
         (0..list.positions()).filter_map(move |position| {
@@ -55,5 +55,5 @@ fn simhash_difference(
 fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
-    with_fingerprinter(|fingerprinter| containment(fingerprinter, a, b, &options, &tick))
+    with_fingerprinter(&options, |fingerprinter| containment(fingerprinter, a, b))
 }

@@ -15,14 +15,14 @@ use postgres::text::{CachedText, TextArgument, decode};
 use simhash::Error;
 use simhash::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::{Fingerprinter, Summary};
+use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct FingerprintCache {
-    fingerprinter: Fingerprinter,
+    scratch: Scratch,
     text: CachedText,
     last: Option<LastText>,
     /// The number of bands that were asked for with the options of the last text, so that those of the next text are
@@ -59,8 +59,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
             Some(Known::Summary(summary)) => return Ok(summary.as_ref().map(|summary| summary.fingerprint)),
             None => {}
         }
-        let compute = |fingerprinter: &mut Fingerprinter, text: &str| fingerprinter.fingerprint(text, options, &tick);
-        let fingerprint = cache.compute(content, compute)?;
+        let fingerprint = cache.compute(content, options, |fingerprinter, text| fingerprinter.fingerprint(text))?;
         cache.remember(content, options, Known::Fingerprint(fingerprint));
         Ok(fingerprint)
     })
@@ -91,9 +90,8 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
             let plain = |summary: &Rc<Summary>| Rc::new(summary.plain());
             return Ok(if is_asked { summary.clone() } else { summary.as_ref().map(plain) });
         }
-        let compute =
-            |fingerprinter: &mut Fingerprinter, text: &str| fingerprinter.summary(text, options, bands, &tick);
-        let summary = cache.compute(content, compute)?.map(Rc::new);
+        let summary = cache.compute(content, options, |fingerprinter, text| fingerprinter.summary(text, bands))?;
+        let summary = summary.map(Rc::new);
         cache.remember(content, options, Known::Summary(summary.clone()));
         Ok(summary)
     })
@@ -117,13 +115,15 @@ impl FingerprintCache {
     fn compute<T>(
         &mut self,
         content: TextArgument<'_>,
+        options: &Options,
         compute: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
     ) -> Result<T> {
         self.last = None;
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?.as_str();
-        compute(FreedOnUnwind(&mut self.fingerprinter).0, text).map_err(algorithm_error)
+        let scratch = FreedOnUnwind(&mut self.scratch);
+        compute(&mut Fingerprinter::new(scratch.0, options, &tick), text).map_err(algorithm_error)
     }
 
     fn remember(&mut self, content: TextArgument<'_>, options: &Options, known: Known) {
@@ -132,18 +132,21 @@ impl FingerprintCache {
     }
 }
 
-/// Runs `f` with the backend's fingerprinter, to reuse its scratch memory.
-pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
-    CACHE.with_borrow_mut(|cache| f(FreedOnUnwind(&mut cache.fingerprinter).0)).map_err(algorithm_error)
+/// Reads texts by these options, until the query is cancelled.
+pub fn with_fingerprinter<T>(options: &Options, f: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
+    CACHE.with_borrow_mut(|cache| {
+        let scratch = FreedOnUnwind(&mut cache.scratch);
+        f(&mut Fingerprinter::new(scratch.0, options, &tick)).map_err(algorithm_error)
+    })
 }
 
-/// Frees the fingerprinter's memory if its use unwinds, because the query was cancelled.
-struct FreedOnUnwind<'a>(&'a mut Fingerprinter);
+/// Frees the memory if its use unwinds, because the query was cancelled.
+struct FreedOnUnwind<'a>(&'a mut Scratch);
 
 impl Drop for FreedOnUnwind<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            *self.0 = Fingerprinter::default();
+            *self.0 = Scratch::default();
         }
     }
 }

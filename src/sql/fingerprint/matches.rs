@@ -2,7 +2,7 @@
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
-use postgres::error::{Result, invalid_parameter, tick};
+use postgres::error::{Result, invalid_parameter};
 use postgres::json::RawJsonb;
 use postgres::parameters::parameters;
 use postgres::server_text::encoding;
@@ -35,7 +35,7 @@ fn simhash_matches(
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     // In SQL_ASCII, PostgreSQL takes each byte for a character.
     let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
-    let found = with_fingerprinter(|of| matches(of, content, clue, &options, MAX_CHANGED, unit, &tick))?;
+    let found = with_fingerprinter(&options, |of| matches(of, content, clue, MAX_CHANGED, unit))?;
     Ok(TableIterator::new(found.into_iter().map(|found| {
         // A text has less than 2^30 characters.
         let [content, clue] = [found.content, found.clue].map(|range| (range.start as i32 + 1, range.len() as i32));
@@ -47,7 +47,7 @@ fn simhash_matches(
 fn simhash_coverage(content: RawText<'_>, clue: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
-    with_fingerprinter(|fingerprinter| coverage(fingerprinter, content, clue, &options, &tick))
+    with_fingerprinter(&options, |fingerprinter| coverage(fingerprinter, content, clue))
 }
 
 #[pg_extern(sql = false)]
@@ -59,7 +59,7 @@ fn simhash_headline(
 ) -> Result<Option<AnyElement>> {
     let (style, options) = (read_style(style)?, read_options(OptionsDocument::Jsonb(options))?);
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
-    let made = with_fingerprinter(|fingerprinter| headline(fingerprinter, content, clue, &style, &options, &tick))?;
+    let made = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
     Ok(to_datum(&made))
 }
 

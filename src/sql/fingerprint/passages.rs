@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use pgrx::prelude::*;
-use postgres::error::{Result, invalid_parameter, out_of_memory, tick, user_error};
+use postgres::error::{Result, invalid_parameter, out_of_memory, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, RawText, TextArgument, decode};
 use simhash::fingerprint::options::Options;
@@ -33,7 +33,7 @@ struct LastClue {
 fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
-    with_fingerprinter(|fingerprinter| passages(fingerprinter, content, &options, &tick))
+    with_fingerprinter(&options, |fingerprinter| passages(fingerprinter, content))
         .map(|hashes| hashes.into_iter().map(to_bigint).collect())
 }
 
@@ -57,7 +57,7 @@ impl LastClue {
             Some(known) => known,
             None => {
                 let text = decode(content.detoast())?.as_str();
-                let clue = with_fingerprinter(|fingerprinter| clue(fingerprinter, text, share, &asked.0, &tick));
+                let clue = with_fingerprinter(&asked.0, |fingerprinter| clue(fingerprinter, text, share));
                 (asked, clue?)
             }
         };

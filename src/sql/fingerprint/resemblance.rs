@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use pgrx::prelude::*;
-use postgres::error::{Result, tick};
+use postgres::error::Result;
 use postgres::json::RawJsonb;
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::Error;
@@ -56,7 +56,7 @@ fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJso
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare([a, b], &options, |known, [text, other]| {
             known.compare(text, other, |features, fingerprinter, other| {
-                features.resemblance_from(0.0, fingerprinter, other, &tick)
+                features.resemblance_from(0.0, fingerprinter, other)
             })
         })
     })
@@ -71,7 +71,7 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare(texts, options, |known, [text, other]| {
             let resembles = known.compare(text, other, |features, fingerprinter, other| {
-                features.resembles(resemblance, fingerprinter, other, &tick)
+                features.resembles(resemblance, fingerprinter, other)
             })?;
             if resembles != Some(true) {
                 return Ok(resembles);
@@ -127,11 +127,10 @@ impl KnownText {
                 #[cfg(feature = "pg_test")]
                 PREPARED.set(PREPARED.get() + 1);
                 let text = decode(text.detoast())?.as_str();
-                let options = &self.options;
-                unknown.insert(with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, options, &tick))?)
+                unknown.insert(with_fingerprinter(&self.options, |fingerprinter| Prepared::new(fingerprinter, text))?)
             }
         };
         let other = decode(other.detoast())?.as_str();
-        with_fingerprinter(|fingerprinter| compare(features, fingerprinter, other))
+        with_fingerprinter(&self.options, |fingerprinter| compare(features, fingerprinter, other))
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use postgres::error::{Result, tick};
+use postgres::error::Result;
 use postgres::text::{TextArgument, decode};
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
@@ -30,8 +30,8 @@ impl TextKeys {
     /// The same, for a text that will not be asked for again: another one stays the last text.
     pub fn uncached(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
         let text = decode(text.detoast())?.as_str();
-        let summary = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, options, criterion.bands, &tick);
-        let summary = fingerprint_cache::with_fingerprinter(summary)?;
+        let summary = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, criterion.bands);
+        let summary = fingerprint_cache::with_fingerprinter(options, summary)?;
         Ok(summary.map(|summary| Self::new(Rc::new(summary), criterion, options)))
     }
 

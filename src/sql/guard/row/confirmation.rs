@@ -10,9 +10,10 @@
 use std::cell::{Cell, OnceCell};
 
 use pgrx::pg_sys::Datum;
-use postgres::error::{Result, tick};
+use postgres::error::Result;
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
+use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::stored_rows::{Evaluated, RunningGuard};
@@ -127,9 +128,15 @@ impl<'a> NewText<'a> {
 
     fn resemblance(&self, features: &Prepared, text: TextArgument<'_>) -> Result<Option<f64>> {
         let text = decode(text.detoast())?.as_str();
-        with_fingerprinter(|fingerprinter| {
-            features.resemblance_from(self.least_resemblance.get(), fingerprinter, text, &tick)
-        })
+        let least = self.least_resemblance.get();
+        with_fingerprinter(self.options(), |fingerprinter| features.resemblance_from(least, fingerprinter, text))
+    }
+
+    fn options(&self) -> &Options {
+        match &self.own.lookup {
+            Lookup::Texts(texts) => &texts.options,
+            Lookup::Fingerprints(_) => unreachable!("a guard of texts looks texts up"),
+        }
     }
 
     /// The features of the new text; None if it is NULL.
@@ -137,13 +144,10 @@ impl<'a> NewText<'a> {
         if let Some(known) = self.features.get() {
             return Ok(known.as_deref());
         }
-        let prepared = match &self.own.lookup {
-            Lookup::Texts(texts) => self.reader.with_new_text(self.own, self.row, |text| {
-                let text = decode(text.detoast())?.as_str();
-                with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &texts.options, &tick))
-            })?,
-            Lookup::Fingerprints(_) => unreachable!("a guard of texts looks texts up"),
-        };
+        let prepared = self.reader.with_new_text(self.own, self.row, |text| {
+            let text = decode(text.detoast())?.as_str();
+            with_fingerprinter(self.options(), |fingerprinter| Prepared::new(fingerprinter, text))
+        })?;
         Ok(self.features.get_or_init(|| prepared.map(Box::new)).as_deref())
     }
 }
