@@ -3,11 +3,11 @@
 
 use std::cell::Cell;
 
-use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
 use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
@@ -134,8 +134,7 @@ pub extern "C" fn contains(share: f64) -> u32 {
     answer(|output| {
         with_inputs(|[content, clue, document]| {
             let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
-            let found =
-                with_fingerprinter(&options, |fingerprinter| contains_of(fingerprinter, content, clue, share))?;
+            let found = with_fingerprinter(&options, |fingerprinter| contains_of(fingerprinter, content, clue, share))?;
             let contains = found.map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
             output.push(&[u8::from(contains)])?;
             Ok(true)

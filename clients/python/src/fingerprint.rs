@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use ::simhash::FORMAT;
 use ::simhash::error::Error;
-use ::simhash::fingerprint::{Fingerprinter, Scratch};
 use ::simhash::fingerprint::options::Options;
+use ::simhash::fingerprint::{Fingerprinter, Scratch};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 

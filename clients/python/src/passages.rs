@@ -51,10 +51,9 @@ pub fn contains<'py>(
     if !(0.0..=1.0).contains(&share) {
         return Err(PyValueError::new_err(format!("share {share} is out of range. A text has a share of 0 to 1.")));
     }
-    let found =
-        of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
-            contains_of(fingerprinter, content, clue, share)
-        })?;
+    let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+        contains_of(fingerprinter, content, clue, share)
+    })?;
     found.map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
 }
 
@@ -113,10 +112,9 @@ fn list_of<'py>(
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = content.py();
     let one_of = MATCH.import(py, "pg_simhash._match", "Match")?;
-    let found =
-        of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
-            matches_of(fingerprinter, content, clue, changed, Unit::Characters)
-        })?;
+    let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+        matches_of(fingerprinter, content, clue, changed, Unit::Characters)
+    })?;
     let list = PyList::empty(py);
     for (index, Match { content, clue, words, changed }) in found.into_iter().enumerate() {
         if index % ITEMS_BETWEEN_TICKS == 0 {

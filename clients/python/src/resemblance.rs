@@ -7,11 +7,10 @@ use simhash::criterion::CriterionDocument;
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
-use crate::cancel::{Signals, detached_unless_small};
+use crate::cancel::detached_unless_small;
 use crate::error::{algorithm_error, invalid_options};
 use crate::fingerprint::with_fingerprinter;
 use crate::options;
@@ -30,9 +29,7 @@ pub fn resemblance<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b| {
-        resemblance_of(fingerprinter, a, b)
-    })
+    of_both((a, "a"), (b, "b"), options, resemblance_of)
 }
 
 /// Return whether two texts are near-duplicates, as SQL's simhash_near does.
@@ -50,9 +47,7 @@ pub fn near<'py>(
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<bool>> {
     let criterion = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
-    let found = of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b| {
-        Ok(criterion.near(fingerprinter, a, b))
-    })?;
+    let found = of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b| Ok(criterion.near(fingerprinter, a, b)))?;
     found.map_err(|invalid| invalid_options(&invalid))
 }
 
@@ -71,9 +66,7 @@ pub fn containment<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b| {
-        containment_of(fingerprinter, a, b)
-    })
+    of_both((a, "a"), (b, "b"), options, containment_of)
 }
 
 /// Return the features that only one of two texts has, or that weigh more in it, as SQL's simhash_difference does.
@@ -94,9 +87,7 @@ pub fn difference<'py>(
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = a.py();
     let one_of = DIFFERENCE.import(py, "pg_simhash._feature", "Difference")?;
-    let lists = of_both((a, "a"), (b, "b"), options, |fingerprinter, a, b| {
-        difference_of(fingerprinter, a, b)
-    })?;
+    let lists = of_both((a, "a"), (b, "b"), options, difference_of)?;
     let list = PyList::empty(py);
     for (side, features) in ["a", "b"].into_iter().zip(&lists) {
         let one = features.one() as f64;
