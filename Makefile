@@ -5,11 +5,12 @@
 #   DOCS=folder      the documents of `make demo`
 #   JOBS=2           how many stages of `make test` run at a time
 
-.PHONY: help demo check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
+.PHONY: help demo site check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
 	install package deb wheel js bench clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
+	@echo 'make site     builds the documentation as a site with a search, target/site'
 	@echo 'make check    the SQL and isolation tests with TEST=name in their names; in seconds once the build exists'
 	@echo 'make unit     the tests of the algorithm with TEST=name in their names, without a server'
 	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
@@ -31,7 +32,7 @@ help:
 	@echo
 	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
 
-demo check unit test test-matrix fuzz deny install package deb wheel js:
+demo site check unit test test-matrix fuzz deny install package deb wheel js:
 	@tools/$@
 
 # PGXN's client calls this target.

@@ -2,18 +2,11 @@
 slider works."""
 
 import json
-import shutil
 import tempfile
 from pathlib import Path
 
+from browser import chromium, set_width
 from database import WithDatabase, seeded
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    " --disable-component-update --disable-sync"
-).split()
 
 HOSTILE = [
     "<script>document.title = 'changed'</script> <img src=x onerror=\"document.title = 'changed'\">",
@@ -49,19 +42,13 @@ class Page(WithDatabase):
         cls.file = directory / "report.html"
         cls.html = cls().report(f"report.{TABLE}", "--criterion", '{"resemblance": 0.88, "bands": 12}')
         cls.file.write_text(cls.html, encoding="utf-8")
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
-        for flag in [*FLAGS, f"--user-data-dir={directory / 'profile'}"]:
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-        cls.browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        cls.browser = chromium(directory / "profile")
         cls.addClassCleanup(cls.browser.quit)
 
     def open(self, theme="light", width=1200):
-        command = self.browser.execute_cdp_cmd
-        command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]})
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-        command("Emulation.setDeviceMetricsOverride", size)
+        media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        set_width(self.browser, width)
         self.browser.get(self.file.as_uri())
 
     def script(self, expression):

@@ -1,0 +1,65 @@
+"""The site that tools/site builds in a folder: each link leads to a file and an anchor, each page fits a phone and a
+desktop in Chromium, and its search finds pages.
+
+The argument is the folder."""
+
+import functools
+import http.server
+import re
+import sys
+import tempfile
+import threading
+import unittest
+import urllib.parse
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2] / "clients/python/tests/report"))
+from browser import chromium, set_width
+from selenium.webdriver.support.ui import WebDriverWait
+
+SITE = Path(sys.argv.pop()).resolve()
+PAGES = {page: page.read_text(encoding="utf-8") for page in SITE.rglob("*.html") if page.stem not in ("404", "toc")}
+WIDE_TABLES = """return Array.from(document.querySelectorAll(".table-wrapper"))
+    .filter(table => table.scrollWidth > table.clientWidth).map(table => table.innerText)"""
+FOUND = 'return Array.from(document.querySelectorAll("#mdbook-searchresults a"), link => link.href)'
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Site(unittest.TestCase):
+    def test_links(self):
+        anchors = {page: set(re.findall(r'\bid="([^"]*)"', html)) for page, html in PAGES.items()}
+        for page, html in PAGES.items():
+            for link in re.findall(r'\b(?:href|src)="((?!\w+:)[^"]*)"', html):
+                name, _, anchor = urllib.parse.unquote(link).partition("#")
+                target = (page.parent / name).resolve() if name else page
+                with self.subTest(page=page.relative_to(SITE), link=link):
+                    self.assertTrue(target.is_file())
+                    self.assertTrue(not anchor or anchor in anchors[target])
+
+    def test_in_chromium(self):
+        server = http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(Handler, directory=SITE))
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        profile = self.enterContext(tempfile.TemporaryDirectory())
+        browser = chromium(profile)
+        self.addCleanup(browser.quit)
+        address = f"http://localhost:{server.server_port}/"
+        for width in 390, 1280:
+            set_width(browser, width)
+            for page in sorted(PAGES):
+                with self.subTest(width=width, page=page.relative_to(SITE)):
+                    browser.get(address + page.relative_to(SITE).as_posix())
+                    self.assertLessEqual(browser.execute_script("return document.body.scrollWidth"), width)
+                    self.assertEqual(browser.execute_script(WIDE_TABLES), [])
+            browser.get(address + "index.html?search=serialization_failure")
+            found = WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(FOUND))
+            self.assertTrue(any("/docs/guard.html" in link for link in found), found)
+        self.assertEqual(browser.get_log("browser"), [])
+
+
+unittest.main()
