@@ -22,6 +22,7 @@ pgrx::pg_module_magic!(name, version = VERSION);
 #[allow(non_snake_case)]
 pub extern "C-unwind" fn _PG_init() {
     turn_off_backtraces();
+    sql::version::check_script();
     postgres::row_movement::initialise();
     sql::search::path::initialise();
 }

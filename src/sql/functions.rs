@@ -10,6 +10,8 @@ use postgres::catalog::cache::read_cached;
 use postgres::catalog::names::{lock_object_names, lock_schema_name};
 use postgres::error::{Result, user_error};
 
+use super::version::check_command;
+
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
@@ -73,8 +75,9 @@ impl ExtensionSchema {
         language == Some(C_LANGUAGE) && own == Some(extension(function)) && own != Some(Oid::INVALID)
     }
 
-    /// The schema of the running function.
+    /// The schema of the running function, a command.
     pub fn running(call: Call<'_>) -> Result<Self> {
+        check_command(call.function())?;
         Self::from_function(call.function()).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
         })

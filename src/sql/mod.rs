@@ -15,3 +15,4 @@ mod guard;
 mod indexed;
 mod lookup;
 pub(crate) mod search;
+pub(crate) mod version;

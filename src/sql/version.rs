@@ -1,0 +1,48 @@
+//! The version of the extension in a database. A package replaces the library before ALTER EXTENSION .. UPDATE replaces
+//! the objects, and a session keeps the library that it has loaded.
+
+use std::cmp::Ordering;
+
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use postgres::error::{Result, raise, user_error};
+use postgres::spi::query_strings;
+
+const LIBRARY: &str = env!("CARGO_PKG_VERSION");
+
+/// Refuses the extension's script if it is newer than the library, which is being loaded. Scripts of older versions are
+/// steps of an UPDATE.
+pub fn check_script() {
+    // SAFETY: PostgreSQL sets these variables while it runs the script of an extension.
+    let script = unsafe { pg_sys::creating_extension.then_some(pg_sys::CurrentExtensionObject) };
+    if let Some(extension) = script {
+        check(extension, Ordering::is_gt).unwrap_or_else(|error| raise(error));
+    }
+}
+
+/// Refuses to run a command, `function`, of another minor version than the library's.
+pub fn check_command(function: Oid) -> Result<()> {
+    // SAFETY: a look-up in a catalog by an OID.
+    check(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)
+}
+
+fn check(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()> {
+    let query =
+        format!("SELECT extversion FROM pg_catalog.pg_extension WHERE oid = {extension} AND extname = 'pg_simhash'");
+    let [installed] = &query_strings(&query)?[..] else { return Ok(()) };
+    let order = minor(installed).cmp(&minor(LIBRARY));
+    if !is_refused(order) {
+        return Ok(());
+    }
+    let message = format!("the extension pg_simhash has version {installed}, and its library {LIBRARY}");
+    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).set_hint(if order.is_lt() {
+        "Run ALTER EXTENSION pg_simhash UPDATE in this database.".to_owned()
+    } else {
+        format!("Install the library of pg_simhash {installed}. If it is installed, begin a new session.")
+    }))
+}
+
+/// The numbers of a version, without that of the patch.
+fn minor(version: &str) -> Vec<u32> {
+    version.split('.').take(2).map_while(|number| number.parse().ok()).collect()
+}
