@@ -38,7 +38,7 @@ FROM scratch AS volume
 LABEL org.opencontainers.image.title="pg_simhash" \
     org.opencontainers.image.description="Near-duplicate text search for PostgreSQL, as an image volume" \
     org.opencontainers.image.licenses="PostgreSQL"
-COPY --from=build /built/LICENSE /built/LICENSE.third-party /licenses/pg_simhash/
+COPY --from=build /built/LICENSE /built/LICENSE.third-party /built/pg_simhash.cdx.json /licenses/pg_simhash/
 COPY --from=build /built/lib /lib
 COPY --from=build /built/extension /share/extension
 USER 65532:65532

@@ -6,7 +6,7 @@
 #   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo site check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
-	install package deb wheel js bench clean
+	install package deb wheel js sbom release bench clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -15,7 +15,7 @@ help:
 	@echo 'make unit     the tests of the algorithm with TEST=name in their names, without a server'
 	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
 	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade and test-packages (as root)'
-	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
+	@echo 'make test-packages  builds the packages and uses them in a new Debian (as root)'
 	@echo 'make test-arm64     runs the tests of the algorithm for arm64, in an emulator (as root; takes long)'
 	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tests/load/soak/run)'
 	@echo 'make fuzz     fuzzes what reads HTML and tsvectors: 10 minutes (options: see tools/fuzz)'
@@ -27,13 +27,18 @@ help:
 	@echo 'make deb      makes a Debian package for that PostgreSQL'
 	@echo 'make wheel    makes the Python package'
 	@echo 'make js       makes the JavaScript package (as root)'
+	@echo 'make sbom     lists the crates in the library, with their licences, as CycloneDX'
+	@echo 'make release  makes all packages twice, from clean clones, with checksums and notes (the JavaScript package as root)'
 	@echo 'make bench    runs the benchmarks'
 	@echo 'make clean    removes everything that was built'
 	@echo
 	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
 
-demo site check unit test test-matrix fuzz deny install package deb wheel js:
+demo site check unit test test-matrix fuzz deny install package deb wheel js release:
 	@tools/$@
+
+sbom:
+	@tools/package sbom
 
 # PGXN's client calls this target.
 all:
