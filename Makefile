@@ -6,7 +6,7 @@
 #   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo site check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
-	install package deb wheel js sbom release bench clean
+	install package deb wheel js sbom release bench bench-against clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -30,6 +30,7 @@ help:
 	@echo 'make sbom     lists the crates in the library, with their licences, as CycloneDX'
 	@echo 'make release  makes all packages twice, from clean clones, with checksums and notes (the JavaScript package as root)'
 	@echo 'make bench    runs the benchmarks'
+	@echo 'make bench-against COMMIT=tag  compares the times of this tree with those of a commit: ten minutes'
 	@echo 'make clean    removes everything that was built'
 	@echo
 	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
@@ -58,6 +59,9 @@ test-arm64:
 
 bench:
 	@benches/run
+
+bench-against:
+	@AGAINST="$${COMMIT:?is the commit to compare with}" benches/run
 
 clean:
 	cargo clean
