@@ -146,21 +146,6 @@ CREATE OPERATOR <~> (
 );
 COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
 
--- Without the next two, integers would fit bigint and numeric alike, and no call of them would be decided.
-CREATE FUNCTION hamming(a numeric, b numeric) RETURNS integer
-    AS 'MODULE_PATHNAME', 'hamming_unsigned_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION hamming(numeric, numeric) IS
-    'Hamming distance of fingerprints that are unsigned, 0 to 2^64 - 1, or signed; no index serves it';
-
-CREATE FUNCTION hamming(a integer, b integer) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hamming(a::bigint, b::bigint);
-COMMENT ON FUNCTION hamming(integer, integer) IS 'Hamming distance of the same numbers as bigint';
-
-CREATE FUNCTION hamming(a smallint, b smallint) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN hamming(a::bigint, b::bigint);
-COMMENT ON FUNCTION hamming(smallint, smallint) IS 'Hamming distance of the same numbers as bigint';
-
 CREATE FUNCTION hamming(a bigint[], b bigint[]) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_arrays_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2;
@@ -281,6 +266,12 @@ CREATE FUNCTION simhash_from_hex(digits text) RETURNS bigint
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_from_hex(text) IS
     'the fingerprint in 16 hexadecimal digits, as (''x'' || digits)::bit(64) reads them; NULL where that is an error';
+
+CREATE FUNCTION simhash_from_unsigned(number numeric) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_from_unsigned_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash_from_unsigned(numeric) IS
+    'the fingerprint that other systems have as an unsigned number, 0 to 2^64 - 1: the same 64 bits';
 
 -- Search ---------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 //! `hamming`, which is also the operator `<~>`, of fingerprints and of arrays of fingerprints.
 
+use pgrx::AnyArray;
 use pgrx::prelude::*;
-use pgrx::{AnyArray, AnyNumeric};
 use postgres::arrays::{bigints, null_element};
 use postgres::error::{Result, user_error};
 use simhash::distance;
@@ -9,23 +9,6 @@ use simhash::distance;
 #[pg_extern(sql = false)]
 fn hamming(a: i64, b: i64) -> i32 {
     distance::hamming(a.cast_unsigned(), b.cast_unsigned()).cast_signed()
-}
-
-#[pg_extern(sql = false)]
-fn hamming_unsigned(a: AnyNumeric, b: AnyNumeric) -> Result<i32> {
-    Ok(distance::hamming(fingerprint(&a)?, fingerprint(&b)?).cast_signed())
-}
-
-/// The 64 bits of a whole number: of an unsigned one, or of a signed one.
-fn fingerprint(number: &AnyNumeric) -> Result<u64> {
-    let whole = i128::try_from(number.clone()).ok();
-    let bits =
-        whole.and_then(|whole| u64::try_from(whole).ok().or_else(|| Some(i64::try_from(whole).ok()?.cast_unsigned())));
-    bits.ok_or_else(|| {
-        let message = format!("{number} is not a fingerprint of 64 bits");
-        user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)
-            .set_hint("A fingerprint is a number from -2^63 to 2^64 - 1.")
-    })
 }
 
 /// The sum of the elements' distances; None for arrays without elements.

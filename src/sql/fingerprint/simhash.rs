@@ -1,9 +1,9 @@
-//! `simhash` of a text or `tsvector`, `simhash_of_features`, `simhash_size` and `simhash_band`, `simhash_from_hex`, and
-//! `simhash_format`.
+//! `simhash` of a text or `tsvector`, `simhash_of_features`, `simhash_size` and `simhash_band`, `simhash_from_hex`,
+//! `simhash_from_unsigned` and `simhash_format`.
 
 use formats::tsvector::Lexemes;
-use pgrx::AnyArray;
 use pgrx::prelude::*;
+use pgrx::{AnyArray, AnyNumeric};
 use postgres::arrays::elements;
 use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, tick, user_error};
 use postgres::json::RawJsonb;
@@ -96,6 +96,20 @@ fn simhash_from_hex(digits: RawText<'_>) -> Option<i64> {
         }
     }
     Some(bits.cast_signed())
+}
+
+/// The bits of an unsigned number, in which other systems have fingerprints: from 2^63 on, a bigint minus 2^64.
+#[pg_extern(sql = false)]
+fn simhash_from_unsigned(number: AnyNumeric) -> Result<i64> {
+    // The upper half of the numbers becomes positive, so that PostgreSQL converts it. It also rounds.
+    let shifted = i64::try_from(number.clone() - AnyNumeric::from(1u64 << 63)).ok();
+    let bits =
+        shifted.map(|shifted| shifted ^ i64::MIN).filter(|bits| AnyNumeric::from(bits.cast_unsigned()) == number);
+    bits.ok_or_else(|| {
+        let message = format!("{number:.40} is not an unsigned number of 64 bits");
+        user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)
+            .set_hint("It must be an integer from 0 to 18446744073709551615.")
+    })
 }
 
 #[pg_extern(sql = false)]

@@ -32,7 +32,6 @@ ARGUMENTS = {
     "jsonb": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{\"ngram\": 2}' END)::jsonb",
     "integer": "(n % 3)::integer",
     "bigint": "n::bigint",
-    "smallint": "(n % 1000)::smallint",
     "numeric": "n::numeric",
     "double precision": "n::float8",
     "boolean": "n % 2 = 0",

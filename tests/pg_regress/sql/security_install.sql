@@ -43,7 +43,7 @@ SELECT planted, install_beside(planted) FROM unnest(ARRAY[
 SET ROLE regress_mallory;
 SELECT format('CREATE DOMAIN shared.%s AS pg_catalog.%1$s CHECK (false)', type)
 FROM unnest('{text,name,jsonb,regclass,tsvector}'::pg_catalog.text[]) AS type \gexec
-CREATE FUNCTION shared.hamming(float8, float8) RETURNS integer LANGUAGE sql RETURN 666;
+CREATE FUNCTION shared.hamming(numeric, numeric) RETURNS integer LANGUAGE sql RETURN 666;
 CREATE FUNCTION shared.simhash_agg_final(anyelement) RETURNS bigint LANGUAGE sql AS 'SELECT 666::bigint';
 SET ROLE regress_owner;
 CREATE EXTENSION pg_simhash SCHEMA shared;
