@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
+use std::fmt::Debug;
 
 use proptest::prelude::*;
 use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
@@ -12,12 +13,12 @@ use simhash::fingerprint::token::{Token, token};
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 
-fn weight(token: Token) -> usize {
+fn weight(token: u32) -> usize {
     if token & 1 == 0 { 5 } else { 3 }
 }
 
 /// The longest runs first, of these the first one of the content, then of the clue.
-fn naive(content: &[Token], clue: &[Token]) -> Vec<Tile> {
+fn naive(content: &[u32], clue: &[u32]) -> Vec<Tile> {
     let least = clue.iter().map(|token| weight(*token)).sum::<usize>().min(15);
     let mut content: Vec<_> = content.iter().copied().map(Some).collect();
     let mut clue: Vec<_> = clue.iter().copied().map(Some).collect();
@@ -43,9 +44,14 @@ fn naive(content: &[Token], clue: &[Token]) -> Vec<Tile> {
     found
 }
 
-fn tiles(mut content: Vec<Token>, mut clue: Vec<Token>) -> Vec<Tile> {
-    tile(&mut content, &mut clue, &|| ()).expect("memory suffices");
+/// With memory for so many long runs.
+fn tiles<T: Token>(mut content: Vec<T>, mut clue: Vec<T>, long_runs: usize) -> Vec<Tile> {
+    tile(&mut content, &mut clue, long_runs, &|| ()).expect("memory suffices");
     tiles_of(&content).collect()
+}
+
+fn numbers<T: Token>(text: &[u32]) -> Vec<T> {
+    text.iter().copied().map(T::new).collect()
 }
 
 fn covered(tiles: &[Tile]) -> usize {
@@ -53,12 +59,12 @@ fn covered(tiles: &[Tile]) -> usize {
 }
 
 /// Lines of a log: the same words, and a number.
-fn log(words: u64, numbers: impl IntoIterator<Item = u64>) -> Vec<Token> {
+fn log(words: u64, numbers: impl IntoIterator<Item = u64>) -> Vec<u32> {
     let line = |number| (1..=words).chain([100 + number]);
     numbers.into_iter().flat_map(line).map(|hash| token(2 * hash, false)).collect()
 }
 
-fn tokens(most: usize) -> impl Strategy<Value = Vec<Token>> {
+fn tokens(most: usize) -> impl Strategy<Value = Vec<u32>> {
     let token = (0..5u64, any::<bool>()).prop_map(|(hash, letter)| token(2 + 2 * hash, letter && hash < 2));
     prop::collection::vec(token, 0..most)
 }
@@ -68,7 +74,22 @@ proptest! {
     fn tiles_are_those_of_the_definition(content in tokens(60), clue in tokens(40), at in 0..40usize) {
         let content = [&content[..], &clue[clue.len().min(at)..]].concat();
         let expected = naive(&content, &clue);
-        prop_assert_eq!(tiles(content, clue), expected);
+        prop_assert_eq!(tiles(content, clue, 2), expected);
+    }
+
+    /// Of any number of bytes. The content has letters that the clue does not have.
+    #[test]
+    fn tiles_of_letters_are_those_of_the_definition(
+        content in prop::collection::vec(1..5u32, 0..200),
+        clue in prop::collection::vec(2..5u32, 0..200),
+        at in 0..200usize,
+    ) {
+        let content = [&content[..], &clue[clue.len().min(at)..]].concat();
+        let [hashed, other] = [&content, &clue].map(|text| text.iter().map(|letter| 2 * letter + 1).collect::<Vec<_>>());
+        let expected = naive(&hashed, &other);
+        prop_assert_eq!(&tiles(hashed, other, 2), &expected);
+        prop_assert_eq!(&tiles(numbers::<u16>(&content), numbers(&clue), 2), &expected);
+        prop_assert_eq!(&tiles(numbers::<u8>(&content), numbers(&clue), 3), &expected);
     }
 }
 
@@ -84,12 +105,12 @@ proptest! {
     ) {
         let (content, clue) = (log(words, content), log(words, clue));
         let expected = naive(&content, &clue);
-        prop_assert!(tiles(content, clue) == expected);
+        prop_assert!(tiles(content, clue, 2) == expected);
     }
 }
 
 /// Two short texts that repeat a few words, some of which were changed.
-fn repeated() -> impl Strategy<Value = [Vec<Token>; 2]> {
+fn repeated() -> impl Strategy<Value = [Vec<u32>; 2]> {
     let changes = || (100..190usize, prop::collection::vec((any::<prop::sample::Index>(), 20..22u64), 0..4));
     (prop::collection::vec(1..6u64, 4..20), changes(), changes()).prop_map(|(words, content, clue)| {
         [content, clue].map(|(length, changes)| {
@@ -104,9 +125,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn tiles_of_short_repetitions_are_those_of_the_definition([content, clue] in repeated()) {
+    fn tiles_of_short_repetitions_are_those_of_the_definition([content, clue] in repeated(), long_runs in 2..40usize) {
         let expected = naive(&content, &clue);
-        prop_assert_eq!(tiles(content, clue), expected);
+        prop_assert_eq!(tiles(content, clue, long_runs), expected);
     }
 }
 
@@ -116,7 +137,7 @@ fn repeated_lines_are_covered() {
     for seed in 0..8 {
         let mut random = Random(seed);
         let [content, clue] = [(); 2].map(|()| log(17, (0..90).map(|_| random.next() % 90)));
-        let (expected, found) = (covered(&naive(&content, &clue)), covered(&tiles(content, clue)));
+        let (expected, found) = (covered(&naive(&content, &clue)), covered(&tiles(content, clue, 1000)));
         println!("{found} of {expected} tokens");
         assert!(found * 100 >= expected * 99, "{found} of {expected} tokens");
     }
@@ -154,9 +175,9 @@ fn places_in_html() {
 fn work_is_bounded() {
     const LENGTH: usize = 300_000;
     let mut random = Random(0);
-    let random: Vec<Token> = (0..LENGTH).map(|_| token(2 + random.next() % 4 * 2, false)).collect();
+    let random: Vec<u32> = (0..LENGTH).map(|_| token(2 + random.next() % 4 * 2, false)).collect();
     let periodic =
-        |period: usize| -> Vec<Token> { (0..LENGTH).map(|i| token(2 + (i % period) as u64 * 2, false)).collect() };
+        |period: usize| -> Vec<u32> { (0..LENGTH).map(|i| token(2 + (i % period) as u64 * 2, false)).collect() };
     let distinct = periodic(LENGTH / 2);
     for (content, clue, least) in [
         (periodic(1), periodic(1), LENGTH),
@@ -167,15 +188,23 @@ fn work_is_bounded() {
         // Of a run that stands twice in one text, a part has been taken from the other text.
         ([&distinct[..], &distinct].concat(), [&distinct[..], &distinct[LENGTH / 8..LENGTH / 4]].concat(), LENGTH / 2),
     ] {
-        let ticks = Cell::new(0);
-        let (mut left, mut right) = (content.clone(), clue.clone());
-        tile(&mut left, &mut right, &|| ticks.set(ticks.get() + 1)).expect("memory suffices");
-        let found: Vec<_> = tiles_of(&left).collect();
-        for tile in &found {
-            assert_eq!(content[tile.content..][..tile.length], clue[tile.clue..][..tile.length]);
+        check_work(&content, &clue, least);
+        if content.iter().chain(&clue).all(|token| *token < u8::TAKEN) {
+            check_work::<u16>(&numbers(&content), &numbers(&clue), least);
+            check_work::<u8>(&numbers(&content), &numbers(&clue), least);
         }
-        assert!(found.windows(2).all(|two| two[0].content + two[0].length <= two[1].content));
-        assert!(covered(&found) >= least, "{} runs", found.len());
-        assert!((20..3500).contains(&ticks.get()), "{} ticks", ticks.get());
     }
+}
+
+fn check_work<T: Token + Debug>(content: &[T], clue: &[T], least: usize) {
+    let ticks = Cell::new(0);
+    let (mut left, mut right) = (content.to_vec(), clue.to_vec());
+    tile(&mut left, &mut right, 5000, &|| ticks.set(ticks.get() + 1)).expect("memory suffices");
+    let found: Vec<_> = tiles_of(&left).collect();
+    for tile in &found {
+        assert_eq!(content[tile.content..][..tile.length], clue[tile.clue..][..tile.length]);
+    }
+    assert!(found.windows(2).all(|two| two[0].content + two[0].length <= two[1].content));
+    assert!(covered(&found) >= least, "{} runs", found.len());
+    assert!((20..3500).contains(&ticks.get()), "{} ticks", ticks.get());
 }

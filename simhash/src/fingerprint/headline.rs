@@ -38,15 +38,13 @@ impl Default for Style {
 /// order of the text; without a match, the begin of the text. Nothing is escaped.
 pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, style: &Style) -> Result<String> {
     let Fingerprinter { options, tick, .. } = *fingerprinter;
-    let shared = shared_runs(fingerprinter, content, clue)?;
-    let mut found = shared.join(MAX_CHANGED, tick)?;
-    let tokens = shared.content.len();
-    drop(shared);
+    let shared = shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
+    let mut found = shared.matches;
     let normal = NormalForm::new(content, options, tick)?;
     let fragments = if style.max_fragments == 0 {
         iter::once(0..content.len() as u32).collect()
     } else {
-        let mut fragments = fragments(&found, tokens, style, tick)?;
+        let mut fragments = fragments(&found, shared.content, style, tick)?;
         normal.place(Unit::Bytes, fragments.iter_mut(), tick)?;
         fragments
     };

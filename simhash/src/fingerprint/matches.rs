@@ -3,16 +3,18 @@
 //! The texts are read twice: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
 //! then for the places of those tokens at which a match begins or ends.
 
+use std::iter;
+use std::mem;
 use std::ops::Range;
 
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::options::{self, Markup, Options};
 use super::tiles::{Tile, tile, tiles_of};
-use super::token::{Token, token};
+use super::token::{Token, UNKNOWN, token};
 use super::units::each_unit;
+use super::weight_map::ByHash;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
-use crate::memory::push;
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
@@ -21,6 +23,12 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
 /// What `changed` is of [`matches()`] for users, and the most that it may be.
 pub const MAX_CHANGED: usize = 2;
+
+/// Tokens of the content for each long run that is known at a time: a text has at most half as many words as bytes. And
+/// the fewest and the most such runs.
+const WORDS_PER_LONG_RUN: usize = 8;
+const LETTERS_PER_LONG_RUN: usize = 64;
+const LONG_RUNS: (usize, usize) = (1 << 12, 1 << 20);
 
 /// What stands in two texts. A text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +69,8 @@ impl Unit {
 /// words is one run.
 ///
 /// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some
-/// fingerprints of both texts, and about 4 bytes of memory for each word of the text and 9 for each one of the clue.
+/// fingerprints of both texts, and about 5 bytes of memory for each word of the text and 8 for each one of the clue. Where
+/// characters are compared, it is mostly 2 bytes for each one of the text and 5 for each one of the clue.
 pub fn matches(
     fingerprinter: &mut Fingerprinter,
     content: &str,
@@ -70,7 +79,7 @@ pub fn matches(
     unit: Unit,
 ) -> Result<Vec<Match>> {
     let Fingerprinter { options, tick, .. } = *fingerprinter;
-    let mut found = shared_runs(fingerprinter, content, clue)?.join(changed, tick)?;
+    let mut found = shared_runs(fingerprinter, content, clue, changed)?.matches;
     if found.is_empty() {
         return Ok(found);
     }
@@ -85,62 +94,111 @@ pub fn matches(
 
 /// The share of a clue's words that are in [`matches()`] with a text, 0 to 1. None if the clue has no word.
 pub fn coverage(fingerprinter: &mut Fingerprinter, content: &str, clue: &str) -> Result<Option<f64>> {
-    let shared = shared_runs(fingerprinter, content, clue)?;
-    let covered: usize = shared.tiles().map(|tile| tile.length).sum();
-    Ok((shared.clue > 0).then(|| covered as f64 / shared.clue as f64))
+    let shared = shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
+    let covered: u32 = shared.matches.iter().map(|found| found.words).sum();
+    Ok((shared.clue > 0).then(|| f64::from(covered) / shared.clue as f64))
 }
 
-/// The tokens of a text with the runs that a clue shares, and the number of the clue's tokens.
+/// The matches of two texts, whose places are numbers of tokens; and the numbers of their tokens.
 pub(super) struct Shared {
-    pub content: Vec<Token>,
+    pub matches: Vec<Match>,
+    pub content: usize,
     clue: usize,
 }
 
-pub(super) fn shared_runs(fingerprinter: &mut Fingerprinter, content: &str, clue: &str) -> Result<Shared> {
-    let mut content = tokens(fingerprinter, content)?;
-    let mut clue = tokens(fingerprinter, clue)?;
-    tile(&mut content, &mut clue, fingerprinter.tick)?;
-    Ok(Shared { content, clue: clue.len() })
+/// The tokens of a text are as small as the letters of the clue allow, since a text may have as many letters as bytes.
+pub(super) fn shared_runs(
+    fingerprinter: &mut Fingerprinter,
+    content: &str,
+    clue: &str,
+    changed: usize,
+) -> Result<Shared> {
+    let (texts, mut letters) = ([content, clue], ByHash::default());
+    if fingerprinter.options.tokens == options::Tokens::Chars {
+        each_token(fingerprinter, clue, |letter, _| {
+            letters.try_reserve(1)?;
+            let next = u64::from(UNKNOWN) + 1 + letters.len() as u64;
+            letters.entry(letter).or_insert(next);
+            Ok(())
+        })?;
+    }
+    let number = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
+    match letters.len() as u32 + UNKNOWN {
+        ..=UNKNOWN | u16::TAKEN.. => shared(fingerprinter, texts, changed, token),
+        ..u8::TAKEN => shared(fingerprinter, texts, changed, |letter, _| number(letter) as u8),
+        _ => shared(fingerprinter, texts, changed, |letter, _| number(letter) as u16),
+    }
 }
 
-impl Shared {
-    fn tiles(&self) -> impl Iterator<Item = Tile> {
-        tiles_of(&self.content)
-    }
+fn shared<T: Token>(
+    fingerprinter: &mut Fingerprinter,
+    texts: [&str; 2],
+    changed: usize,
+    token: impl Fn(u64, bool) -> T,
+) -> Result<Shared> {
+    let [content, clue] = texts.map(|text| tokens(fingerprinter, text, &token));
+    let (mut content, mut clue) = (content?, clue?);
+    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let per_run = match options.tokens {
+        options::Tokens::Words => WORDS_PER_LONG_RUN,
+        options::Tokens::Chars => LETTERS_PER_LONG_RUN,
+    };
+    let long_runs = (content.len() / per_run).clamp(LONG_RUNS.0, LONG_RUNS.1);
+    tile(&mut content, &mut clue, long_runs, tick)?;
+    let clue = mem::take(&mut clue).len();
+    let joined = || join(ticking(tiles_of(&content), tick), changed);
+    let mut matches = Vec::new();
+    matches.try_reserve_exact(joined().count())?;
+    matches.extend(joined());
+    Ok(Shared { matches, content: content.len(), clue })
+}
 
-    /// Joins runs between which no more than `most` words differ to matches, whose places are numbers of tokens.
-    pub fn join(&self, most: usize, tick: &dyn Fn()) -> Result<Vec<Match>> {
-        let mut joined: Vec<Match> = Vec::new();
-        for Tile { content, clue, length } in ticking(self.tiles(), tick) {
-            let [content, clue, length] = [content, clue, length].map(|number| number as u32);
-            let last = joined.last_mut().and_then(|last| {
-                let between = (content - last.content.end).max(clue.checked_sub(last.clue.end)?);
-                (between as usize <= most).then_some((last, between))
-            });
-            if let Some((last, changed)) = last {
-                (last.content.end, last.clue.end) = (content + length, clue + length);
-                (last.words, last.changed) = (last.words + length, last.changed + changed);
-            } else {
-                let (content, clue) = (content..content + length, clue..clue + length);
-                push(&mut joined, Match { content, clue, words: length, changed: 0 })?;
-            }
+fn tokens<T>(fingerprinter: &mut Fingerprinter, text: &str, token: &impl Fn(u64, bool) -> T) -> Result<Vec<T>> {
+    let mut tokens = Vec::new();
+    each_token(fingerprinter, text, |hash, spaceless| {
+        // The default, twice the capacity, may leave half of it unused.
+        if tokens.len() == tokens.capacity() {
+            tokens.try_reserve_exact(tokens.len() / 4 + 1024)?;
         }
-        Ok(joined)
-    }
+        tokens.push(token(hash, spaceless));
+        Ok(())
+    })?;
+    tokens.shrink_to_fit();
+    Ok(tokens)
 }
 
-fn tokens(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<Token>> {
+/// Passes on the hashes of all tokens of a text, each with whether it is a letter of a script without spaces.
+fn each_token(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    mut emit: impl FnMut(u64, bool) -> Result<()>,
+) -> Result<()> {
     let Fingerprinter { options, tick, .. } = *fingerprinter;
     fingerprinter.read_normal(text, |normal| {
-        let mut tokens = Vec::new();
-        let mut sink = Tokens {
-            emit: |range: Range<usize>, spaceless| push(&mut tokens, token(hash(&normal.as_bytes()[range]), spaceless)),
-            count: 0,
-            tick,
-        };
-        each_unit(normal, options.tokens, &mut sink, tick)?;
-        tokens.shrink_to_fit();
-        Ok(tokens)
+        let emit = |range: Range<usize>, spaceless| emit(hash(&normal.as_bytes()[range]), spaceless);
+        each_unit(normal, options.tokens, &mut Tokens { emit, count: 0, tick }, tick)
+    })
+}
+
+/// Joins runs between which no more than `most` words differ to matches.
+fn join(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
+    let as_match = |Tile { content, clue, length }| {
+        let [content, clue, words] = [content, clue, length].map(|number| number as u32);
+        Match { content: content..content + words, clue: clue..clue + words, words, changed: 0 }
+    };
+    let mut runs = tiles.map(as_match).peekable();
+    iter::from_fn(move || {
+        let mut joined = runs.next()?;
+        while let Some(run) = runs.peek()
+            && let Some(between) = run.clue.start.checked_sub(joined.clue.end)
+            && let changed = between.max(run.content.start - joined.content.end)
+            && changed as usize <= most
+        {
+            (joined.content.end, joined.clue.end) = (run.content.end, run.clue.end);
+            (joined.words, joined.changed) = (joined.words + run.words, joined.changed + changed);
+            runs.next();
+        }
+        Some(joined)
     })
 }
 

@@ -6,7 +6,7 @@ use crate::memory::fill;
 use crate::ticking::ticking;
 
 /// Bits for each beginning in a set of them: of the others, few seem to be in it.
-const SET_BITS: usize = 16;
+const SET_BITS: usize = 12;
 /// The most tokens of a beginning of the least weight.
 const MOST_TOKENS: usize = 5;
 
@@ -22,6 +22,10 @@ impl Bits {
 
     pub fn set(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    pub fn clear(&mut self) {
+        self.0.fill(0);
     }
 
     pub fn has(&self, number: usize) -> bool {
@@ -48,8 +52,8 @@ pub struct Starts {
 }
 
 impl Starts {
-    fn new(text: &[Token], length: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self { bits: Bits::new(text.len(), tick)?, span: length.max(MOST_TOKENS), is_empty: true })
+    fn new(tokens: usize, length: usize, tick: &dyn Fn()) -> Result<Self> {
+        Ok(Self { bits: Bits::new(tokens, tick)?, span: length.max(MOST_TOKENS), is_empty: true })
     }
 
     fn set(&mut self, start: usize) {
@@ -65,8 +69,8 @@ impl Starts {
 }
 
 /// Where runs of at least so many tokens may start in two texts, among the starts of shorter runs.
-pub fn shared_starts(
-    texts: [&[Token]; 2],
+pub fn shared_starts<T: Token>(
+    texts: [&[T]; 2],
     length: usize,
     within: Option<&[Starts; 2]>,
     tick: &dyn Fn(),
@@ -76,7 +80,8 @@ pub fn shared_starts(
         let starts = ticking(0..texts[text].len(), tick).filter(is_within);
         starts.filter_map(move |start| Some((start, beginning(&texts[text][start..], length)?.0)))
     };
-    let [mut content, mut clue] = [Starts::new(texts[0], length, tick)?, Starts::new(texts[1], length, tick)?];
+    let [content, clue] = texts.map(<[T]>::len);
+    let (mut content, mut clue) = (Starts::new(content, length, tick)?, Starts::new(clue, length, tick)?);
     let bits = SET_BITS * texts[1].len();
     let (mut of_clue, mut of_both) = (Bits::new(bits, tick)?, Bits::new(bits, tick)?);
     beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.of_hash(hash)));

@@ -3,7 +3,8 @@
 //! The places of the clue where a run can start are in chains, by a hash of the run's first tokens. Runs of at least
 //! [`LONG`] tokens come first: for each token of the content, the length of the longest run that starts with it is found.
 //! A token whose run is only the rest of the run of the token before it is left out. Then the longest of all is taken
-//! again and again. If a part of it has been taken meanwhile, the runs of its tokens are looked for again.
+//! again and again. If a part of it has been taken meanwhile, the runs of its tokens are looked for again. If there is no
+//! memory for all of these runs, the longest are taken first, and then the others are looked for again.
 //!
 //! Then no run has more than a few tokens. For each length, from the largest on, the chains are made anew. The first
 //! place in a chain that has these tokens is the run, so it is taken in one pass over the content, however often texts
@@ -15,12 +16,15 @@
 //! again. All runs that are found are right, but among such repetitions the longest may not be the first.
 
 use std::collections::BinaryHeap;
+use std::iter;
+use std::mem;
 use std::ops::Range;
 
+use super::links::Links;
 use super::starts::{Bits, Starts, scaled, shared_starts};
-use super::token::{RUN, TAKEN, TAKEN_FROM_CLUE, Token, WORD, beginning};
+use super::token::{RUN, TAKEN_FROM_CLUE, Token, WORD, beginning};
 use crate::error::Result;
-use crate::memory::{fill, push};
+use crate::memory::push;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// A run of tokens that both texts have.
@@ -47,11 +51,12 @@ const FEW_TOKENS: usize = 8192;
 const MAX_OTHERS: usize = 4096;
 /// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
 const PLACE_WORK: usize = 4;
-
-const NONE: u32 = u32::MAX;
+/// Places of the clue for each chain.
+const PLACES_PER_CHAIN: usize = 8;
 
 /// Overwrites the tokens of all runs: those of the content for [`tiles_of`]. If the clue is shorter than a run, it is one.
-pub fn tile(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Result<()> {
+/// There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
+pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
     // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
     if let Some(start) = find(content, clue, tick)? {
         mark(&mut content[start..], clue, 0);
@@ -64,47 +69,59 @@ pub fn tile(content: &mut [Token], clue: &mut [Token], tick: &dyn Fn()) -> Resul
     }
     let starts = |length| &starts[LENGTHS.partition_point(|least| *least <= length) - 1];
     let mut tiling = Tiling::new(content, clue, tick)?;
-    if !starts(LONG)[0].is_empty {
-        tiling.take_long(starts(LONG))?;
+    if !starts(LONG)[0].is_empty && tiling.index(LONG, starts(LONG)) {
+        tiling.take_long(&starts(LONG)[0], long_runs)?;
     }
     for length in (RUN / WORD..LONG).rev() {
         let starts = starts(length);
-        if !starts[0].is_empty {
-            tiling.index(length, starts);
-            tiling.take_all(starts);
+        if !starts[0].is_empty && tiling.index(length, starts) {
+            tiling.take_all(&starts[0]);
         }
     }
     Ok(())
 }
 
 /// Marks the tokens of a run, which starts at this place of the clue.
-fn mark(content: &mut [Token], clue: &mut [Token], place: usize) {
-    for ((own, other), place) in content.iter_mut().zip(clue).zip(place..) {
-        (*own, *other) = (TAKEN | place as u32, TAKEN_FROM_CLUE);
+fn mark<T: Token>(content: &mut [T], clue: &mut [T], mut place: usize) {
+    let base = (T::REST - T::TAKEN) as usize;
+    for (index, (own, other)) in content.iter_mut().zip(clue).enumerate() {
+        let number = if index < T::DIGITS { T::TAKEN + (place % base) as u32 } else { T::REST };
+        (*own, *other) = (T::new(number), T::new(TAKEN_FROM_CLUE));
+        place /= base;
     }
 }
 
 /// The runs in the order of the content, whose tokens have been overwritten.
-pub fn tiles_of(content: &[Token]) -> impl Iterator<Item = Tile> {
-    let runs = content.chunk_by(|one, next| *one >= TAKEN && *next == one + 1).scan(0, |end, run| {
-        *end += run.len();
-        Some((*end - run.len(), run))
-    });
-    let taken = runs.filter(|(_, run)| run[0] >= TAKEN);
-    taken.map(|(content, run)| Tile { content, clue: (run[0] - TAKEN) as usize, length: run.len() })
+pub fn tiles_of<T: Token>(content: &[T]) -> impl Iterator<Item = Tile> {
+    let mut numbers = content.iter().map(|token| -> u32 { (*token).into() }).enumerate().peekable();
+    iter::from_fn(move || {
+        let (content, number) = numbers.find(|(_, number)| *number >= T::TAKEN)?;
+        let (mut tile, mut factor) = (Tile { content, clue: (number - T::TAKEN) as usize, length: 1 }, 1);
+        let is_place = |number: u32| (T::TAKEN..T::REST).contains(&number);
+        while let Some((_, number)) =
+            numbers.next_if(|(_, number)| if tile.length < T::DIGITS { is_place(*number) } else { *number == T::REST })
+        {
+            if is_place(number) {
+                factor *= (T::REST - T::TAKEN) as usize;
+                tile.clue += (number - T::TAKEN) as usize * factor;
+            }
+            tile.length += 1;
+        }
+        Some(tile)
+    })
 }
 
 /// Where all of the clue stands in the content (Knuth, Morris and Pratt 1977).
-fn find(content: &[Token], clue: &[Token], tick: &dyn Fn()) -> Result<Option<usize>> {
+fn find<T: Token>(content: &[T], clue: &[T], tick: &dyn Fn()) -> Result<Option<usize>> {
     if clue.is_empty() || clue.len() > content.len() {
         return Ok(None);
     }
     // For each beginning of the clue, the longest shorter beginning that it ends with.
-    let (mut borders, mut length) = (Vec::new(), 0);
-    fill(&mut borders, clue.len(), 0, tick)?;
+    let (mut borders, mut length) = (Links::new(clue.len(), tick)?, 0);
+    borders.set(0, 0);
     for end in ticking(1..clue.len(), tick) {
         length = extended(clue, &borders, length, clue[end]);
-        borders[end] = length as u32;
+        borders.set(end, length as u32);
     }
     let mut length = 0;
     for (end, token) in (1..).zip(ticking(content, tick)) {
@@ -117,22 +134,21 @@ fn find(content: &[Token], clue: &[Token], tick: &dyn Fn()) -> Result<Option<usi
 }
 
 /// The length of the longest beginning of the clue that ends with this token, after one of `length`.
-fn extended(clue: &[Token], borders: &[u32], mut length: usize, token: Token) -> usize {
+fn extended<T: Token>(clue: &[T], borders: &Links, mut length: usize, token: T) -> usize {
     while length > 0 && clue[length] != token {
-        length = borders[length - 1] as usize;
+        length = borders.get(length - 1) as usize;
     }
     length + usize::from(clue[length] == token)
 }
 
-struct Tiling<'a> {
-    content: &'a mut [Token],
-    clue: &'a mut [Token],
+struct Tiling<'a, T> {
+    content: &'a mut [T],
+    clue: &'a mut [T],
     /// The chains have the places where runs of at least so many tokens, and of the least weight, start.
     length: usize,
-    /// The first place of each chain.
-    heads: Vec<u32>,
-    /// The next place after each one.
-    next: Vec<u32>,
+    /// From each place of the clue, to the next one in its chain; after these, from each chain to its first place.
+    links: Links,
+    chains: usize,
     /// Work since the chains were made, how much there may be, and when the next tick is due.
     work: usize,
     most_work: usize,
@@ -146,18 +162,39 @@ struct LongRuns<'s> {
     starts: &'s Starts,
     /// As keys: the length, and what is the larger the earlier the run starts.
     longest: BinaryHeap<u64>,
+    /// The most keys, and the largest one for which there was no memory, or 0.
+    most: usize,
+    left_out: u64,
     /// Which tokens start one of these. The runs of other tokens are rests of the run of the token before them.
     is_first: Bits,
 }
 
-impl<'a> Tiling<'a> {
-    fn new(content: &'a mut [Token], clue: &'a mut [Token], tick: &'a dyn Fn()) -> Result<Self> {
-        let (mut heads, mut next) = (Vec::new(), Vec::new());
-        fill(&mut heads, clue.len() / 8 + 1, NONE, tick)?;
-        fill(&mut next, clue.len(), NONE, tick)?;
+impl LongRuns<'_> {
+    /// Adds a key. If there are too many, leaves out the smaller half: they are searched again when the rest is taken.
+    fn push(&mut self, key: u64) -> Result<()> {
+        let known = self.longest.len();
+        if known == self.most {
+            let (mut keys, middle) = (mem::take(&mut self.longest).into_vec(), (known - 1) / 2);
+            self.left_out = *keys.select_nth_unstable(middle).1;
+            keys.drain(..=middle);
+            self.longest = keys.into();
+        } else if known == self.longest.capacity() {
+            self.longest.try_reserve_exact(known.clamp(1, self.most - known))?;
+        }
+        if key > self.left_out {
+            self.longest.push(key);
+        }
+        Ok(())
+    }
+}
+
+impl<'a, T: Token> Tiling<'a, T> {
+    fn new(content: &'a mut [T], clue: &'a mut [T], tick: &'a dyn Fn()) -> Result<Self> {
+        let chains = clue.len() / PLACES_PER_CHAIN + 1;
+        let links = Links::new(clue.len() + chains, tick)?;
         let most_work = MAX_WORK * (content.len() + clue.len()).max(FEW_TOKENS);
         let (length, work, next_tick) = Default::default();
-        Ok(Self { content, clue, length, heads, next, work, most_work, next_tick, tick })
+        Ok(Self { content, clue, length, links, chains, work, most_work, next_tick, tick })
     }
 
     #[inline]
@@ -169,41 +206,47 @@ impl<'a> Tiling<'a> {
         }
     }
 
-    /// Makes the chains of runs of this length.
-    fn index(&mut self, length: usize, [_, starts]: &[Starts; 2]) {
+    /// Makes the chains of runs of this length. Whether there is one.
+    fn index(&mut self, length: usize, [_, starts]: &[Starts; 2]) -> bool {
         (self.length, self.work, self.next_tick) = (length, 0, 0);
-        self.heads.fill(NONE);
+        let mut is_found = false;
+        self.links.clear(self.clue.len());
         for place in (0..self.clue.len()).rev() {
             self.tick();
             if starts.has(place, length)
                 && let Some((hash, _)) = beginning(&self.clue[place..], length)
             {
-                let chain = scaled(hash, self.heads.len());
-                self.next[place] = self.heads[chain];
-                self.heads[chain] = place as u32;
+                let chain = self.chain(hash);
+                self.links.set(place, self.links.get(chain));
+                self.links.set(chain, place as u32);
+                is_found = true;
             }
         }
+        is_found
+    }
+
+    /// Where the link to the first place of a chain is.
+    #[inline]
+    fn chain(&self, hash: u32) -> usize {
+        self.clue.len() + scaled(hash, self.chains)
     }
 
     /// The first place of the clue where the tokens that start here stand, and how many; or the longest run of these, if
     /// it is longer than the one that is known. Places of runs that have been taken leave their chain.
     fn run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
         let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return (0, 0) };
-        let chain = scaled(hash, self.heads.len());
-        let (mut found, mut before, mut place) = (known, NONE, self.heads[chain]);
+        let mut before = self.chain(hash);
+        let (mut found, mut place) = (known, self.links.get(before));
         let is_long = self.length >= LONG;
         let most = if is_long { MAX_PLACES } else { MAX_OTHERS };
         let mut places = if self.is_late() { FEW_PLACES } else { most };
-        while place != NONE && places > 0 {
+        while place != self.links.none && places > 0 {
             self.work += PLACE_WORK;
             self.tick();
-            let next = self.next[place as usize];
+            let next = self.links.get(place as usize);
             let (content, clue) = (&self.content[start..], &self.clue[place as usize..]);
-            if clue[..(RUN / WORD).max(self.length)].contains(&TAKEN_FROM_CLUE) {
-                match before {
-                    NONE => self.heads[chain] = next,
-                    _ => self.next[before as usize] = next,
-                }
+            if clue[..(RUN / WORD).max(self.length)].contains(&T::new(TAKEN_FROM_CLUE)) {
+                self.links.set(before, next);
                 place = next;
                 continue;
             }
@@ -219,7 +262,7 @@ impl<'a> Tiling<'a> {
                 }
             }
             places -= 1;
-            (before, place) = (place, next);
+            (before, place) = (place as usize, next);
         }
         if found.0 < shortest { (0, 0) } else { found }
     }
@@ -230,7 +273,7 @@ impl<'a> Tiling<'a> {
     }
 
     /// Takes the runs of the length of the chains, if there are no longer ones.
-    fn take_all(&mut self, [starts, _]: &[Starts; 2]) {
+    fn take_all(&mut self, starts: &Starts) {
         let mut start = 0;
         while start < self.content.len() {
             self.tick();
@@ -239,22 +282,26 @@ impl<'a> Tiling<'a> {
         }
     }
 
-    fn take_long(&mut self, starts: &[Starts; 2]) -> Result<()> {
-        self.index(LONG, starts);
+    fn take_long(&mut self, starts: &Starts, most: usize) -> Result<()> {
         let is_first = Bits::new(self.content.len(), self.tick)?;
-        let mut long = LongRuns { starts: &starts[0], longest: BinaryHeap::new(), is_first };
-        self.search(&mut long, 0..self.content.len())?;
-        while let Some(key) = long.longest.pop() {
-            self.tick();
-            let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
-            let (found, place) = self.run(start, (0, 0));
-            if found >= length {
-                self.take(start, place, found);
-            } else {
-                self.search(&mut long, start..start + length)?;
+        let mut long = LongRuns { starts, longest: BinaryHeap::new(), most, left_out: 0, is_first };
+        loop {
+            self.search(&mut long, 0..self.content.len())?;
+            while let Some(key) = long.longest.pop() {
+                self.tick();
+                let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
+                let (found, place) = self.run(start, (0, 0));
+                if found >= length {
+                    self.take(start, place, found);
+                } else {
+                    self.search(&mut long, start..start + length)?;
+                }
             }
+            if mem::take(&mut long.left_out) == 0 {
+                return Ok(());
+            }
+            long.is_first.clear();
         }
-        Ok(())
     }
 
     /// Looks for the longest runs that start with these tokens, up to one whose run is known.
@@ -272,8 +319,7 @@ impl<'a> Tiling<'a> {
             }
             if length > rest.0 {
                 long.is_first.set(start);
-                long.longest.try_reserve(1)?;
-                long.longest.push((length as u64) << 32 | u64::from(!(start as u32)));
+                long.push((length as u64) << 32 | u64::from(!(start as u32)))?;
             }
             start += 1;
         }

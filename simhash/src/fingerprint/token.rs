@@ -1,37 +1,74 @@
 //! Tokens as numbers, for [`tiles`](super::tiles), and the beginnings of runs.
-
-/// A token: a hash, which is even for words and odd for letters of scripts without spaces. 31 bits are enough: of a
-/// billion pairs of words between equal runs, one pair is taken for equal.
-pub type Token = u32;
+//!
+//! A token is a hash, which is even for words and odd for letters of scripts without spaces. 31 bits are enough: of a
+//! billion pairs of words between equal runs, one pair is taken for equal. Where characters are compared, it is the number
+//! of a letter.
 
 /// The least weight of a run: three words or five letters.
 pub const RUN: usize = 15;
 /// The weight of a word, and the largest one.
 pub const WORD: usize = 5;
-/// Marks a token of the content that is in a run. The other bits are its place in the clue.
-pub const TAKEN: Token = 1 << 31;
+const LETTER: usize = 3;
 /// A token of the clue that is in a run.
-pub const TAKEN_FROM_CLUE: Token = 0;
+pub const TAKEN_FROM_CLUE: u32 = 0;
+/// A letter of the content that the clue does not have.
+pub const UNKNOWN: u32 = 1;
 
-/// The token that stands for a word or a letter with this hash.
-pub fn token(hash: u64, spaceless: bool) -> Token {
-    (hash as Token & (TAKEN - 2)).max(2) | Token::from(spaceless)
+/// A token, of as many bytes as its text needs.
+pub trait Token: Copy + Eq + Into<u32> {
+    /// From here on, numbers say that a token of the content is in a run. The first ones of a run write its place in the
+    /// clue, the lowest digit first.
+    const TAKEN: u32;
+    /// A token in a run, after the place.
+    const REST: u32;
+    /// Digits of a place: no more than a run has tokens.
+    const DIGITS: usize;
+
+    fn new(number: u32) -> Self;
+    fn weight(self) -> usize;
 }
 
-fn weight(token: Token) -> usize {
-    if token & 1 == 0 { WORD } else { 3 }
+macro_rules! token {
+    ($type:ty, $taken:expr, $digits:expr, $weight:expr) => {
+        impl Token for $type {
+            const TAKEN: u32 = $taken;
+            const REST: u32 = Self::MAX as u32;
+            const DIGITS: usize = $digits;
+
+            #[inline]
+            fn new(number: u32) -> Self {
+                number as Self
+            }
+
+            #[inline]
+            fn weight(self) -> usize {
+                $weight(self)
+            }
+        }
+    };
+}
+
+// Five digits below 64, two below 2^15 - 1, or one below 2^31 - 1 write any place of a text of at most 1 GB.
+token!(u8, 191, 5, |_| LETTER);
+token!(u16, 1 << 15, 2, |_| LETTER);
+token!(u32, 1 << 31, 1, |token| if token % 2 == 0 { WORD } else { LETTER });
+
+/// The token that stands for a word or a letter with this hash.
+pub fn token(hash: u64, spaceless: bool) -> u32 {
+    (hash as u32 & (u32::TAKEN - 2)).max(2) | u32::from(spaceless)
 }
 
 /// A hash of the shortest beginning of at least so many tokens that weighs as much as a run, and its length.
 #[inline]
-pub fn beginning(tokens: &[Token], least: usize) -> Option<(u32, usize)> {
+pub fn beginning<T: Token>(tokens: &[T], least: usize) -> Option<(u32, usize)> {
     let (mut hash, mut sum) = (0u64, 0);
     for (length, token) in (1..).zip(tokens) {
-        if *token == TAKEN_FROM_CLUE || *token >= TAKEN {
+        let number: u32 = (*token).into();
+        if number <= UNKNOWN || number >= T::TAKEN {
             return None;
         }
-        hash = (hash ^ u64::from(*token)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        sum += weight(*token);
+        hash = (hash ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        sum += token.weight();
         if sum >= RUN && length >= least {
             return Some((hash as u32, length));
         }

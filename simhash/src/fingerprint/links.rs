@@ -1,0 +1,63 @@
+//! Links between the places of a text.
+
+use crate::error::Result;
+use crate::memory::fill;
+
+/// For each place, the number of another place: three bytes, or four if there are 2^24 places or more.
+pub struct Links {
+    bytes: Vec<u8>,
+    width: usize,
+    /// A link to nothing, and the mask of a link's bits.
+    pub none: u32,
+}
+
+impl Links {
+    pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
+        let width = if len < 1 << 24 { 3 } else { 4 };
+        let mut bytes = Vec::new();
+        fill(&mut bytes, len * width + 1, u8::MAX, tick)?;
+        Ok(Self { bytes, width, none: u32::MAX >> (32 - 8 * width) })
+    }
+
+    /// Lets all places from here on link to nothing.
+    pub fn clear(&mut self, start: usize) {
+        self.bytes[start * self.width..].fill(u8::MAX);
+    }
+
+    #[inline]
+    pub fn get(&self, from: usize) -> u32 {
+        self.word(from) & self.none
+    }
+
+    #[inline]
+    pub fn set(&mut self, from: usize, to: u32) {
+        let word = self.word(from) & !self.none | to;
+        let at = from * self.width;
+        self.bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+
+    #[inline]
+    fn word(&self, from: usize) -> u32 {
+        let at = from * self.width;
+        self.bytes[at..at + 4].try_into().map_or(self.none, u32::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Links;
+
+    #[test]
+    fn links_are_apart() {
+        for len in [3, (1 << 24) - 1, 1 << 24] {
+            let mut links = Links::new(len, &|| ()).expect("memory suffices");
+            let last = len as u32 - 1;
+            for number in [0, last - 1, last] {
+                links.set(len - 1, links.none);
+                links.set(len - 2, number);
+                assert_eq!([len - 3, len - 2, len - 1].map(|from| links.get(from)), [links.none, number, links.none]);
+            }
+            assert!(links.none > last);
+        }
+    }
+}
