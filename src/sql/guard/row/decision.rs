@@ -79,7 +79,12 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         pgrx::check_for_interrupts!();
         let row = NewRow::new(statement, event);
         match search(row, &mut state)? {
-            Decision::Tuple(tuple) => return Ok(tuple),
+            Decision::Store(tuple) => return Ok(tuple),
+            Decision::Near(tuple) => {
+                // A row that is skipped is not stored, and a marked one does not count.
+                statement.release();
+                return Ok(tuple);
+            }
             Decision::Register => state.is_registered = row.register(&state.key, true),
             Decision::Wait(..) if state.waits == MAX_UNREGISTERED_WAITS && !state.is_registered => {
                 state.is_registered = row.register(&state.key, true);
@@ -135,8 +140,10 @@ impl Undecided {
 
 /// The outcome of one search.
 enum Decision {
-    /// The tuple for the trigger to return.
-    Tuple(HeapTuple),
+    /// The tuple for the trigger to return: the row is stored.
+    Store(HeapTuple),
+    /// There is a near row. The tuple for the trigger to return: null if the row is skipped, otherwise with its mark.
+    Near(HeapTuple),
     /// There is no near row, but the new row is not registered, so that another one may be stored at the same time.
     Register,
     /// The answer depends on a transaction, which has written this row of a table.
@@ -164,37 +171,31 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
     let sought = Sought::new(key, reader, row.row(), statement.own_table(), known);
     let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, since, gone: &gone };
     let outcome = if state.is_unchecked { Outcome::Unique } else { find_near(statement, &query)? };
-    let nearest = match outcome {
+    let near = match outcome {
         Outcome::Unique if !state.is_registered => return Ok(Decision::Register),
         Outcome::Unique => None,
         Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
             return Ok(Decision::SearchAgain);
         }
-        Outcome::Near(nearest) => Some(nearest),
+        Outcome::Near(nearest) => Some(act(row, &nearest)?),
         Outcome::Depends(transaction, table, tid) => return Ok(Decision::Wait(transaction, table, tid)),
     };
-    let mut tuple = event.new_tuple();
-    if let Some(nearest) = &nearest {
-        tuple = act(row, nearest)?;
-        // A row that is skipped is not stored, and a marked one does not count.
-        statement.release();
-        if tuple.is_null() {
-            return Ok(Decision::Tuple(tuple));
-        }
+    if let Some(tuple) = near.filter(|tuple| tuple.is_null()) {
+        return Ok(Decision::Near(tuple));
     }
     // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for it.
     let same_key = same_key();
     if let Some((transaction, tid)) = same_key.awaited {
-        if nearest.is_some() {
+        if near.is_some() {
             // The next search has to find that row again.
             state.forget();
         }
         return Ok(Decision::WaitForSameKey(transaction, table, tid));
     }
-    if nearest.is_some() {
-        return Ok(Decision::Tuple(tuple));
+    if let Some(tuple) = near {
+        return Ok(Decision::Near(tuple));
     }
-    tuple = with_mark(row, None)?;
+    let tuple = with_mark(row, None)?;
     // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may be near
     // it.
     // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
@@ -204,7 +205,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
         let pending = unsafe { PendingRow::new(event, state.key.clone(), tuple) };
         statement.current.borrow_mut().pending = Some(pending);
     }
-    Ok(Decision::Tuple(tuple))
+    Ok(Decision::Store(tuple))
 }
 
 /// The error for a row whose key is that of a row which other transactions change all the time.
