@@ -8,6 +8,7 @@
 #![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
 
 mod sql;
+mod trace;
 
 /// The version that PostgreSQL shows in pg_get_loaded_modules(), from 18 on.
 const VERSION: &std::ffi::CStr =

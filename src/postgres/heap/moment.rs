@@ -35,7 +35,7 @@ impl Drop for Moment {
 }
 
 /// A transaction in progress that has written or locked a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     pub id: pg_sys::TransactionId,
     /// The token of a speculative insertion by INSERT .. ON CONFLICT, which may still be undone; otherwise 0.

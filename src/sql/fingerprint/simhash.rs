@@ -17,6 +17,7 @@ use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
 use super::options::{OptionsDocument, read_options};
+use crate::trace;
 
 /// A fingerprint as SQL's bigint: the same 64 bits.
 pub fn to_bigint(fingerprint: u64) -> i64 {
@@ -36,6 +37,7 @@ fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Opti
 
 #[pg_extern(sql = false)]
 fn simhash_band(content: TextArgument<'_>, band: i32, options: RawJsonb<'_>) -> Result<Option<i32>> {
+    trace::step("entry");
     let number = usize::try_from(band).ok().filter(|band| *band < MAX_BANDS);
     let number = number.ok_or_else(|| {
         invalid_parameter(format!("there is no band {band}")).set_hint(format!("Bands are 0 to {}.", MAX_BANDS - 1))

@@ -29,6 +29,7 @@ use super::statement::{NewRow, Statement};
 use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::row_key::RowKey;
+use crate::trace;
 
 /// The number of times that a guard waits, unregistered, for transactions that have written near rows, or texts that it
 /// cannot read yet. After that it stays registered, so that no other session can begin to store such a row.
@@ -78,7 +79,10 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     loop {
         pgrx::check_for_interrupts!();
         let row = NewRow::new(statement, event);
-        match search(row, &mut state)? {
+        trace::step("search");
+        let decision = search(row, &mut state)?;
+        trace::step(&decision);
+        match decision {
             Decision::Store(tuple) => return Ok(tuple),
             Decision::Near(tuple) => {
                 // A row that is skipped is not stored, and a marked one does not count.
@@ -139,6 +143,7 @@ impl Undecided {
 }
 
 /// The outcome of one search.
+#[derive(Debug)]
 enum Decision {
     /// The tuple for the trigger to return: the row is stored.
     Store(HeapTuple),

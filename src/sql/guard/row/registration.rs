@@ -12,7 +12,8 @@
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then
 //! finds it in the indexes. All sessions take their locks in the order of the keys, so no two sessions wait for each
 //! other, unless one has registered another row in an outer statement, which PostgreSQL finds as a deadlock.
-//! `tests/registry` checks this for all interleavings of sessions that register one row each.
+//! `tests/registry` checks this for all interleavings of a model, and that the model allows each step of real sessions
+//! ([`crate::trace`]).
 //!
 //! The locks are advisory locks in a class of their own, which no SQL function can take, nor Citus, which has the
 //! classes 4 to 16. In pg_locks, they have the table's OID as `classid`, and `objsubid` is 3.
@@ -22,6 +23,8 @@
 //! registered. An UPDATE that need not be checked, and that leaves the unique keys unchanged, registers nothing.
 
 use pgrx::pg_sys::{self, Oid};
+
+use crate::trace;
 
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]
@@ -41,6 +44,7 @@ impl Registration {
     /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
     /// it has the row locked, and sessions that wait for that row may be registered.
     pub fn register(&mut self, table: Oid, keys: &[u32], may_wait: bool) -> bool {
+        trace::step((if may_wait { "register" } else { "try" }, keys));
         let wanted = keys.iter().map(|key| (table, *key));
         if self.held.iter().copied().eq(wanted.clone()) {
             return true;
@@ -50,17 +54,22 @@ impl Registration {
             let tag = tag(table, key);
             if !try_lock(&tag) {
                 if !may_wait {
+                    trace::step("refuse");
                     self.release();
                     return false;
                 }
                 wait_for_lock(&tag);
             }
             self.held.push((table, key));
+            trace::step(("lock", key));
         }
         true
     }
 
     pub fn release(&mut self) {
+        if !self.held.is_empty() {
+            trace::step("release");
+        }
         self.held.drain(..).for_each(|(table, key)| unlock(&tag(table, key)));
     }
 }

@@ -25,6 +25,7 @@ use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::SearchedTable;
+use crate::trace;
 
 /// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
@@ -91,6 +92,7 @@ impl Statement {
 
     /// Forgets the previous row, which has been stored or dropped.
     pub fn begin_row(&self) {
+        trace::step("begin");
         clear_after_call(&self.current);
         self.current.borrow_mut().pending = None;
     }
