@@ -69,6 +69,12 @@ impl TextSample {
         self.texts.len()
     }
 
+    /// Number of texts with an end tag, as HTML has them.
+    pub fn with_tags(&self) -> usize {
+        let is_end_tag = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
+        self.texts.iter().filter(|(_, text)| text.split("</").skip(1).any(is_end_tag)).count()
+    }
+
     /// Offers a text. Most texts of a large table cost only their hash.
     pub fn add(&mut self, text: &str) -> Result<()> {
         let read = &text[..text.floor_char_boundary(MAX_READ_BYTES)];

@@ -29,8 +29,26 @@ pub(super) struct NumberList {
 }
 
 /// Characters that join two runs of digits to one number.
-const JOINERS: [char; 13] =
-    ['.', ',', ':', '/', '\u{2044}', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
+const JOINERS: [char; 15] = [
+    '.',
+    ',',
+    ARABIC_POINT,
+    ARABIC_COMMA,
+    ':',
+    '/',
+    '\u{2044}',
+    '_',
+    '\'',
+    '\u{2019}',
+    '-',
+    '\u{2010}',
+    '\u{2012}',
+    '\u{2013}',
+    '\u{2212}',
+];
+/// What Arabic and Persian have for a decimal point, and between thousands.
+const ARABIC_POINT: char = '\u{66b}';
+const ARABIC_COMMA: char = '\u{66c}';
 /// The joiners that are written for a minus sign or a hyphen.
 const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that may stand between groups of three digits.
@@ -103,6 +121,10 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
         let is_apart = self.ended.replace(number.end).is_some_and(|end| has_word(&before[end..]));
         let (letters, written) = (&self.normal[self.letters.clone()], &self.normal[number]);
+        let written = match written.contains([ARABIC_POINT, ARABIC_COMMA]) {
+            true => &written.replace(ARABIC_POINT, ".").replace(ARABIC_COMMA, ","),
+            false => written,
+        };
         self.canonical.clear();
         self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.
@@ -198,7 +220,8 @@ mod tests {
             from -5 on|\u{2212}5  (-5)|-5  gpt-4|gpt 4  2010-2012|2010\u{2013}2012  a4, b5|a4 b5  128gb|128 gb  \
             12v 3a|12 v 3 a  6x1,5l|6 x 1,5 l  15pro|15 pro  12.50eur|eur12.50  v1.2.3|1.2.3  12 000,50|12.000,50  \
             12000|12 000  -12 000|-12,000  5 and 12|5 12  7 a 345.50|7 b, 345,50  \
-            2010-\n2012|2010-2012  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000";
+            2010-\n2012|2010-2012  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000  \
+            12\u{66b}50|12.50  12\u{66c}000\u{66b}5|12 000,5";
         let other = "12.50|50.12  2026-01-12|2026-12-01  1.2.3|1.3.2  -5|5  1.500|1500  1 2|2 1  12|1 2  12:30|12.30  \
             10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  12 of 345|12345 of  12 of 345|12 345 of  \
             a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345  5-\nb6|5-6  1.\n5|1.5";

@@ -246,12 +246,12 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
     Ok(Some(ignored))
 }
 
-/// The value of the option `same`; None if it is not an array of words, or if "numbers" is misspelt.
+/// The value of the option `same`; None if it is not an array of words, or has what is likely meant for "numbers".
 fn read_same(value: &str, options: &Options) -> Result<Option<Same>, InvalidOptions> {
     let Some(mut words) = read_strings(value)? else { return Ok(None) };
     let listed = words.len();
     words.retain(|word| word != "numbers");
-    if words.iter().any(|word| ["number", "numbers"].contains(&&*word.to_ascii_lowercase())) {
+    if words.iter().any(|word| ["number", "numbers", "digits", "ids"].contains(&&*word.to_ascii_lowercase())) {
         return Ok(None);
     }
     let numbers = words.len() < listed;

@@ -144,6 +144,7 @@ def key_of_same(text, options):
 
 def numbers(normal):
     """The numbers of a text in normal form, each in its canonical form."""
+    normal = normal.replace("\u066b", ".").replace("\u066c", ",")
     kinds = "".join("D" if c in "0123456789" else "L" if category(c)[0] in "LNM" else c for c in normal)
     last = None
     line_end = r"[ \t\f]*(?:\r\n|\r|\n)[ \t\f]*"

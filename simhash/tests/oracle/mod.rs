@@ -429,6 +429,7 @@ fn parts(normal: &str) -> Vec<Part> {
 
 /// The numbers of a text in normal form in their order, whole numbers in groups of three digits.
 fn numbers(normal: &str) -> Vec<String> {
+    let normal = &normal.replace('\u{66b}', ".").replace('\u{66c}', ",");
     let is_dash = |c| "-\u{2010}\u{2012}\u{2013}\u{2212}".contains(c);
     let is_line_end = |text: &str| ["\n", "\r", "\r\n"].contains(&text.trim_matches([' ', '\t', '\x0c']));
     let is_joiner = |text: &str| {

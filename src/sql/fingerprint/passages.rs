@@ -42,7 +42,7 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
 fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     if !(0.0..=1.0).contains(&share) {
         return Err(invalid_parameter(format!("share {share} is out of range"))
-            .set_detail("A text has a share of 0 to 1 of a clue."));
+            .set_hint("Give a number from 0 to 1: 0.6 for three words in five of the clue."));
     }
     let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_CLUE.with_borrow_mut(|last| last.runs(content, share, options))

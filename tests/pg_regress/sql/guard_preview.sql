@@ -39,6 +39,11 @@ SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('
 INSERT INTO letters SELECT id + 1000, body FROM letters;
 SELECT duplicate, sum(rows) FROM simhash_preview('letters', sample => 40) GROUP BY duplicate;
 SELECT count(*) BETWEEN 1 AND 2 AS few FROM simhash_preview('letters', sample => 1);
+-- Pages that were indexed as if their tags were words.
+CREATE TABLE pages (id integer, html text);
+INSERT INTO pages SELECT id, '<nav><a href="/">' || body || '</a></nav><p>page ' || id || '</p>' FROM letters WHERE id <= 40;
+SELECT simhash_index('pages', 'html');
+SELECT count(*) FROM simhash_preview('pages', sample => 1);
 SET client_min_messages = warning;
 -- A generated column, no primary key, partitions.
 CREATE TABLE parted (part integer, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED) PARTITION BY LIST (part);

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Result, sendable, user_error};
+use postgres::error::{ErrorReport, Result, invalid_parameter, sendable, user_error};
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
@@ -153,6 +153,11 @@ fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &Ask
     }
     match (served.pop(), texts) {
         (Some(guarded), _) if served.is_empty() => Ok(guarded),
+        (None, _) if asked.asks_for_weights() => {
+            Err(invalid_parameter(format!("a guard of table \"{}\" cannot learn weights", table.name()?))
+                .set_detail("Bands depend on the weights: a guard has those of its indexes.")
+                .set_hint("Learn weights by simhash_weights, give them to simhash_index, and leave them out here."))
+        }
         (None, [text, ..]) => Err(other_options(table, source, &text.document)?),
         _ => {
             let message =

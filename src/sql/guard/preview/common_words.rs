@@ -41,6 +41,10 @@ pub fn report_common_words(
                 "; if they are those of a template around pages, such as navigation, they hide copies of the text in it: \
                  index with {\"markup\": \"main\"}, which does not read them"
             }
+            None if 2 * sample.with_tags() >= sample.texts() => {
+                "; they have tags, which are words unless they are indexed with {\"markup\": \"main\"} for whole pages or \
+                 {\"markup\": \"html\"} for parts of pages"
+            }
             _ => {
                 "; texts that differ in few others are near-duplicates, unless they are indexed with \
                  {\"weights\": ..} for these words (simhash_weights learns them)"
