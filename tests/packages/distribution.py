@@ -13,7 +13,7 @@ REQUIRED = {"name", "version", "abstract", "maintainer", "license", "provides", 
 
 # Documents tell of versions past and present, scripts lead from one to another, and Cargo.lock is Cargo's.
 MAY_SAY_VERSION = re.compile(
-    r"(clients/python/)?Cargo\.(toml|lock)|META\.json|.*\.md|(sql|benches|tests|clients/\w+/tests)/.*"
+    r"(clients/python/)?Cargo\.toml|(.*/)?Cargo\.lock|META\.json|.*\.md|(sql|benches|tests|clients/\w+/tests)/.*"
 )
 
 
