@@ -25,8 +25,8 @@ MOST = 1.1
 INSERTS = 1000
 STATEMENTS = {
     "search, texts": "SELECT count(*) FROM (SELECT body FROM fresh WHERE n < 500 UNION ALL"
-    " SELECT body FROM docs WHERE id % 50 = 0) AS q JOIN docs ON simhash_near(docs.body, q.body)",
-    "search, distance": "SELECT count(*) FROM (SELECT fp FROM uniform WHERE id <= 5000) AS q"
+    " SELECT body FROM docs WHERE id % 10 = 0) AS q JOIN docs ON simhash_near(docs.body, q.body)",
+    "search, distance": "SELECT count(*) FROM (SELECT fp FROM uniform WHERE id <= 20000 OFFSET 0) AS q"
     " JOIN uniform ON simhash_near(uniform.fp, q.fp)",
     "batch, pairs": WAYS["pairs"].format(table="uniform"),
     "batch, clusters": WAYS["clusters"].format(table="uniform"),
@@ -35,7 +35,7 @@ STATEMENTS = {
     "fingerprints": "SELECT sum(simhash(body)) FROM docs",
     "bands": "SELECT sum(simhash_band(body, 0)) FROM docs",
     "passages": "SELECT sum(cardinality(simhash_passages(body))) FROM docs",
-    "passages, search": "SELECT count(*) FROM (SELECT substr(body, 20, 120) AS clue FROM docs WHERE id % 300 = 7) AS q"
+    "passages, search": "SELECT count(*) FROM (SELECT substr(body, 20, 120) AS clue FROM docs WHERE id % 1000 = 7 OFFSET 0) AS q"
     " JOIN docs ON simhash_contains(docs.body, q.clue)",
 }
 
