@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -99,6 +100,7 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
     )
     [[database, time]] = table.connection.execute(DATABASE)
     script = (HERE / "page.js").read_text(encoding="utf-8")
+    pairs = {kind.name: [_shown(table, pair) for pair in summary.examples(kind)] for kind in Kind}
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
@@ -112,7 +114,8 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         resemblances=summary.resemblances(),
         slider=_slider(summary),
         groups=_groups(table, summary),
-        pairs={kind.name: [_shown(table, pair) for pair in summary.examples(kind)] for kind in Kind},
+        pairs=pairs,
+        has_tags="markup" not in table.compared_with() and _have_tags(pairs),
         clean_up=None if table.keeps_duplicates() else _clean_up(table).as_string().strip(),
         guard=None if table.guard else _guard(table).as_string(),
         most_near=MAX_NEAR_ROWS,
@@ -169,6 +172,14 @@ def _shown(table: Table, pair: Pair) -> ShownPair:
 
 def _shown_text(name: str, of: Text, marks: list[slice]) -> ShownText:
     return ShownText(name, visible(of.key), of.length, excerpt(of.text, marks))
+
+
+def _have_tags(pairs: dict[str, list[ShownPair]]) -> bool:
+    """Whether more than half of the texts have an end tag, as HTML has them."""
+    shown = [
+        "".join(piece.text for piece in text.pieces) for of in pairs.values() for pair in of for text in pair.texts
+    ]
+    return 2 * sum(bool(re.search("</[a-zA-Z]", text)) for text in shown) > len(shown)
 
 
 def _groups(table: Table, summary: Summary) -> list[ShownGroup]:

@@ -228,6 +228,11 @@ class Contents(WithDatabase):
         for body in bodies:
             self.assertRegex(body, "^t Title & <mark>(one|two)</mark> [0-3]w0 ")
             self.assertNotRegex(re.sub("</?mark>", "", body), "[<>]|class|script")
+        # By options without markup, the page says what suits.
+        has_tags = "Most texts shown below have tags"
+        self.assertNotIn(has_tags, page)
+        self.table("tagged", texts)
+        self.assertIn(has_tags, self.report("report.tagged"))
         # With "main", only what the pages are about.
         pages = [f"<nav>menu of {n}</nav><main><p>{' '.join(self.words(n // 2))}</p></main>" for n in range(4)]
         self.table("mains", pages, options="""'{"markup": "main"}'""")
