@@ -1,9 +1,9 @@
 //! Headlines: a text in which the matches with a clue are marked, or the parts around the longest of them.
 
-use std::cmp::Reverse;
 use std::iter;
 use std::ops::Range;
 
+use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
@@ -82,7 +82,8 @@ fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> 
     for found in found {
         push(&mut longest, found)?;
     }
-    longest.sort_unstable_by_key(|found| (Reverse(found.words), found.content.start));
+    // The words are at most as many as bytes of a text, and so are the places.
+    sort(&mut longest, &|found| u64::from(!found.words) << 32 | u64::from(found.content.start), u64::BITS, tick);
     fill(&mut is_shown, tokens, false, tick)?;
     for found in longest {
         let (start, end) = (found.content.start as usize, found.content.end as usize);

@@ -1,12 +1,13 @@
 //! Matches: where a text and a clue have the same words. And coverage: the share of the clue that is in matches.
 //!
-//! The texts are read twice: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
+//! The texts are read twice, and by characters the clue before that: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
 //! then for the places of those tokens at which a match begins or ends.
 
 use std::iter;
 use std::mem;
 use std::ops::Range;
 
+use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::options::{self, Markup, Options};
@@ -84,11 +85,16 @@ pub fn matches(
         return Ok(found);
     }
     NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let mut of_clue = Vec::new();
+    let (mut order, mut of_clue) = (Vec::new(), Vec::new());
+    order.try_reserve_exact(found.len())?;
+    order.extend(0..found.len() as u32);
+    sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
     of_clue.try_reserve_exact(found.len())?;
-    of_clue.extend(found.iter_mut().map(|found| &mut found.clue));
-    of_clue.sort_unstable_by_key(|tokens| tokens.start);
-    NormalForm::new(clue, options, tick)?.place(unit, of_clue.into_iter(), tick)?;
+    of_clue.extend(order.iter().map(|index| found[*index as usize].clue.clone()));
+    NormalForm::new(clue, options, tick)?.place(unit, of_clue.iter_mut(), tick)?;
+    for (index, range) in order.into_iter().zip(of_clue) {
+        found[index as usize].clue = range;
+    }
     Ok(found)
 }
 

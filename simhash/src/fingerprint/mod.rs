@@ -6,8 +6,8 @@
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells
 //! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
 //! [`passages`] are made of the same [`units`], to find texts within others, and [`mod@matches`], which are [`tiles`] of
-//! [`token`]s between shared [`starts`] and in chains of [`links`], show where, for a [`headline`]; [`bands`] are made of the same features, to find
-//! texts that resemble each other.
+//! [`token`]s between shared [`starts`] and in chains of [`links`], show where, for a [`headline`]; [`bands`] are made of
+//! the same features, to find texts that resemble each other.
 
 pub mod agreement;
 pub mod bands;

@@ -121,10 +121,16 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
         let is_apart = self.ended.replace(number.end).is_some_and(|end| has_word(&before[end..]));
         let (letters, written) = (&self.normal[self.letters.clone()], &self.normal[number]);
-        let written = match written.contains([ARABIC_POINT, ARABIC_COMMA]) {
-            true => &written.replace(ARABIC_POINT, ".").replace(ARABIC_COMMA, ","),
-            false => written,
-        };
+        let mut latin = String::new();
+        if written.contains([ARABIC_POINT, ARABIC_COMMA]) {
+            latin.try_reserve_exact(written.len())?;
+            latin.extend(written.chars().map(|c| match c {
+                ARABIC_POINT => '.',
+                ARABIC_COMMA => ',',
+                c => c,
+            }));
+        }
+        let written = if latin.is_empty() { written } else { &latin };
         self.canonical.clear();
         self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.

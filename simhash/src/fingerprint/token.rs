@@ -48,9 +48,9 @@ macro_rules! token {
     };
 }
 
-// Five digits below 64, two below 2^15 - 1, or one below 2^31 - 1 write any place of a text of at most 1 GB.
+// Five digits below 64, two below 2^15, or one below 2^31 - 1 write any place of a text of at most 1 GB.
 token!(u8, 191, 5, |_| LETTER);
-token!(u16, 1 << 15, 2, |_| LETTER);
+token!(u16, (1 << 15) - 1, 2, |_| LETTER);
 token!(u32, 1 << 31, 1, |token| if token % 2 == 0 { WORD } else { LETTER });
 
 /// The token that stands for a word or a letter with this hash.
