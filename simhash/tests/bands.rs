@@ -45,11 +45,12 @@ fn summaries_match_single_functions() {
         let count = *random.one_of(&[0, 1, 2, 3, 10, 40, 200, 3000]);
         let text = words(&mut random, count, 1 + round % 60).join(" ");
         for (document, options) in options() {
-            let found = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(&text, 12).unwrap();
-            let fingerprint = Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(&text).unwrap();
+            let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+            let found = fingerprinter.summary(&text, 12).unwrap();
+            let fingerprint = fingerprinter.fingerprint(&text).unwrap();
             assert_eq!(found.as_ref().map(|found| found.fingerprint), fingerprint, "{document} {text}");
             // A band is the same however many are asked for.
-            let more = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(&text, MAX_BANDS).unwrap();
+            let more = fingerprinter.summary(&text, MAX_BANDS).unwrap();
             assert_eq!(found.map(|found| found.bands), more.map(|more| more.bands[..12].to_vec()), "{document}");
         }
     }

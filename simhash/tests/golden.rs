@@ -36,33 +36,32 @@ fn fingerprints_match_vectors() {
     for entry in entries {
         let name = &entry["name"];
         let (text, options) = (text(&entry), options(&entry));
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
         assert_eq!(oracle::fingerprint(&text, &options).map(u64::cast_signed), entry["fingerprint"].as_i64(), "{name}");
-        let fingerprint = Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(&text).expect(&text);
+        let fingerprint = fingerprinter.fingerprint(&text).expect(&text);
         assert_eq!(fingerprint.map(u64::cast_signed), entry["fingerprint"].as_i64(), "{name}");
         if let Some(other) = entry["with"].as_str() {
             assert_eq!(oracle::resemblance(&text, other, &options), entry["resemblance"].as_f64(), "{name}");
-            let found =
-                resemblance(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text, other).expect(&text);
+            let found = resemblance(&mut fingerprinter, &text, other).expect(&text);
             assert_eq!(found, entry["resemblance"].as_f64(), "{name}");
-            let found =
-                containment(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text, other).expect(&text);
+            let found = containment(&mut fingerprinter, &text, other).expect(&text);
             assert_eq!(found, entry["containment"].as_f64(), "{name}");
-            let lists = difference(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text, other).expect(&text);
+            let lists = difference(&mut fingerprinter, &text, other).expect(&text);
             let of_side = |(side, list): (&str, &FeatureList)| -> Vec<Value> {
                 list.iter().map(|f| json!([side, f.text, f.weight as f64 / list.one() as f64])).collect()
             };
             let found: Vec<Value> = ["a", "b"].into_iter().zip(&lists).flat_map(of_side).collect();
             assert_eq!(Value::from(found), entry["difference"], "{name}");
         }
-        let summary = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(&text, 0).expect(&text);
+        let summary = fingerprinter.summary(&text, 0).expect(&text);
         assert_eq!(summary.map(|summary| summary.size.into()), entry["size"].as_i64(), "{name}");
         if let Some(passages) = entry["passages"].as_array() {
             let expected: Vec<i64> = passages.iter().flat_map(Value::as_i64).collect();
-            let found = passages_of(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text).expect(&text);
+            let found = passages_of(&mut fingerprinter, &text).expect(&text);
             assert_eq!(found.into_iter().map(u64::cast_signed).collect::<Vec<_>>(), expected, "{name}");
             with_passages += 1;
         }
-        let features = Fingerprinter::new(&mut scratch, &options, &|| ()).features(&text).expect(&text);
+        let features = fingerprinter.features(&text).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
     }
     assert!(with_passages >= 60, "only {with_passages} golden texts with passages");
@@ -74,19 +73,18 @@ fn matches_match_vectors() {
         let [content, clue] = ["content", "clue"].map(|key| entry[key].as_str().expect(key));
         let (name, options) = (&entry["name"], options(&entry));
         let mut scratch = Scratch::default();
-        let share = coverage(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue).expect("no limit");
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+        let share = coverage(&mut fingerprinter, content, clue).expect("no limit");
         assert_eq!(share, entry["coverage"].as_f64(), "{name}");
         let unit = Unit::Characters;
-        let found = matches(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, MAX_CHANGED, unit)
-            .expect("no limit");
+        let found = matches(&mut fingerprinter, content, clue, MAX_CHANGED, unit).expect("no limit");
         let found: Vec<Value> = found
             .into_iter()
             .map(|m| json!([m.content.start, m.content.end, m.clue.start, m.clue.end, m.words, m.changed]))
             .collect();
         assert_eq!(Value::from(found), entry["matches"], "{name}");
         if let Some(expected) = entry["contains"].as_bool() {
-            let contains = contains(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, 0.6)
-                .expect("no limit");
+            let contains = contains(&mut fingerprinter, content, clue, 0.6).expect("no limit");
             assert_eq!(contains, Ok(expected), "{name}");
         }
     }
@@ -105,7 +103,8 @@ fn bands_match_vectors() {
         let count = expected.as_ref().map_or(6, Vec::len);
         let widened = |bands: Vec<i32>| bands.into_iter().map(i64::from).collect::<Vec<_>>();
         assert_eq!(oracle::bands::bands(&text, &options, count).map(widened), expected, "{name}");
-        let found = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(&text, count).expect(&text);
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+        let found = fingerprinter.summary(&text, count).expect(&text);
         assert_eq!(found.as_ref().map(|found| found.size.into()), entry["size"].as_i64(), "{name}");
         assert_eq!(found.map(|found| widened(found.bands)), expected, "{name}");
     }

@@ -77,7 +77,8 @@ proptest! {
         before in tokens(40), clue in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
     ) {
         let (clue, options) = (clue.concat(), Options::default());
-        let asked = fast::clue(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &clue, 0.).expect("no limit");
+        let mut scratch = Scratch::default();
+        let asked = fast::clue(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue, 0.).expect("no limit");
         let passages = found(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = asked.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || asked.found != Found::All);
@@ -120,11 +121,10 @@ fn clues_by_length() {
 /// Whether a text has something in common with what is looked up of a clue of which it must have half.
 fn is_found(text: &[String], clue: &[String]) -> bool {
     let (mut scratch, options) = (Scratch::default(), Options::default());
-    let asked =
-        fast::clue(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue.join(" "), 0.5).expect("no limit");
+    let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+    let asked = fast::clue(&mut fingerprinter, &clue.join(" "), 0.5).expect("no limit");
     assert!(asked.runs.len() < clue.len() / 4, "{} of {} words", asked.runs.len(), clue.len());
-    let passages =
-        fast::passages(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text.join(" ")).expect("no limit");
+    let passages = fast::passages(&mut fingerprinter, &text.join(" ")).expect("no limit");
     passages.iter().any(|passage| asked.runs.contains(passage))
 }
 

@@ -204,7 +204,8 @@ proptest! {
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).fingerprint(&text);
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
-            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, 2).expect("memory suffices");
+            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, 2);
+            let summary = summary.expect("memory suffices");
             prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, 2));
         }
     }
@@ -234,7 +235,8 @@ proptest! {
         bands in 1..=MAX_BANDS,
     ) {
         for options in [&Options::default(), &options] {
-            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, bands).expect("memory suffices");
+            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, bands);
+            let summary = summary.expect("memory suffices");
             prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
         }
     }
@@ -256,7 +258,8 @@ proptest! {
     fn matches_stand_in_the_text(text in prop_oneof![1 => text(), 3 => html()], options in options()) {
         for markup in [None, Some(Markup::Html), Some(Markup::Main)] {
             let options = Options { markup, ..options.clone() };
-            let found = matches(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &text, &text, MAX_CHANGED, Unit::Bytes);
+            let mut scratch = Scratch::default();
+            let found = matches(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text, &text, MAX_CHANGED, Unit::Bytes);
             for found in found.expect("memory suffices") {
                 prop_assert_eq!(&found.content, &found.clue);
                 let run = text.get(found.content.start as usize..found.content.end as usize);
@@ -268,7 +271,8 @@ proptest! {
 
     #[test]
     fn listed_weights_match_oracle(text in text(), options in options()) {
-        let list = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).features(&text).expect("memory suffices");
+        let list = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).features(&text);
+        let list = list.expect("memory suffices");
         let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
         let mut listed: Vec<(u64, u64)> =
             list.iter().map(|feature| (feature.hash, feature.weight * scale)).collect();
@@ -356,8 +360,9 @@ proptest! {
     fn difference_matches_features(a in text(), common in text(), b in text(), options in options()) {
         let texts = [format!("{a} {common}"), format!("{common} {b}")];
         let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
         let listed = |list: &FeatureList| list.iter().map(|f| (f.text.to_owned(), f.weight)).collect::<Vec<_>>();
-        let of_texts = texts.each_ref().map(|text| listed(&Fingerprinter::new(&mut scratch, &options, &|| ()).features(text).expect("memory")));
+        let of_texts = texts.each_ref().map(|text| listed(&fingerprinter.features(text).expect("memory")));
         let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
             let other: BTreeMap<_, _> = other.iter().cloned().collect();
             let less = |(feature, weight): &(String, u64)| {
@@ -365,7 +370,7 @@ proptest! {
             };
             own.iter().map(less).filter(|(_, weight)| *weight > 0).collect()
         };
-        let found = difference(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &texts[0], &texts[1]).expect("memory suffices");
+        let found = difference(&mut fingerprinter, &texts[0], &texts[1]).expect("memory suffices");
         let [of_a, of_b] = &of_texts;
         prop_assert_eq!(found.each_ref().map(listed), [more_than(of_a, of_b), more_than(of_b, of_a)]);
     }
@@ -381,8 +386,9 @@ proptest! {
     ) {
         let texts = [format!("{a} {common}"), format!("{} {b}", format!("{common} ").repeat(repetitions))];
         let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
         let sizes = texts.each_ref().map(|text| {
-            let summary = Fingerprinter::new(&mut scratch, &options, &|| ()).summary(text, 0).expect("memory suffices");
+            let summary = fingerprinter.summary(text, 0).expect("memory suffices");
             let size = summary.map(|summary| summary.size);
             let total: u128 = oracle::compared(text, &options).values().map(|weight| u128::from(*weight)).sum();
             let one = if options.weights.is_some() { 1_000_000_000 } else { 1 };
@@ -390,7 +396,7 @@ proptest! {
             size
         });
         let [a, b] = &texts;
-        let found = resemblance(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), a, b).expect("memory suffices");
+        let found = resemblance(&mut fingerprinter, a, b).expect("memory suffices");
         if let ([Some(a), Some(b)], Some(least)) = (sizes, found.filter(|found| *found > 0.0)) {
             let similar = |size| similar_sizes(size, least, is_exact(&options));
             prop_assert!(similar(a).contains(&b) && similar(b).contains(&a), "{a} {b} {least}");

@@ -27,6 +27,7 @@ const COPIES: TextCriterion = TextCriterion { resemblance: COPY, bands: 6 };
 /// The resemblance of each two rows that are near by the definition.
 fn edges(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
     let mut scratch = Scratch::default();
+    let mut fingerprinter = Fingerprinter::new(&mut scratch, options, &|| ());
     let bands = |text: &Option<&str>| {
         let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary((*text)?, criterion.bands);
         summary.expect("memory suffices").map(|summary| summary.bands)
@@ -34,8 +35,7 @@ fn edges(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> 
     let bands: Vec<_> = rows.iter().map(bands).collect();
     let mut edge = |a: usize, b: usize| {
         let shared = bands[a].as_ref()?.iter().zip(bands[b].as_ref()?).any(|(a, b)| a == b);
-        let found = resemblance(&mut Fingerprinter::new(&mut scratch, options, &|| ()), rows[a]?, rows[b]?)
-            .expect("memory suffices");
+        let found = resemblance(&mut fingerprinter, rows[a]?, rows[b]?).expect("memory suffices");
         found.filter(|found| shared && *found >= criterion.resemblance)
     };
     (0..rows.len()).map(|b| (0..b).map(|a| edge(a, b)).collect()).collect()
@@ -78,11 +78,10 @@ fn verify<O: Outcome>(
     tick: &dyn Fn(),
 ) -> (Vec<u32>, usize, usize) {
     let mut scratch = Scratch::default();
+    let mut fingerprinter = Fingerprinter::new(&mut scratch, options, &|| ());
     let mut texts = Texts::with_capacity(rows.len(), criterion, options).expect("memory suffices");
     for row in rows {
-        let sketch = row.and_then(|text| {
-            Fingerprinter::new(&mut scratch, options, &|| ()).sketch(text, criterion.bands).expect("memory suffices")
-        });
+        let sketch = row.and_then(|text| fingerprinter.sketch(text, criterion.bands).expect("memory suffices"));
         texts.push(sketch.as_ref()).expect("memory suffices");
     }
     let mut verification = Verification::<O>::new(texts, budget, tick).expect("memory suffices");
@@ -154,13 +153,17 @@ proptest! {
     #[test]
     fn features_match_texts(a in text(), b in text(), options in options(), least in 0.0..1.0) {
         let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-        let expected = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b).expect("memory suffices");
+        let expected = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b);
+        let expected = expected.expect("memory suffices");
         let sets = features(&a, &options).zip(features(&b, &options));
         prop_assert_eq!(sets.is_some(), expected.is_some());
-        let sketch = |text| Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).sketch(text, 3).expect("memory suffices");
+        let sketch = |text| {
+            Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).sketch(text, 3).expect("memory suffices")
+        };
         let sketches = sketch(&a).zip(sketch(&b));
         prop_assert_eq!(sketches.is_some(), expected.is_some());
-        let summary = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).summary(&a, 3).expect("memory suffices");
+        let summary = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).summary(&a, 3);
+        let summary = summary.expect("memory suffices");
         prop_assert_eq!(sketch(&a).map(|sketch| sketch.bands), summary.map(|summary| summary.bands));
         if let (Some((one, other)), Some((of_one, of_other)), Some(expected)) = (sets, sketches, expected) {
             for least in [0.0, 1.0, least, expected, expected.next_up(), expected.next_down()] {

@@ -25,7 +25,7 @@ pub struct FeatureSet {
 
 impl FeatureSet {
     /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
-    /// fingerprint and a sort of the features. `tick` is called every few milliseconds and may unwind.
+    /// fingerprint and a sort of the features.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
         let (hashes, weights) = if fingerprinter.options.is_plain_set() {
             (plain(fingerprinter, text)?, Vec::new())

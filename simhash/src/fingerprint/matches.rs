@@ -1,10 +1,10 @@
 //! Matches: where a text and a clue have the same words. And coverage: the share of the clue that is in matches.
 //!
-//! The texts are read twice, and by characters the clue before that: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
-//! then for the places of those tokens at which a match begins or ends.
+//! The texts are read twice: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
+//! then for the places of those tokens at which a match begins or ends. By characters, the clue is read for its letters
+//! before that.
 
 use std::iter;
-use std::mem;
 use std::ops::Range;
 
 use super::feature_set::sort;
@@ -151,12 +151,15 @@ fn shared<T: Token>(
     };
     let long_runs = (content.len() / per_run).clamp(LONG_RUNS.0, LONG_RUNS.1);
     tile(&mut content, &mut clue, long_runs, tick)?;
-    let clue = mem::take(&mut clue).len();
+    let tokens = [content.len(), clue.len()];
+    // The matches need memory of their own.
+    drop(clue);
     let joined = || join(ticking(tiles_of(&content), tick), changed);
     let mut matches = Vec::new();
     matches.try_reserve_exact(joined().count())?;
     matches.extend(joined());
-    Ok(Shared { matches, content: content.len(), clue })
+    let [content, clue] = tokens;
+    Ok(Shared { matches, content, clue })
 }
 
 fn tokens<T>(fingerprinter: &mut Fingerprinter, text: &str, token: &impl Fn(u64, bool) -> T) -> Result<Vec<T>> {

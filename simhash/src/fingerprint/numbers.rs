@@ -30,21 +30,8 @@ pub(super) struct NumberList {
 
 /// Characters that join two runs of digits to one number.
 const JOINERS: [char; 15] = [
-    '.',
-    ',',
-    ARABIC_POINT,
-    ARABIC_COMMA,
-    ':',
-    '/',
-    '\u{2044}',
-    '_',
-    '\'',
-    '\u{2019}',
-    '-',
-    '\u{2010}',
-    '\u{2012}',
-    '\u{2013}',
-    '\u{2212}',
+    '.', ',', '\u{66b}', '\u{66c}', ':', '/', '\u{2044}', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}',
+    '\u{2013}', '\u{2212}',
 ];
 /// What Arabic and Persian have for a decimal point, and between thousands.
 const ARABIC_POINT: char = '\u{66b}';
