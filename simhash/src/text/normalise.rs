@@ -225,12 +225,14 @@ fn is_line_hyphen(c: char) -> bool {
     matches!(c, HYPHEN | '\u{ad}')
 }
 
-/// Bytes of the line break, with the blanks around it, that a text starts with; 0 if it starts with none.
+/// Bytes of the line break, with the blanks around it, that a text starts with; 0 if it starts with none, or with more
+/// than one.
 pub fn line_break(text: &str) -> usize {
     const BLANKS: [char; 3] = [' ', '\t', '\x0c'];
     let rest = text.trim_start_matches(BLANKS);
     let after = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix(['\n', '\r']));
-    after.map_or(0, |after| text.len() - after.trim_start_matches(BLANKS).len())
+    let next_line = after.map(|after| after.trim_start_matches(BLANKS));
+    next_line.filter(|line| !line.starts_with(['\n', '\r'])).map_or(0, |line| text.len() - line.len())
 }
 
 fn is_invisible(c: char) -> bool {

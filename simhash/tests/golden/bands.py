@@ -19,7 +19,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 
 SPACELESS = "CJK ", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"
 POINTS = [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6EE)]
-LINE_END = re.compile("[\u00ad\u2010][ \t\f]*(\r\n|\r|\n)[ \t\f]*")
+LINE_END = re.compile("[\u00ad\u2010][ \t\f]*(\r\n|\r|\n)[ \t\f]*(?![ \t\f]*[\r\n])")
 CHILLUS = {"ണ്\u200d": "ൺ", "ന്\u200d": "ൻ", "ര്\u200d": "ർ", "ല്\u200d": "ൽ", "ള്\u200d": "ൾ", "ക്\u200d": "ൿ", "ত্\u200d": "ৎ"}
 LOOK_ALIKES = str.maketrans("ʻʼʽʾʿꞋꞌىیکȘșȚț", 7 * "'" + "ييكŞşŢţ")
 DASHES = "\u2010\u2012\u2013\u2212-"

@@ -18,7 +18,7 @@ SPACELESS = "CJK ", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER
 WITH_ACCENTS = "LATIN", "GREEK", "CYRILLIC"
 POINTS = {0x640, *range(0x64B, 0x660)}
 IN_URL = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?#[]@!$&'()*+,;=%")
-BREAK = re.compile(r"[ \t\f]*(\r\n|\n|\r)[ \t\f]*")
+BREAK = re.compile(r"[ \t\f]*(\r\n|\n|\r)[ \t\f]*(?![ \t\f]*[\r\n])")
 MARKUP = re.compile(r"<!--.*?-->|<script>.*?</script>|</?(\w+)[^>]*>|&#?\w+;", re.DOTALL)
 WORD, LETTER, RUN = 5, 3, 15
 

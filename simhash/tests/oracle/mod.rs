@@ -65,7 +65,7 @@ fn is_digit(c: char) -> bool {
     CATEGORY.get(c) == GeneralCategory::DecimalNumber
 }
 
-/// Removes hyphens with the line breaks after them, and the blanks around these, between two characters that may be
+/// Removes hyphens with the one line break after them, and the blanks around it, between two characters that may be
 /// joined.
 fn join_lines(text: &str, hyphens: &[char], may_join: impl Fn(Option<char>, Option<char>) -> bool) -> String {
     let blanks = [' ', '\t', '\x0c'];
@@ -74,7 +74,8 @@ fn join_lines(text: &str, hyphens: &[char], may_join: impl Fn(Option<char>, Opti
         let hyphen = joined.pop();
         let rest = piece.trim_start_matches(blanks);
         let line = rest.strip_prefix("\r\n").or(rest.strip_prefix('\r')).or(rest.strip_prefix('\n'));
-        match line.map(|line| line.trim_start_matches(blanks)) {
+        let next = line.map(|line| line.trim_start_matches(blanks)).filter(|next| !next.starts_with(['\r', '\n']));
+        match next {
             Some(line) if hyphen.is_some() && may_join(joined.chars().next_back(), line.chars().next()) => {
                 joined.push_str(line);
             }

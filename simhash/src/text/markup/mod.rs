@@ -256,8 +256,9 @@ impl Emitter for Text<'_> {
         if matches!(element, Element::Box | Element::Text(_)) {
             self.emit_string(SEPARATOR);
         }
-        // In HTML, no element ends with its start tag, whatever the tag says.
-        let is_empty = self.tag.is_self_closing && (element == Element::Foreign || self.foreign > 0);
+        // In HTML, no element ends with its start tag, whatever the tag says. In an end tag, the `/` means nothing.
+        let is_foreign = element == Element::Foreign || self.foreign > 0;
+        let is_empty = self.tag.is_self_closing && !self.tag.is_end && is_foreign;
         if let Some(page) = &mut self.page
             && self.templates == 0
             && let Err(error) = page.read(&self.tag, is_empty, self.out)
