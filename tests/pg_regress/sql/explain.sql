@@ -1,26 +1,26 @@
 -- simhash_explain: why two texts are near-duplicates or are not.
-\echo a copy, with another number, and another text
+-- A copy, with another number, and another text.
 SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by the river, on day 1.', 'the quick brown fox jumps over the lazy dog by the river on day 2');
 SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by the river, on day 1.', 'the quick brown fox jumps over the lazy dog by the river on day 2', '{"resemblance": 0.7}');
 SELECT * FROM simhash_explain('one two three four', 'five six');
-\echo what must be the same: numbers by their values, and words
+-- What must be the same: numbers by their values, and words.
 SELECT * FROM simhash_explain('Invoice 17 of 2026-01-12: 12,000 EUR, not paid', 'Invoice 18 of 2026-01-12: 12 500 EUR, paid', '{"same": ["numbers", "not", "in full", "paid"], "resemblance": 0.01, "bands": 64}');
 SELECT what, in_a, in_b, holds FROM simhash_explain('1 not 12 000 EUR', '1 NOT 12,000 EUR', '{"same": ["numbers", "not"]}') WHERE what IN ('numbers', 'words');
 SELECT what, in_a, in_b, holds FROM simhash_explain('at 1 2 3 4 5', 'at 1 2 7 3 4 5', '{"same": ["numbers"]}') WHERE what = 'numbers';
 SELECT a, b, in_a, in_b FROM (VALUES ('of 12,000 EUR', 'of 12 500 EUR'), ('1 2 345', '12 345'), ('-12 000, v1.2.3', '12 000, v1.2.4'), ('030 123 456', '030 123 457'), ('7', 'none'))
     AS t (a, b), simhash_explain(a, b, '{"same": ["numbers"]}') WHERE what = 'numbers';
 SELECT what, length(in_a), in_b FROM simhash_explain(repeat('1 ', 1000), 'none', '{"same": ["numbers"]}') WHERE what = 'numbers';
-\echo fingerprints
+-- Fingerprints.
 SELECT * FROM simhash_explain('one two three four five', 'one two three four six', '{"resemblance": null}');
 SELECT what, found, required, holds FROM simhash_explain('one two three four five', 'one two three four six', '{"max_distance": 64, "tokens": "chars"}') WHERE required IS NOT NULL OR what = 'near';
-\echo fingerprints do not have what must be the same
+-- Fingerprints do not have what must be the same.
 SELECT * FROM simhash_explain('one two 3', 'one two 4, not', '{"resemblance": null, "same": ["numbers", "not"]}');
-\echo no word, and NULL
+-- No word, and NULL.
 SELECT * FROM simhash_explain('', 'one', '{"same": ["numbers"]}');
 SELECT * FROM simhash_explain(NULL, 'one');
 SELECT * FROM simhash_explain('one', 'one', NULL);
 
-\echo the last row is what simhash_near says, and so are all others that require something, taken together
+-- The last row is what simhash_near says, and so are all others that require something, taken together.
 CREATE FUNCTION piece() RETURNS text VOLATILE LANGUAGE sql
     RETURN (ARRAY['a', 'b', 'c', 'd', 'e', 'not', '1', '2,000', '2 000', '東京都', 'http://a.b/c', '<b>', 'é', '.'])[1 + floor(random() * 14)];
 CREATE FUNCTION text_like(common text) RETURNS text VOLATILE LANGUAGE sql
@@ -49,7 +49,7 @@ SELECT count(*) AS other_verdicts FROM pairs,
     LATERAL simhash_explain(a, b, criterion - 'resemblance' - 'bands' || '{"resemblance": null, "max_distance": 8}') AS explained
 WHERE what = 'near' AND holds IS DISTINCT FROM simhash_near(simhash(a, criterion - 'resemblance' - 'bands'), simhash(b, criterion - 'resemblance' - 'bands'), 8);
 
-\echo what simhash_near refuses
+-- What simhash_near refuses.
 SELECT errors($$SELECT * FROM simhash_explain('a', 'b', '{"resemblance": 0.9, "max_distance": 3}')$$,
     $$SELECT * FROM simhash_explain('a', 'b', '{"resemblance": 2}')$$,
     $$SELECT * FROM simhash_explain('a', 'b', '{"weights": "table"}')$$,

@@ -4,7 +4,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, tenant text, "Body" text, confirmed b
 SELECT simhash_index('docs', '"Body"', '{"ignore": ["urls"]}');
 SELECT simhash_guard('docs', 'reject', '{"resemblance": 0.9}', '{tenant}', 'seen > ''2020-02-01''', unless => 'confirmed');
 SELECT definition('docs');
-\echo one argument, whatever the session has set; none; and one that is the same in other words
+-- One argument, whatever the session has set; none; and one that is the same in other words.
 SET DateStyle = 'SQL, DMY';
 SET search_path = pg_catalog, public;
 SELECT public.simhash_guard('public.docs', criterion => '{"resemblance": 0.8}');
@@ -13,12 +13,12 @@ RESET search_path;
 RESET DateStyle;
 SELECT simhash_guard('docs', unless => '(confirmed)');
 SELECT definition('docs');
-\echo a refusal says how to insist
+-- A refusal says how to insist.
 INSERT INTO docs VALUES (1, 'a', 'one two three four five six seven', false, '2021-01-01');
 INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven');
 INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven', true), (3, 'b', 'one two three four five six seven', false);
 
-\echo the mark column belongs to the action
+-- The mark column belongs to the action.
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 SELECT simhash_guard('docs', scope => '{}');
 SELECT simhash_guard('docs', 'skip');
@@ -30,13 +30,13 @@ SELECT errors($$SELECT simhash_guard('docs', mark_column => 'near')$$,
 ALTER TABLE docs ADD unmarked boolean GENERATED ALWAYS AS (near IS NULL) STORED;
 SELECT errors($$SELECT simhash_guard('docs', 'mark', mark_column => 'near', unless => 'unmarked')$$);
 ALTER TABLE docs DROP unmarked;
-\echo none, and the defaults
+-- None, and the defaults.
 SELECT simhash_guard('docs', criterion => '{}', among => '', unless => '', source => '');
 SELECT definition('docs');
 SELECT simhash_guard('docs', 'reject');
 SELECT simhash_guard('docs', NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
-\echo columns that are gone: another source is found, and what a guard needs must be given
+-- Columns that are gone: another source is found, and what a guard needs must be given.
 SELECT simhash_guard('docs', scope => '{tenant}', unless => 'confirmed');
 ALTER TABLE docs RENAME "Body" TO body;
 SELECT simhash_guard('docs');
@@ -44,7 +44,7 @@ ALTER TABLE docs RENAME tenant TO customer;
 ALTER TABLE docs RENAME confirmed TO insists;
 SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT simhash_guard('docs', scope => '{customer}')$$);
 SELECT simhash_guard('docs', scope => '{customer}', unless => 'insists');
-\echo indexes with other options
+-- Indexes with other options.
 SET client_min_messages = warning;
 SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary \gexec
 SELECT simhash_index('docs', 'body', '{"markup": "html"}');
@@ -52,7 +52,7 @@ SET client_min_messages = notice;
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', criterion => '{}');
 SELECT definition('docs');
-\echo a trigger that is disabled stays so, and one for replicas too; one with a condition is replaced
+-- A trigger that is disabled stays so, and one for replicas too; one with a condition is replaced.
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', 'skip');
@@ -65,7 +65,7 @@ SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgrelid = 'docs'::re
 SELECT replace(replace(:'made', 'FOR EACH ROW', 'FOR EACH ROW WHEN (NEW.id > 9)'), 'CREATE', 'CREATE OR REPLACE') \gexec
 SELECT simhash_guard('docs');
 SELECT pg_get_triggerdef(oid) = :'made' AS is_as_before FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
-\echo so do the triggers of partitions, each in its own state
+-- So do the triggers of partitions, each in its own state.
 CREATE TABLE parts (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
@@ -79,7 +79,7 @@ CREATE TRIGGER zzz_simhash_guard AFTER INSERT ON parts_3 FOR EACH ROW EXECUTE FU
 SELECT simhash_unguard('parts');
 ALTER TABLE parts ATTACH PARTITION parts_3 FOR VALUES IN (3);
 SELECT errors('SELECT simhash_guard(''parts'')');
-\echo another source, from a column or an expression to another
+-- Another source, from a column or an expression to another.
 SET client_min_messages = warning;
 ALTER TABLE docs ADD title text;
 SELECT simhash_index('docs', 'title', '{"markup": "html"}'), simhash_index('docs', 'lower(title)', '{"markup": "html"}');
@@ -87,12 +87,12 @@ SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'title');
 SELECT simhash_guard('docs', source => 'lower(title)');
 SELECT simhash_guard('docs', source => 'body');
-\echo one whose arguments cannot be read
+-- One whose arguments cannot be read.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('drop', '{}', 'body');
 SELECT simhash_guard('docs', 'skip');
 
-\echo fingerprints, and an expression
+-- Fingerprints, and an expression.
 CREATE TABLE images (id integer PRIMARY KEY, f bigint, tenant text);
 SELECT simhash_attach('images', 'f'), simhash_guard('images', 'skip', '{"max_distance": 5}', '{tenant}');
 SELECT simhash_guard('images', 'reject');
@@ -103,3 +103,14 @@ SELECT simhash_index('letters', '(lower(body))'), simhash_guard('letters', 'skip
 SET client_min_messages = notice;
 SELECT simhash_guard('letters', 'reject');
 SELECT definition('letters');
+
+-- What is the same in other words replaces nothing.
+CREATE TABLE notes (id integer PRIMARY KEY, body text);
+SELECT simhash_index('notes', 'body'), simhash_guard('notes');
+SELECT simhash_guard('notes');
+SELECT simhash_guard('notes', 'skip');
+SELECT simhash_guard('notes', 'skip', '{"resemblance": 0.84, "bands": 6}', '{}');
+SELECT simhash_guard('notes', 'skip', '{"resemblance": 0.9}');
+SELECT simhash_unguard('notes');
+SELECT simhash_unguard('notes');
+\echo :LAST_ERROR_SQLSTATE

@@ -39,3 +39,13 @@ BEGIN
     RETURN count(*) FROM prints;
 END $$;
 SELECT distance, kept(distance) FROM unnest('{0,1,3,7,8}'::integer[]) AS distance;
+
+-- Other distances than the default.
+TRUNCATE prints;
+SELECT simhash_guard('prints', 'reject', '{"max_distance": 0}');
+INSERT INTO prints VALUES (1, random_fingerprint(1)), (2, random_fingerprint(2));
+INSERT INTO prints SELECT 10 + n, f # (1 - n) FROM prints, generate_series(0, 1) AS n WHERE id = 1;
+SELECT simhash_guard('prints', criterion => '{"max_distance": 8}');
+INSERT INTO prints SELECT 12, f # 510 FROM prints WHERE id = 1;
+INSERT INTO prints SELECT 12, f # 255 FROM prints WHERE id = 2;
+INSERT INTO prints SELECT 12, f # 511 FROM prints WHERE id = 2;

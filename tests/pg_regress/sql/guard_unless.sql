@@ -5,24 +5,24 @@ SELECT simhash_attach('docs', 'f');
 SELECT simhash_guard('docs', source => 'f', unless => 'confirmed');
 SELECT definition('docs');
 SELECT unless, among FROM simhash_guards() WHERE target = 'docs'::regclass;
-\echo a row that is not confirmed is checked, NULL and false alike; one that is counts for later rows
+-- A row that is not confirmed is checked, NULL and false alike; one that is counts for later rows.
 INSERT INTO docs VALUES (1, 0, NULL), (2, -1, false);
 INSERT INTO docs VALUES (3, 1);
 INSERT INTO docs VALUES (3, 1, true), (4, x'ffff'::bigint, true);
 INSERT INTO docs VALUES (5, x'fffe'::bigint);
 SELECT id, confirmed FROM docs ORDER BY id;
-\echo an UPDATE is checked unless it is confirmed, and when it is so no more
+-- An UPDATE is checked unless it is confirmed, and when it is so no more.
 UPDATE docs SET f = 3 WHERE id = 4;
 UPDATE docs SET f = 3, confirmed = false WHERE id = 4;
 UPDATE docs SET id = 6 WHERE id = 4;
 UPDATE docs SET confirmed = NULL WHERE id = 3;
-\echo two rows of one statement, and a row with the same key
+-- Two rows of one statement, and a row with the same key.
 INSERT INTO docs VALUES (7, x'ff00'::bigint, true), (8, x'ff01'::bigint, true);
 INSERT INTO docs VALUES (9, x'ff00ff'::bigint, true), (10, x'ff00fe'::bigint, false);
 INSERT INTO docs VALUES (1, -1, true) ON CONFLICT (id) DO NOTHING;
 SELECT count(*) FROM docs;
 
-\echo with an action that marks, and with among
+-- With an action that marks, and with among.
 SELECT simhash_guard('docs', 'mark', mark_column => 'near', source => 'f', among => 'NOT shadow',
     unless => 'confirmed OR id < 0');
 SELECT definition('docs');
@@ -31,22 +31,22 @@ TRUNCATE docs;
 INSERT INTO docs (id, f, confirmed, shadow)
 VALUES (1, 0, NULL, true), (2, 0, true, false), (3, 1, true, false), (4, 1, false, false);
 SELECT id, near FROM docs ORDER BY id;
-\echo a preview leaves them out
+-- A preview leaves them out.
 SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f');
 SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f', unless => 'confirmed');
 
-\echo what is refused, as for among
+-- What is refused, as for among.
 SELECT errors(
     $$SELECT simhash_guard('docs', source => 'f', unless => 'id')$$,
     $$SELECT simhash_preview('docs', source => 'f', unless => ')')$$);
-\echo an error of the condition is one of the writer
+-- An error of the condition is one of the writer.
 SELECT simhash_guard('docs', 'reject', among => '', unless => '1 / id > 0');
 INSERT INTO docs VALUES (0, 77);
-\echo a generated column, and a function that is not immutable
+-- A generated column, and a function that is not immutable.
 SELECT simhash_guard('docs', unless => 'twice > 100 AND random() >= 0');
 INSERT INTO docs VALUES (50, 0);
 INSERT INTO docs VALUES (51, 0);
-\echo a trigger by hand
+-- A trigger by hand.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER by_hand BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', '', '', 'confirmed');

@@ -1,5 +1,24 @@
--- UPDATE under the action mark: which rows are marked, and what counts as an unchanged text.
+-- UPDATE of guarded tables: a row is never its own duplicate.
+CREATE TABLE posts (id integer PRIMARY KEY, body text, views integer DEFAULT 0);
+SELECT simhash_index('posts', 'body'), simhash_guard('posts');
+INSERT INTO posts VALUES (1, 'The quick brown fox jumps over the lazy dog'), (3, 'Another text'), (4, 'One'), (5, 'Two'), (7, ''), (8, NULL);
+UPDATE posts SET body = body || '!' WHERE id < 6;
+UPDATE posts SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 1;
+UPDATE posts SET id = 11 WHERE id = 1;
+UPDATE posts SET views = views + 1;
+UPDATE posts SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 3;
+UPDATE posts SET body = 'a new text altogether' WHERE id = 3;
+INSERT INTO posts VALUES (12, 'Another text');
+UPDATE posts SET body = 'a new text altogether' WHERE id = 12;
+-- The rows of one statement are decided one after the other.
+UPDATE posts SET body = 'all the same' WHERE id > 4;
+BEGIN;
+-- A swap meets the other row's old text, as with a UNIQUE constraint.
+UPDATE posts SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
+ROLLBACK;
+SELECT id, body, views FROM posts ORDER BY id;
 
+-- The action mark: which rows are marked, and what counts as an unchanged text.
 -- Texts that are stored as they are, compressed, out of line, and both.
 SET default_toast_compression = 'pglz';
 CREATE FUNCTION words(first integer, count integer, times integer DEFAULT 1) RETURNS text LANGUAGE sql AS $$

@@ -5,21 +5,21 @@ CREATE FUNCTION of_docs() RETURNS jsonb LANGUAGE sql AS $$
     SELECT to_jsonb(g) - 'target' - 'guard' FROM simhash_guards() AS g WHERE target = 'docs'::regclass
 $$;
 
-\echo what simhash_guard was called with
+-- What simhash_guard was called with.
 SELECT simhash_guard('docs', 'mark', '{"resemblance": 0.7, "same": ["numbers"]}', scope => '{tenant}', mark_column => 'mark', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
 SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands": 12,
     "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "source": "body", "scope": ["tenant"],
     "mark_column": "mark", "among": "(id > 0)", "unless": null, "enabled": "O", "error": null}' AS is_all;
-\echo fingerprints
+-- Fingerprints.
 SELECT simhash_unguard('docs'), simhash_attach('docs', 'body'), simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null}, "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": "the trigger does not fire in ordinary sessions"}' AS is_all;
 SELECT simhash_unguard('docs');
 SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
 
-\echo a guard of a partitioned table is listed once, and a partition that was detached has none
+-- A guard of a partitioned table is listed once, and a partition that was detached has none.
 CREATE TABLE parts (id integer, body text, PRIMARY KEY (id)) PARTITION BY HASH (id);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -31,7 +31,7 @@ ALTER TABLE parts_0 ENABLE TRIGGER zzz_simhash_guard;
 ALTER TABLE parts DETACH PARTITION parts_1;
 SELECT array_agg(target::text ORDER BY target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
 
-\echo arguments that cannot be read are an error of their row, and not of the listing
+-- Arguments that cannot be read are an error of their row, and not of the listing.
 CREATE FUNCTION error_of(arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE listed record;
 BEGIN
@@ -56,7 +56,7 @@ SELECT arguments, error_of(arguments) FROM (VALUES
 
 SELECT error_of(ARRAY['skip', '{}', 'simhash', '', '', repeat('x', 1 << 24)]);
 
-\echo a trigger by hand that is not what simhash_guard creates
+-- A trigger by hand that is not what simhash_guard creates.
 SELECT simhash_guard('docs', 'skip', '{"resemblance": 0.7}');
 DO $$
 DECLARE made text;
@@ -71,17 +71,17 @@ BEGIN
         RAISE WARNING '%: %', made, of_docs() ->> 'error';
     END LOOP;
 END $$;
-\echo simhash_guard mends it; and other states of the trigger
+-- simhash_guard mends it; and other states of the trigger.
 SELECT simhash_guard('docs');
 ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
 SELECT of_docs() ->> 'error';
 ALTER TABLE docs ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 SELECT of_docs() ->> 'error';
-\echo a table that others inherit from, since it was guarded
+-- A table that others inherit from, since it was guarded.
 CREATE TABLE heirs () INHERITS (docs);
 SELECT of_docs() ->> 'error';
 DROP TABLE heirs;
-\echo one that was renamed
+-- One that was renamed.
 ALTER TRIGGER zzz_simhash_guard ON docs RENAME TO "Renamed";
 SELECT of_docs() ->> 'error';
 SELECT simhash_guard('docs');
@@ -91,7 +91,7 @@ SELECT simhash_unguard('docs');
 
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
 
-\echo an interrupt while a guard is tried rolls back the block that catches it, and no more
+-- An interrupt while a guard is tried rolls back the block that catches it, and no more.
 CREATE FUNCTION interrupts(content text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('guards.interrupt', true) = 'on' THEN
@@ -116,6 +116,6 @@ END $$;
 RESET guards.interrupt;
 SELECT step FROM done;
 
-\echo the catalog is public
+-- The catalog is public.
 SET ROLE regress_reader;
 SELECT count(*) > 0 AS is_visible FROM public.simhash_guards() WHERE criterion IS NOT NULL;

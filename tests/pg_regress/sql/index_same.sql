@@ -7,14 +7,14 @@ SELECT body FROM letters WHERE id = 700 \gset
 SELECT count(DISTINCT simhash_band(body, 0)) AS plain, count(DISTINCT simhash_band(body, 0, :'criterion')) AS with_numbers,
     count(DISTINCT simhash_band(body, 0, '{"same": ["invoice"]}')) AS with_a_word FROM letters WHERE body LIKE '% 350 %' OR body LIKE '% 351 %';
 
-\echo the condition of the NOTICE is served, and reads the rows with the same number alone
+-- The condition of the NOTICE is served, and reads the rows with the same number alone.
 SELECT simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
 SELECT plan_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'), 'Bands|Index|Heap',
     'ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF');
 SELECT plan_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'), 'Scan');
 
-\echo the rows are those of a sequential scan; by other criteria the indexes do not serve
+-- The rows are those of a sequential scan; by other criteria the indexes do not serve.
 SELECT is_searched(query), same_rows(query) FROM unnest(ARRAY[
     format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'),
     format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', '{"resemblance": 0.95, "bands": 4, "same": ["numbers"]}'),
@@ -24,7 +24,7 @@ SELECT count(*) FROM letters WHERE simhash_near(body, :'body');
 SELECT count(*) FROM letters WHERE simhash_near(body, :'body', '{"same": ["numbers", "invoice"]}');
 SELECT count(*) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) FROM letters LIMIT 1) AS other;
 
-\echo beside indexes without it, which serve every criterion
+-- Beside indexes without it, which serve every criterion.
 SELECT simhash_index('letters', 'body');
 SELECT simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
@@ -37,7 +37,7 @@ SELECT simhash_guard('letters', 'skip', :'criterion');
 INSERT INTO letters VALUES (1, :'body'), (3000, replace(:'body', '350', '9000')), (3001, replace(:'body', '350', '9,000')) RETURNING id;
 SELECT simhash_unguard('letters');
 
-\echo a guard over indexes with it alone has it, and refuses another
+-- A guard over indexes with it alone has it, and refuses another.
 DROP INDEX letters_simhash_band0_idx1, letters_simhash_band1_idx1, letters_simhash_band2_idx1, letters_simhash_band3_idx1,
     letters_simhash_band4_idx1, letters_simhash_band5_idx1;
 SELECT errors($$SELECT simhash_guard('letters', 'skip', '{"same": []}')$$);
@@ -49,7 +49,7 @@ UPDATE letters SET body = replace(body, '9001', '9002') WHERE id = 3002 RETURNIN
 UPDATE letters SET body = replace(body, '9002', '9000') WHERE id = 3002 RETURNING id;
 SELECT simhash_unguard('letters');
 
-\echo partitions, of which one has indexes without it too
+-- Partitions, of which one has indexes without it too.
 CREATE TABLE parts (id integer, part integer, body text) PARTITION BY LIST (part);
 CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
@@ -58,7 +58,7 @@ SELECT simhash_guard('parts', 'skip', :'criterion');
 INSERT INTO parts VALUES (1, 1, 'one two three 4'), (2, 2, 'one two three 4'), (3, 2, 'one two three 5'), (4, 1, 'one two three 5'),
     (5, 1, 'one two three 6') RETURNING id;
 
-\echo criteria with it and without it, on the same texts in one session
+-- Criteria with it and without it, on the same texts in one session.
 SELECT simhash_near(a, b, :'criterion') AND simhash_near(a, b) AND simhash_near(b, a, :'criterion') AND simhash_near(a, b) AS near,
     simhash_band(a, 0) = simhash_band(b, 0) AND simhash_band(a, 0, :'criterion') <> simhash_band(a, 0)
         AND simhash_band(b, 0, :'criterion') = simhash_band(a, 0, :'criterion') AND simhash_band(a, 0) = simhash_band(b, 0) AS bands

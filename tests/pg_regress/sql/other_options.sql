@@ -2,22 +2,22 @@
 CREATE TABLE docs (id integer PRIMARY KEY, title text, tags text[], by_hand bigint, kind integer);
 SELECT simhash_attach('docs', 'title', '{"tokens": "chars"}');
 INSERT INTO docs VALUES (1, 'a title', NULL, 0), (2, 'another one', '{a,b}', 1);
-\echo the default options, a distance, and an order
+-- The default options, a distance, and an order.
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title'), 3);
 SELECT id FROM docs WHERE simhash('a title', '{"seed": 1}') <~> simhash <= 0;
 SELECT count(*) FROM (SELECT id FROM docs ORDER BY simhash <~> simhash('a title') LIMIT 1) AS nearest;
 UPDATE docs SET by_hand = 2 WHERE simhash_near(simhash, simhash('a title'));
-\echo once for a query with several
+-- Once for a query with several.
 SELECT count(*) FROM docs AS a, docs AS b
 WHERE a.simhash <~> simhash('a title') < 3 AND b.simhash <~> simhash('a title') < 3
     AND EXISTS (SELECT FROM docs WHERE simhash_near(simhash, simhash('a title')));
-\echo generic plans and joins
+-- Generic plans and joins.
 SET plan_cache_mode = force_generic_plan;
 PREPARE search AS SELECT id FROM docs WHERE simhash_near(simhash, simhash($1), 3);
 EXECUTE search('a title');
 EXECUTE search('a title');
 SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text) WHERE simhash_near(simhash, simhash(text));
-\echo no warning: the same options in other letters, texts, other columns, features, options that are not known
+-- No warning: the same options in other letters, texts, other columns, features, options that are not known.
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
 SELECT id FROM docs WHERE simhash_near(title, 'a title');
 SELECT id FROM docs WHERE simhash_near(by_hand, simhash('a title'));
@@ -25,22 +25,22 @@ SELECT id FROM docs WHERE simhash_near(simhash, 0) OR simhash_near(simhash, simh
 SELECT id FROM docs WHERE simhash_near(simhash, simhash_of_features(tags));
 SELECT a.id FROM docs AS a JOIN docs AS b ON simhash_near(a.simhash, b.simhash) AND a.id < b.id;
 SELECT id FROM docs WHERE simhash_near(simhash, simhash(title, jsonb_build_object('seed', id)));
-\echo partitions, and a fingerprint in a CASE
+-- Partitions, and a fingerprint in a CASE.
 CREATE TABLE parts (id integer, body text,
     f bigint GENERATED ALWAYS AS (CASE WHEN body <> '' THEN simhash(body) END) STORED) PARTITION BY LIST (id);
 CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
 SELECT count(*) FROM parts WHERE simhash_near(f, simhash('a title', '{"tokens": "chars"}'));
 SELECT count(*) FROM parts WHERE simhash_near(f, simhash('a title'));
-\echo long options are left out
+-- Long options are left out.
 SELECT format('{"weights": {%s}}', string_agg(format('"word%s": 0.5', n), ', ')) AS weights FROM generate_series(1, 99) AS n \gset
 CREATE TABLE weighted (body text);
 SELECT simhash_attach('weighted', 'body', :'weights');
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
-\echo the same query again, in this session: no further warning; another query: a warning
+-- The same query again, in this session: no further warning; another query: a warning.
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
 SELECT count(*) AS rows FROM weighted WHERE simhash_near(simhash, simhash('a title'));
-\echo texts by bands, window functions and passages: the options of the indexes
+-- Texts by bands, window functions and passages: the options of the indexes.
 CREATE TABLE pages (id integer PRIMARY KEY, html text, part text GENERATED ALWAYS AS (lower(html)) STORED);
 INSERT INTO pages VALUES (1, '<p>It was the best of times, it was the worst of times, it was the age of wisdom.</p>');
 SELECT simhash_index('pages', 'html', '{"markup": "html"}');
@@ -61,7 +61,7 @@ SELECT count(*) FROM public.pages WHERE public.simhash_contains(html, 'the worst
 RESET ROLE;
 DROP POLICY later ON pages;
 ALTER TABLE pages DISABLE ROW LEVEL SECURITY;
-\echo no warning: the options of the indexes, another text, a text that is not indexed, fingerprints
+-- No warning: the options of the indexes, another text, a text that is not indexed, fingerprints.
 SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times', '{"markup": "html"}');
 SELECT count(*) FROM pages WHERE id = 1 OR simhash_near(html, 'best of times', '{"markup": "html"}');
 SELECT simhash_duplicate_of(id, html, '{"markup": "html", "same": ["numbers"]}') OVER () FROM pages;
@@ -73,7 +73,7 @@ SELECT count(*) FROM pages WHERE simhash_contains(part, 'the best of times, it w
 SELECT count(*) FROM pages WHERE id > 1
     OR simhash_contains(html, 'the best of times, it was the worst of times', 0.7, '{"markup": "html"}')
     OR cardinality(simhash_passages(html)) > 1000;
-\echo an expression that a generated column repeats, and a partitioned table
+-- An expression that a generated column repeats, and a partitioned table.
 SELECT simhash_index('pages', 'part', '{"ngram": 2}');
 SELECT simhash_cluster(id, lower(html)) OVER () FROM pages;
 SELECT simhash_index('parts', 'body', '{"ngram": 2}');

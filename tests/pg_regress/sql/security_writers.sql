@@ -47,10 +47,10 @@ CREATE FUNCTION pg_temp.log(pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN IF $1 <> 'x' THEN RAISE WARNING 'seen %', $1; END IF; RETURN true; END $$;
 CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (pg_temp.log(value));
 SELECT app.clean('x'), app.is_open('x');
-\echo only of the new row does the session see values
+-- Only of the new row does the session see values.
 INSERT INTO app.docs VALUES (3, 'mine', 'one text-of-several-words-secret', false);
 INSERT INTO app.docs VALUES (4, 'mine', 'one text of several other words which are hidden', true);
-\echo nor of the row that an UPDATE replaces
+-- Nor of the row that an UPDATE replaces.
 UPDATE app.docs SET state = 'changed';
 \c -
 SELECT id, state, open FROM app.docs ORDER BY id;
@@ -99,7 +99,7 @@ FROM unnest(ARRAY[
     'ratio::text = ''1''', 'raw::text = ''\x01''', 'point(1, ratio)::text = ''(1,1)''', 'quote_ident(body) = body',
     'to_tsvector(''app.english'', body) @@ ''run''::tsquery', 'to_tsvector(search, body) @@ ''run''::tsquery'
 ]) AS condition;
-\echo what is allowed
+-- What is allowed.
 SELECT condition, app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)) AS error
 FROM unnest(ARRAY[
     'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''', '(pair).b IS NULL',
@@ -118,7 +118,7 @@ BEGIN
         ASSERT app.error($c$SELECT public.simhash_guard('app.typed', among => 'body IS JSON')$c$) ~ '^0A000 .*JsonIsPredicate';
     END IF;
 END $$;
-\echo the scope, and types that become a text
+-- The scope, and types that become a text.
 SELECT app.error($$SELECT public.simhash_guard('app.typed', scope => '{pair}')$$);
 SELECT app.error($$SELECT public.simhash_guard('app.typed', scope => '{status,word}')$$);
 CREATE FUNCTION app.as_text(app.status) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT ''one text of several words''';
@@ -172,7 +172,7 @@ SET ROLE regress_owner;
 DELETE FROM app.secret;
 SELECT simhash_guard('app.secret', among => 'reader IS NOT NULL AND secret::numeric > 0');
 INSERT INTO app.secret VALUES (1, 'salary is 4711', 'one text of several words');
-\echo simhash_guard tries the guard on a row, and so does simhash_guards for those who have the rights of the owner
+-- simhash_guard tries the guard on a row, and so does simhash_guards for those who have the rights of the owner.
 SELECT app.error($$SELECT public.simhash_guard('app.secret', among => '1 / (id - 1) > 0')$$);
 SELECT error FROM simhash_guards() WHERE target = 'app.secret'::regclass;
 SET ROLE regress_writer;

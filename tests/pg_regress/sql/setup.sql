@@ -2,10 +2,12 @@
 CREATE EXTENSION pg_simhash;
 SELECT simhash_format();
 
--- Roles belong to all databases. Some tests make them owners of tables, or of the schema.
+-- Roles belong to all databases, so they may exist. Some tests make them owners of tables, or of the schema.
+\set ECHO none
 SELECT format('CREATE ROLE %I', name)
 FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_mallory}'::name[]) AS name
 WHERE to_regrole(name) IS NULL \gexec
+\set ECHO all
 
 -- The error of each statement with all its fields. The context ends where this function calls the statement.
 CREATE FUNCTION fields(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
