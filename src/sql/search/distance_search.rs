@@ -4,14 +4,15 @@ use pgrx::pg_sys::{self, ScanKeyData, TupleTableSlot};
 use postgres::heap::entry_scan::Fetched;
 use simhash::search::growth::LARGEST_DISTANCE;
 
-use super::finder::{Finder, FinderOutcome};
 use super::nearest::NearestSearch;
 use super::plan::DistanceSettings;
 use super::rows::FetchedRows;
+use crate::sql::lookup::block_walk::{BlockWalk, Outcome};
+use crate::sql::lookup::query_indexes::QueryIndexes;
 
 /// Finds near rows, or returns rows nearest first. [`DistanceSearch::end`] releases all resources that it holds.
 pub struct DistanceSearch {
-    pub finder: Finder,
+    pub walk: BlockWalk,
     rows: FetchedRows,
     state: SearchState,
 }
@@ -55,9 +56,10 @@ impl DistanceSearch {
         // SAFETY: the caller passes an open table, a snapshot and a slot, which live as long as the result.
         unsafe {
             let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
-            let finder = Finder::new(settings, settings.rows_in(pages.into()), table, snapshot, slot);
+            let indexes = QueryIndexes::open(table, snapshot, slot, BlockWalk::indexes_of(&settings.layouts));
+            let walk = BlockWalk::new(&settings.layouts, settings.rows_in(pages.into()), indexes);
             let rows = FetchedRows::new(table, snapshot, slot);
-            Self { finder, rows, state: SearchState::Done }
+            Self { walk, rows, state: SearchState::Done }
         }
     }
 
@@ -66,10 +68,9 @@ impl DistanceSearch {
         self.rows.reset();
         self.state = match goal {
             Some((Goal { query, max_distance, is_for_all }, scope)) if max_distance >= 0 => {
-                self.finder.scope = scope;
-                self.finder.begin(settings, query, max_distance, is_again);
+                self.walk.begin(query, max_distance, scope, is_again);
                 if settings.is_ordered {
-                    let nearest = Box::new(NearestSearch::new(&self.finder));
+                    let nearest = Box::new(NearestSearch::new(&self.walk));
                     SearchState::Nearest { nearest, and_nulls: is_for_all }
                 } else {
                     SearchState::Near { is_full_scan: false }
@@ -86,28 +87,28 @@ impl DistanceSearch {
             let found = match &mut self.state {
                 SearchState::Done => return false,
                 SearchState::Near { is_full_scan } => {
-                    let limit = self.finder.max_distance.min(LARGEST_DISTANCE);
-                    let full_scan = self.finder.full_scan_cost();
-                    match self.finder.next(limit, &(0..=limit as u32), full_scan) {
-                        FinderOutcome::Entry(_) => {
-                            if self.finder.fetch_found() == Fetched::Row {
+                    let limit = self.walk.max_distance.min(LARGEST_DISTANCE);
+                    let full_scan = self.walk.full_scan_cost();
+                    match self.walk.next(limit, &(0..=limit as u32), full_scan) {
+                        Outcome::Entry(_) => {
+                            if self.walk.fetch_found() == Fetched::Row {
                                 return true;
                             }
                         }
-                        FinderOutcome::Complete if !*is_full_scan => {}
-                        FinderOutcome::Exhausted if !*is_full_scan && self.finder.growth.complete_within() < limit => {
+                        Outcome::Complete if !*is_full_scan => {}
+                        Outcome::Exhausted if !*is_full_scan && self.walk.growth.complete_within() < limit => {
                             *is_full_scan = true;
-                            self.finder.begin_full_scan(true);
+                            self.walk.begin_full_scan(true);
                         }
-                        FinderOutcome::Complete | FinderOutcome::Exhausted => self.state = SearchState::Done,
+                        Outcome::Complete | Outcome::Exhausted => self.state = SearchState::Done,
                     }
                     continue;
                 }
                 SearchState::Nearest { nearest, and_nulls } => {
-                    let found = nearest.next(&mut self.finder);
+                    let found = nearest.next(&mut self.walk);
                     if found.is_none() {
                         self.state = if *and_nulls {
-                            self.finder.begin_nulls();
+                            self.walk.begin_nulls();
                             SearchState::Nulls
                         } else {
                             SearchState::Done
@@ -116,7 +117,7 @@ impl DistanceSearch {
                     found
                 }
                 SearchState::Nulls => {
-                    let found = self.finder.next_null();
+                    let found = self.walk.next_null();
                     if found.is_none() {
                         self.state = SearchState::Done;
                     }
@@ -133,11 +134,11 @@ impl DistanceSearch {
 
     /// Number of rows that were fetched in all searches, whether the snapshot sees them or not.
     pub fn fetches(&self) -> u64 {
-        self.finder.counts().fetches + self.rows.fetches
+        self.walk.indexes.work().fetches + self.rows.fetches
     }
 
     pub fn end(self) {
-        self.finder.end();
+        self.walk.indexes.end();
         self.rows.end();
     }
 }

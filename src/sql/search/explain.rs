@@ -72,15 +72,15 @@ fn key_name(index: Oid, position: usize) -> Vec<u8> {
 fn show_counts(Running { search, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
     let (descents, full_scans) = match search {
         RunningSearch::Distance(search) => {
-            if let Some(radii) = search.finder.radii() {
+            if let Some(radii) = search.walk.radii() {
                 output.number(c"Blocks", radii.len() as f64);
                 let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
                 output.list(c"Radii", radii.map(String::into_bytes));
             }
-            let counts = search.finder.counts();
+            let counts = search.walk.indexes.work();
             (counts.descents, counts.full_scans)
         }
-        RunningSearch::Bands(search, _) => (search.counts().descents, 0),
+        RunningSearch::Bands(search, _) => (search.indexes.work().descents, 0),
     };
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.

@@ -3,11 +3,10 @@
 //! fulfil them. [`other_options`] warns of options that are not those of the table's fingerprints, bands and passages.
 //! [`path`] offers scans to the planner and corrects the costs of joins: those of block indexes are in [`distance_path`],
 //! those of band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows. [`plan`] defines what the
-//! plan stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. A
-//! [`band_search`] reads band indexes. In a [`distance_search`], a [`finder`] reads block indexes, [`nearest`] returns the
-//! nearest rows first, and [`rows`] fetches them. [`explain`] adds to the output of EXPLAIN.
+//! plan stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. It
+//! reads the indexes as [`lookup`](super::lookup) does. In a [`distance_search`], [`nearest`] returns the nearest rows first,
+//! and [`rows`] fetches them. [`explain`] adds to the output of EXPLAIN.
 
-mod band_search;
 mod condition;
 mod custom_scan;
 mod distance;
@@ -15,7 +14,6 @@ mod distance_path;
 mod distance_search;
 mod estimate;
 mod explain;
-mod finder;
 mod near;
 mod near_texts;
 mod nearest;

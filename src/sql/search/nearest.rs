@@ -11,7 +11,7 @@ use postgres::heap::entry_scan::Fetched;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::USUAL_DISTANCE;
-use super::finder::{Finder, FinderOutcome, NearEntry};
+use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, Outcome};
 
 pub struct NearestSearch {
     limit: i32,
@@ -54,9 +54,9 @@ pub fn largest_capacity() -> usize {
 }
 
 impl NearestSearch {
-    /// Returns the nearest rows first, of those for which the finder has begun a search.
-    pub fn new(finder: &Finder) -> Self {
-        let limit = finder.max_distance.min(LARGEST_DISTANCE);
+    /// Returns the nearest rows first, of those for which the walk has begun a search.
+    pub fn new(walk: &BlockWalk) -> Self {
+        let limit = walk.max_distance.min(LARGEST_DISTANCE);
         Self {
             limit,
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
@@ -66,7 +66,7 @@ impl NearestSearch {
             complete_within: -1,
             // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
             // ones.
-            farthest: finder.growth.reach(finder.full_scan_cost()).clamp(0, limit),
+            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, limit),
             reading: Reading::Steps,
             found: 0,
             is_dead: false,
@@ -74,7 +74,7 @@ impl NearestSearch {
     }
 
     /// The tid of the next row, whether the snapshot sees it or not; None at the end.
-    pub fn next(&mut self, finder: &mut Finder) -> Option<ItemPointerData> {
+    pub fn next(&mut self, walk: &mut BlockWalk) -> Option<ItemPointerData> {
         while self.current <= self.limit {
             if self.current <= self.complete_within {
                 let of_distance = &mut self.stored[self.current as usize];
@@ -87,14 +87,14 @@ impl NearestSearch {
                 continue;
             }
             match self.reading {
-                Reading::Steps if self.complete_within < self.farthest => self.make_step(finder),
+                Reading::Steps if self.complete_within < self.farthest => self.make_step(walk),
                 Reading::Steps => self.reading = Reading::FullScans,
-                Reading::FullScans => self.make_full_scan(finder),
+                Reading::FullScans => self.make_full_scan(walk),
                 Reading::Current => {
                     let current = self.current as u32;
-                    match finder.next(0, &(current..=current), 0.0) {
-                        FinderOutcome::Entry(entry) => return Some(entry.tid),
-                        FinderOutcome::Complete | FinderOutcome::Exhausted => {
+                    match walk.next(0, &(current..=current), 0.0) {
+                        Outcome::Entry(entry) => return Some(entry.tid),
+                        Outcome::Complete | Outcome::Exhausted => {
                             self.complete_within = self.current;
                             self.reading = Reading::FullScans;
                         }
@@ -106,22 +106,22 @@ impl NearestSearch {
     }
 
     /// Makes the next step. If a full scan is cheaper, full scans come next.
-    fn make_step(&mut self, finder: &mut Finder) {
-        let target = (finder.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
-        let left = finder.full_scan_cost() - finder.growth.spent();
+    fn make_step(&mut self, walk: &mut BlockWalk) {
+        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
+        let left = walk.full_scan_cost() - walk.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
-            match finder.next(target, &(0..=farthest), left) {
-                FinderOutcome::Entry(entry) => {
-                    if !self.marks_dead(finder) {
+            match walk.next(target, &(0..=farthest), left) {
+                Outcome::Entry(entry) => {
+                    if !self.marks_dead(walk) {
                         self.store(entry);
                     }
                 }
-                FinderOutcome::Complete => {
-                    self.complete_within = finder.growth.complete_within().min(self.farthest);
+                Outcome::Complete => {
+                    self.complete_within = walk.growth.complete_within().min(self.farthest);
                     return;
                 }
-                FinderOutcome::Exhausted => {
-                    let is_complete = finder.growth.complete_within() >= target;
+                Outcome::Exhausted => {
+                    let is_complete = walk.growth.complete_within() >= target;
                     self.complete_within = if is_complete { self.farthest } else { self.complete_within };
                     self.reading = Reading::FullScans;
                     return;
@@ -133,23 +133,23 @@ impl NearestSearch {
     /// Whether no transaction sees the row of the entry that a step has just found, so that the index has marked the
     /// entry. Only at this moment can it be marked, and few rows that are found are fetched in the end. So this fetches
     /// one in [`ENTRIES_BETWEEN_FETCHES`], and goes on as long as rows are dead: those of many deleted copies.
-    fn marks_dead(&mut self, finder: &mut Finder) -> bool {
+    fn marks_dead(&mut self, walk: &mut BlockWalk) -> bool {
         self.found += 1;
         let is_fetched = self.is_dead || self.found.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
-        self.is_dead = is_fetched && finder.fetch_found() == Fetched::Dead;
+        self.is_dead = is_fetched && walk.fetch_found() == Fetched::Dead;
         self.is_dead
     }
 
     /// Makes a full scan that stores the entries from the current distance on, up to the capacity.
-    fn make_full_scan(&mut self, finder: &mut Finder) {
+    fn make_full_scan(&mut self, walk: &mut BlockWalk) {
         self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.count = 0;
         self.farthest = self.limit;
-        finder.begin_full_scan(false);
+        walk.begin_full_scan(false);
         while self.farthest >= self.current {
-            match finder.next(0, &(self.current as u32..=self.farthest as u32), 0.0) {
-                FinderOutcome::Entry(entry) => self.store(entry),
-                FinderOutcome::Complete | FinderOutcome::Exhausted => {
+            match walk.next(0, &(self.current as u32..=self.farthest as u32), 0.0) {
+                Outcome::Entry(entry) => self.store(entry),
+                Outcome::Complete | Outcome::Exhausted => {
                     self.complete_within = self.farthest;
                     self.grow();
                     return;
@@ -157,7 +157,7 @@ impl NearestSearch {
             }
         }
         // The rows at the current distance alone exceed the largest capacity.
-        finder.begin_full_scan(false);
+        walk.begin_full_scan(false);
         self.reading = Reading::Current;
     }
 

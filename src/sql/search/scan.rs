@@ -12,13 +12,14 @@ use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
 use simhash::search::growth::LARGEST_DISTANCE;
 
-use super::band_search::BandSearch;
 use super::condition::largest_distance;
 use super::distance_search::{DistanceSearch, Goal};
 use super::plan::{Role, Search, Settings};
 use super::scope::ScopeConditions;
 use crate::sql::fingerprint::options::read_text_criterion;
 use crate::sql::indexed::recognise::constant_document;
+use crate::sql::lookup::band_walk::BandWalk;
+use crate::sql::lookup::query_indexes::QueryIndexes;
 use crate::sql::lookup::text_keys::TextKeys;
 
 /// A scan that finds near rows, or returns rows nearest first.
@@ -44,7 +45,7 @@ pub struct Running {
 
 pub enum RunningSearch {
     Distance(DistanceSearch),
-    Bands(BandSearch, (TextCriterion, Options)),
+    Bands(BandWalk, (TextCriterion, Options)),
 }
 
 /// The expressions that are evaluated when a search begins.
@@ -71,11 +72,13 @@ impl NearScan {
                     Search::Distance(settings) => {
                         RunningSearch::Distance(DistanceSearch::new(settings, table, snapshot, slot))
                     }
-                    Search::Bands(indexes) => {
+                    Search::Bands(bands) => {
                         let document = settings.of_role(&expressions, Role::Criterion).find_map(constant_document);
                         let criterion = document.and_then(|document| read_text_criterion(document).ok());
                         let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());
-                        RunningSearch::Bands(BandSearch::new(indexes, table, snapshot, slot), criterion)
+                        let opened = bands.indexes.iter().map(|index| (*index, None));
+                        let indexes = QueryIndexes::open(table, snapshot, slot, opened);
+                        RunningSearch::Bands(BandWalk::new(indexes, bands.indexes.len(), bands.has_same), criterion)
                     }
                 };
                 Running { search, is_begun: false, searches: 0, slot, reported: (0, 0) }
@@ -128,7 +131,7 @@ impl NearScan {
     pub fn end(&mut self) {
         match self.running.take().map(|running| running.search) {
             Some(RunningSearch::Distance(search)) => search.end(),
-            Some(RunningSearch::Bands(search, _)) => search.end(),
+            Some(RunningSearch::Bands(search, _)) => search.indexes.end(),
             None => {}
         }
     }
@@ -225,8 +228,8 @@ impl Running {
     /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
     fn report(&mut self, counters: &mut NodeInstrumentation) {
         let now = match &self.search {
-            RunningSearch::Distance(search) => (search.finder.counts().entries, search.fetches()),
-            RunningSearch::Bands(search, _) => (search.counts().entries, search.counts().fetches),
+            RunningSearch::Distance(search) => (search.walk.indexes.work().entries, search.fetches()),
+            RunningSearch::Bands(search, _) => (search.indexes.work().entries, search.indexes.work().fetches),
         };
         counters.nfiltered2 += (now.0 - self.reported.0) as f64;
         counters.ntuples2 += (now.1 - self.reported.1) as f64;

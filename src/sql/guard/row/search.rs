@@ -1,33 +1,25 @@
 //! Searches a guarded table for rows near a new row.
 //!
-//! The search reads the indexes directly, whatever the planner would choose, under a dirty snapshot: it sees the row
-//! versions of all transactions, committed or not. Each version of a row counts. A search in a query
-//! (`sql::search::finder`) reads the same indexes under the query's snapshot. That one skips entries that it has seen
-//! before; this one skips those whose rows stay refuted ([`Known`]).
+//! The search reads the indexes directly, whatever the planner would choose: see [`DirtyWalk`].
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::slice;
 
-use pgrx::pg_sys::{self, ItemPointerData, Oid};
+use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, out_of_memory};
-use postgres::heap::dirty_scan::{DirtyScan, Found, KnownEntries, VersionState, fetch_present};
-use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::dirty_scan::{Found, KnownEntries, VersionState, fetch_present};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 use simhash::fingerprint::resemblance::Prepared;
-use simhash::search::cost::ENTRY_MICROSECONDS;
-use simhash::search::growth::Growth;
 
 use super::confirmation::{NewText, SourceReader};
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
-use crate::sql::guard::definition::searched_fingerprints::SearchedFingerprints;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::guard::definition::searched_texts::SearchedTexts;
-use crate::sql::indexed::layouts::block_indexes;
+use crate::sql::lookup::dirty_walk::DirtyWalk;
 use crate::sql::lookup::text_keys::TextKeys;
 
 /// The new row, and which rows to find.
@@ -238,8 +230,7 @@ impl NearQuery<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The rows that the indexes have. A row that one index has shown is shown again by the next, unless it is refuted: a
-    /// concurrent INSERT may have put a row into some indexes only.
+    /// The rows that the indexes have. A row that one index has shown is shown again by the next, unless it is refuted.
     fn each_indexed(
         &self,
         searched: &SearchedTable,
@@ -249,12 +240,25 @@ impl NearQuery<'_> {
         let slot = TableSlot::new(&table);
         // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
         let before = unsafe { searched.scope.keys(searched.before(), self.scope) };
-        let indexed = Indexed { query: self, searched, table: &table, slot: &slot, before: &before };
+        let walk = DirtyWalk {
+            table: &table,
+            slot: &slot,
+            before: &before,
+            since: self.since,
+            gone: self.gone,
+            refuted: &self.known.refuted,
+            counts: &|found| self.counts(searched, found),
+        };
+        let mut show = |found: Found| show(Candidate { table: &table, found });
         match (&searched.lookup, &self.sought) {
-            (Lookup::Texts(texts), Sought::Text { keys, .. }) => indexed.each_by_bands(texts, keys, show),
-            (Lookup::Fingerprints(found), Sought::Fingerprint { value, max_distance }) => {
-                indexed.each_by_blocks(found, *value, max_distance, show)
-            }
+            // SAFETY: these are indexes of the table on bands and sizes.
+            (Lookup::Texts(SearchedTexts { indexes, has_same, .. }), Sought::Text { keys, .. }) => unsafe {
+                walk.each_by_bands(indexes, *has_same, keys, &mut show)
+            },
+            // SAFETY: these are indexes of the table on blocks.
+            (Lookup::Fingerprints(found), Sought::Fingerprint { value, max_distance }) => unsafe {
+                walk.each_by_blocks(&found.layouts, found.rows, *value, max_distance, &mut show)
+            },
             _ => unreachable!("all tables of a guard are searched in one way"),
         }
     }
@@ -265,100 +269,5 @@ impl NearQuery<'_> {
         let is_replaced = |tid| has_tid((self.replaced)(), tid);
         searched.scope.has_values(row, self.scope)
             && !(self.table == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
-    }
-}
-
-/// The indexes of a table during a search.
-struct Indexed<'a, 'q> {
-    query: &'a NearQuery<'q>,
-    searched: &'a SearchedTable,
-    table: &'a Relation,
-    slot: &'a TableSlot,
-    /// The keys on the columns that the indexes have before the key that is looked up.
-    before: &'a [pg_sys::ScanKeyData],
-}
-
-impl<'a> Indexed<'a, '_> {
-    /// When the search began, and the entries that are of no row any more.
-    fn moment(&self) -> (&'a Moment, &'a KnownEntries) {
-        (self.query.since, self.query.gone)
-    }
-
-    /// The rows that share a band, by the index on each, and that are not much longer or shorter.
-    fn each_by_bands(
-        &self,
-        texts: &SearchedTexts,
-        keys: &TextKeys,
-        show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        for (number, &index) in texts.indexes.iter().enumerate() {
-            let (index, band) = (Relation::open(index), keys.band(number, texts.has_same));
-            let (count, condition) = (key_count(self.before.len(), true), KeyCondition::AnyOf(slice::from_ref(&band)));
-            // SAFETY: table and index stay open until the scan ends, and the index belongs to the table. After the
-            // scope columns, it has the band and the size, which are integers; the scan has the keys for them.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.moment(), count, None) };
-            unsafe { scan.entries().look_up(self.before, condition, Some(&keys.sizes)) };
-            if self.each_of(&mut scan, |_| true, show)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// The rows within the distance, by the indexes on blocks.
-    fn each_by_blocks(
-        &self,
-        fingerprints: &SearchedFingerprints,
-        value: u64,
-        max_distance: &Cell<i32>,
-        show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        let SearchedFingerprints { rows, layouts, .. } = fingerprints;
-        let mut growth = Growth::new(*rows, block_indexes(layouts));
-        let is_near = |found: i64| (found.cast_unsigned() ^ value).count_ones().cast_signed() <= max_distance.get();
-        let keys = key_count(self.before.len(), false);
-        while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
-            let indexed = &layouts[step.layout][step.block];
-            let (index, included) = (Relation::open(indexed.index), Some(indexed.fingerprint));
-            // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
-            // fingerprint, a bigint, at this position.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.moment(), keys, included) };
-            scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
-            let mut values = growth.values(step, value);
-            let mut at_once = Vec::new();
-            loop {
-                at_once.clear();
-                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
-                at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
-                if at_once.is_empty() || !scan.has_read_all() {
-                    break;
-                }
-                // SAFETY: after the scope columns, the index has a block, an integer; the scan has the keys for it.
-                unsafe { scan.entries().look_up(self.before, KeyCondition::AnyOf(&at_once), None) };
-                if self.each_of(&mut scan, is_near, show)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-            if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// The rows of a look-up that has begun. `accepts` does not panic.
-    fn each_of(
-        &self,
-        scan: &mut DirtyScan,
-        accepts: impl Fn(i64) -> bool,
-        show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        // SAFETY: `accepts` does not panic.
-        while let Some(found) = unsafe { scan.next(&accepts, &self.query.known.refuted) } {
-            if !self.query.counts(self.searched, &found) {
-                scan.refuse();
-            } else if show(Candidate { table: self.table, found })?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
     }
 }

@@ -7,22 +7,20 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{self, ItemPointerData};
+use pgrx::pg_sys::{ItemPointerData, Oid, ScanKeyData};
 use postgres::error::{out_of_memory, push};
-use postgres::heap::entry_scan::{EntryRead, EntryScan, Fetched, KeyCondition, MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 
-use super::plan::DistanceSettings;
-use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
+use super::query_indexes::QueryIndexes;
+use crate::sql::indexed::layouts::{Layout, block_indexes};
 
-/// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
-pub struct Finder {
-    table: pg_sys::Relation,
-    snapshot: pg_sys::Snapshot,
-    /// For rows of the table.
-    slot: *mut pg_sys::TupleTableSlot,
-    layouts: Vec<Vec<SearchedIndex>>,
+/// A search in the indexes of a table.
+pub struct BlockWalk {
+    /// Those of the first layout, then those of the next one.
+    pub indexes: QueryIndexes,
+    layouts: Vec<Layout>,
     pub growth: Growth,
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
@@ -35,40 +33,12 @@ pub struct Finder {
     /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_SEEN_TIDS`]. Another index that has
     /// one of them marks its entry only after another fetch: VACUUM may have given the tid to a new row.
     dead: HashSet<u64>,
-    /// The conditions on the keys before the block that limit the searches.
-    pub scope: Vec<pg_sys::ScanKeyData>,
-    counts: FinderCounts,
-    /// Whether index scans stay open for further steps. An open scan takes 45 kB, so beginning another one is cheaper
-    /// unless the scan is soon used again.
-    reuses_scans: bool,
-}
-
-/// The work of a finder in all its searches.
-#[derive(Clone, Copy, Default)]
-pub struct FinderCounts {
-    /// Number of descents in btrees: one for each probe, each full scan, and each scan of the entries with a NULL
-    /// block.
-    pub descents: u64,
-    /// Number of index entries that were read.
-    pub entries: u64,
-    /// Number of full scans of an index.
-    pub full_scans: u64,
-    /// Number of rows that were fetched, whether the snapshot sees them or not.
-    pub fetches: u64,
-}
-
-/// An index on a block.
-struct SearchedIndex {
-    indexed: IndexedBlock,
-    relation: pg_sys::Relation,
-    scan: Option<EntryScan>,
 }
 
 /// A step or a full scan in progress.
 struct Task {
     kind: TaskKind,
-    /// The layout of the index, and the position of the index in it.
-    index: (usize, usize),
+    index: usize,
     /// The values that are still to be looked up.
     values: Box<dyn Iterator<Item = i32>>,
     /// Whether the index scan may have further entries for the last values.
@@ -100,8 +70,8 @@ pub struct NearEntry {
     pub tid: ItemPointerData,
 }
 
-/// The outcome of [`Finder::next`].
-pub enum FinderOutcome {
+/// The outcome of [`BlockWalk::next`].
+pub enum Outcome {
     Entry(NearEntry),
     /// A step or a full scan is complete.
     Complete,
@@ -110,54 +80,40 @@ pub enum FinderOutcome {
 }
 
 /// The index that full scans read. Every layout has an index.
-const FIRST_INDEX: (usize, usize) = (0, 0);
+const FIRST_INDEX: usize = 0;
 
 /// A step that has found this many tids (a quarter of a megabyte) is not given up. Once the steps that were given up
 /// have found this many tids together, no further step is given up. The set of these tids takes at most two megabytes.
 const MAX_SEEN_TIDS: usize = 1 << 15;
 
-impl Finder {
-    /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
-    ///
-    /// # Safety
-    /// The table, the snapshot and the slot for its rows live as long as the result.
-    pub unsafe fn new(
-        settings: &DistanceSettings,
-        row_count: f64,
-        table: pg_sys::Relation,
-        snapshot: pg_sys::Snapshot,
-        slot: *mut pg_sys::TupleTableSlot,
-    ) -> Self {
-        let index = |indexed: &IndexedBlock| {
-            // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
-            let relation = unsafe { pg_sys::index_open(indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-            SearchedIndex { indexed: *indexed, relation, scan: None }
-        };
+impl BlockWalk {
+    /// A walk in a table of about `row_count` rows. `indexes` are those of [`Self::indexes_of`] the same layouts.
+    pub fn new(layouts: &[Layout], row_count: f64, indexes: QueryIndexes) -> Self {
         // No fingerprint is near before a search begins.
         let max_distance = -1;
         Self {
-            table,
-            snapshot,
-            slot,
-            layouts: settings.layouts.iter().map(|layout| layout.iter().map(index).collect()).collect(),
-            growth: Growth::new(row_count, block_indexes(&settings.layouts)),
+            indexes,
+            growth: Growth::new(row_count, block_indexes(layouts)),
+            layouts: layouts.to_vec(),
             row_count,
             query: 0,
             max_distance,
             task: None,
             seen: HashSet::new(),
             dead: HashSet::new(),
-            scope: Vec::new(),
-            counts: FinderCounts::default(),
-            reuses_scans: false,
         }
+    }
+
+    /// The indexes that a walk reads, each with the attnum of the fingerprint in it.
+    pub fn indexes_of(layouts: &[Layout]) -> impl Iterator<Item = (Oid, Option<i16>)> {
+        layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint)))
     }
 
     /// Begins a search for fingerprints within a distance of `query`. `is_again` says whether the scan has made a search
     /// before.
-    pub fn begin(&mut self, settings: &DistanceSettings, query: u64, max_distance: i32, is_again: bool) {
-        self.reuses_scans = is_again;
-        self.growth = Growth::new(self.row_count, block_indexes(&settings.layouts));
+    pub fn begin(&mut self, query: u64, max_distance: i32, scope: Vec<ScanKeyData>, is_again: bool) {
+        self.indexes.begin(scope, is_again);
+        self.growth = Growth::new(self.row_count, block_indexes(&self.layouts));
         self.query = query;
         self.max_distance = max_distance;
         self.task = None;
@@ -173,10 +129,10 @@ impl Finder {
     /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
     /// found, as long as the remaining steps cost at most `otherwise` microseconds. An entry that several steps find is
     /// returned once.
-    pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> FinderOutcome {
+    pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> Outcome {
         loop {
             let Some(mut task) = self.task.take() else {
-                let Some(step) = self.growth.next(target, otherwise) else { return FinderOutcome::Exhausted };
+                let Some(step) = self.growth.next(target, otherwise) else { return Outcome::Exhausted };
                 self.begin_step(step);
                 continue;
             };
@@ -184,7 +140,7 @@ impl Finder {
                 (Some(found), _) => {
                     task.remember(found.tid);
                     self.task = Some(task);
-                    return FinderOutcome::Entry(found);
+                    return Outcome::Entry(found);
                 }
                 (None, TaskKind::Step(step)) if !task.is_read => {
                     self.growth.give_up(step);
@@ -196,15 +152,15 @@ impl Finder {
                     if let TaskKind::Step(step) = kind {
                         self.growth.complete(step);
                     }
-                    self.release(task.index);
-                    return FinderOutcome::Complete;
+                    self.indexes.release(task.index);
+                    return Outcome::Complete;
                 }
             }
         }
     }
 
     fn begin_step(&mut self, step: Step) {
-        let index = (step.layout, step.block);
+        let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
         let found = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
         self.task = Some(Task::new(TaskKind::Step(step), index, Box::new(values), found));
@@ -212,27 +168,21 @@ impl Finder {
 
     /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, skips_found: bool) {
-        self.counts.full_scans += 1;
-        self.read_first_index(KeyCondition::NotNull);
+        self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
         let kind = TaskKind::FullScan { skips_found };
         let task = Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty()), None);
         self.task = Some(Task { is_scanning: true, ..task });
     }
 
-    /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_null`].
+    /// Begins to read the entries of rows without a fingerprint, for [`BlockWalk::next_null`].
     pub fn begin_nulls(&mut self) {
-        self.read_first_index(KeyCondition::Null);
-    }
-
-    fn read_first_index(&mut self, condition: KeyCondition<'_>) {
-        self.look_up(FIRST_INDEX, condition);
-        self.counts.descents += 1;
+        self.indexes.look_up(FIRST_INDEX, KeyCondition::Null, None);
     }
 
     /// The tid of the next row without a fingerprint; None at the end.
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
         pgrx::check_for_interrupts!();
-        let scan = self.index(FIRST_INDEX).scan.as_mut()?;
+        let scan = self.indexes.scan(FIRST_INDEX)?;
         // SAFETY: the closure does not panic. It refuses no entry, so the scan does not pause.
         matches!(unsafe { scan.next(|_| true) }, EntryRead::Entry(_)).then(|| scan.tid())
     }
@@ -246,7 +196,7 @@ impl Finder {
             if !self.look_up_next(task) {
                 return None;
             }
-            let scan = self.index(task.index).scan.as_mut()?;
+            let scan = self.indexes.scan(task.index)?;
             let before = scan.entries;
             // SAFETY: comparing numbers does not panic.
             let read = unsafe { scan.next(is_near) };
@@ -290,55 +240,26 @@ impl Finder {
             task.is_read = true;
             return false;
         }
-        self.counts.descents += values.len() as u64;
-        self.look_up(task.index, KeyCondition::AnyOf(&values));
+        self.indexes.look_up(task.index, KeyCondition::AnyOf(&values), None);
         task.is_scanning = true;
         true
     }
 
-    /// Begins to look up entries by a condition on the block, within the scope. Begins a scan of the index, unless it
-    /// has begun.
-    fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
-        let Self { table, snapshot, layouts, scope, .. } = self;
-        let SearchedIndex { indexed, relation, scan } = &mut layouts[layout][index];
-        let (keys, included) = (key_count(scope.len(), false), Some(indexed.fingerprint));
-        // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
-        // bigint. The index has the scope's columns, then the block, an integer. The scan has the keys for them.
-        unsafe {
-            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, included));
-            scan.look_up(scope, condition, None);
-        }
-    }
-
-    /// Fetches the row of the entry that [`Finder::next`] has just returned, into the slot.
+    /// Fetches the row of the entry that [`BlockWalk::next`] has just returned, into the slot.
     pub fn fetch_found(&mut self) -> Fetched {
         let current = self.task.as_ref().map(|task| task.index);
         current.map_or(Fetched::Invisible, |index| self.fetch(index))
     }
 
     /// Fetches the row of the entry that the scan of an index has just read.
-    fn fetch(&mut self, index: (usize, usize)) -> Fetched {
-        let slot = self.slot;
-        let Some(scan) = &mut self.index(index).scan else { return Fetched::Invisible };
-        let tid = item_pointer_to_u64(scan.tid());
-        // SAFETY: the slot is for rows of the table. The scan has just read an entry.
-        let fetched = unsafe { scan.fetch(slot) };
-        self.counts.fetches += 1;
+    fn fetch(&mut self, index: usize) -> Fetched {
+        let tid = self.indexes.scan(index).map(|scan| item_pointer_to_u64(scan.tid()));
+        let fetched = self.indexes.fetch(index);
         if fetched == Fetched::Dead && self.dead.len() < MAX_SEEN_TIDS {
             self.dead.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-            self.dead.insert(tid);
+            self.dead.extend(tid);
         }
         fetched
-    }
-
-    fn index(&mut self, (layout, index): (usize, usize)) -> &mut SearchedIndex {
-        &mut self.layouts[layout][index]
-    }
-
-    pub fn counts(&self) -> FinderCounts {
-        let scans = self.layouts.iter().flatten().filter_map(|index| index.scan.as_ref());
-        let entries = self.counts.entries + scans.map(|scan| scan.entries).sum::<u64>();
-        FinderCounts { entries, ..self.counts }
     }
 
     /// The radius within which the last search has looked up each block, in the layout that it has used most. None if
@@ -347,40 +268,16 @@ impl Finder {
         let layouts = self.layouts.iter().zip(self.growth.radii());
         let (layout, found) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
         let first = layout.first().filter(|_| found.iter().any(Option::is_some))?;
-        let mut radii = vec![None; first.indexed.blocks as usize];
+        let mut radii = vec![None; first.blocks as usize];
         for (index, radius) in layout.iter().zip(found) {
-            radii[index.indexed.block as usize] = radius;
+            radii[index.block as usize] = radius;
         }
         Some(radii)
-    }
-
-    /// Ends the scan of an index, unless scans are reused.
-    fn release(&mut self, index: (usize, usize)) {
-        let reuses_scans = self.reuses_scans;
-        if let Some(scan) = self.index(index).scan.take_if(|_| !reuses_scans) {
-            self.counts.entries += scan.entries;
-            scan.end();
-        }
-    }
-
-    pub fn end(self) {
-        for index in self.layouts.into_iter().flatten() {
-            if let Some(scan) = index.scan {
-                scan.end();
-            }
-            // SAFETY: the index was opened by `Finder::new`, and is closed only here.
-            unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
-        }
     }
 }
 
 impl Task {
-    fn new(
-        kind: TaskKind,
-        index: (usize, usize),
-        values: Box<dyn Iterator<Item = i32>>,
-        found: Option<Vec<u64>>,
-    ) -> Self {
+    fn new(kind: TaskKind, index: usize, values: Box<dyn Iterator<Item = i32>>, found: Option<Vec<u64>>) -> Self {
         Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, found }
     }
 

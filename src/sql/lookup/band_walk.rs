@@ -1,0 +1,85 @@
+//! A search for near texts by the indexes on their bands.
+
+use std::collections::HashSet;
+use std::slice;
+
+use pgrx::itemptr::item_pointer_to_u64;
+use pgrx::pg_sys::ScanKeyData;
+use postgres::error::out_of_memory;
+use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition};
+
+use super::query_indexes::QueryIndexes;
+use super::text_keys::TextKeys;
+
+/// Looks up the bands of a text, one after the other, and fetches the rows that have one of them.
+pub struct BandWalk {
+    /// One for each band.
+    pub indexes: QueryIndexes,
+    bands: usize,
+    has_same: bool,
+    /// What is looked up; None if the search is for nothing.
+    keys: Option<TextKeys>,
+    /// The number of bands that have been looked up completely.
+    band: usize,
+    /// Whether the band after these is being looked up.
+    is_scanning: bool,
+    /// The tids of the rows that were fetched by a band which others follow: near rows have several bands in common.
+    /// About 16 bytes each.
+    fetched: HashSet<u64>,
+}
+
+impl BandWalk {
+    /// `indexes` are those on the first `bands` bands, which have what must be the same if `has_same`.
+    pub fn new(indexes: QueryIndexes, bands: usize, has_same: bool) -> Self {
+        Self { indexes, bands, has_same, keys: None, band: 0, is_scanning: false, fetched: HashSet::new() }
+    }
+
+    /// Begins a search. `is_again` says whether there was one before.
+    pub fn begin(&mut self, keys: Option<TextKeys>, scope: Vec<ScanKeyData>, is_again: bool) {
+        self.indexes.begin(scope, is_again);
+        (self.keys, self.band, self.is_scanning) = (keys, 0, false);
+        // The memory of a search that has found many rows is freed.
+        self.fetched = HashSet::new();
+    }
+
+    /// Fetches the next row that has one of the bands, each once, into the slot; false at the end.
+    pub fn next(&mut self) -> bool {
+        loop {
+            pgrx::check_for_interrupts!();
+            if !self.is_scanning && !self.look_up_next() {
+                return false;
+            }
+            let is_last = self.band + 1 == self.bands;
+            let Some(scan) = self.indexes.scan(self.band) else { return false };
+            // SAFETY: the closure does not panic.
+            if unsafe { scan.next(|_| true) } == EntryRead::End {
+                self.is_scanning = false;
+                self.indexes.release(self.band);
+                self.band += 1;
+                continue;
+            }
+            let tid = item_pointer_to_u64(scan.tid());
+            if self.fetched.contains(&tid) {
+                continue;
+            }
+            let row = self.indexes.fetch(self.band);
+            // The entries of a dead row are marked in each index.
+            if !is_last && row != Fetched::Dead {
+                self.fetched.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+                self.fetched.insert(tid);
+            }
+            if row == Fetched::Row {
+                return true;
+            }
+        }
+    }
+
+    /// Begins to look up the next band; false if none is left.
+    fn look_up_next(&mut self) -> bool {
+        let Some(keys) = self.keys.as_ref().filter(|_| self.band < self.bands) else { return false };
+        let band = keys.band(self.band, self.has_same);
+        self.indexes.look_up(self.band, KeyCondition::AnyOf(slice::from_ref(&band)), Some(&keys.sizes));
+        self.is_scanning = true;
+        true
+    }
+}

@@ -1,0 +1,136 @@
+//! A search for rows of all transactions, committed or not: under a dirty snapshot. Each version of a row counts.
+//!
+//! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip rows that they have
+//! shown; this one skips entries that are known to be of no interest, and shows a row again for each index that has it: an
+//! INSERT in progress may have put it into some indexes only.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::slice;
+
+use pgrx::pg_sys::{Oid, ScanKeyData};
+use postgres::catalog::relation::Relation;
+use postgres::error::{Result, out_of_memory};
+use postgres::heap::dirty_scan::{DirtyScan, Found, KnownEntries};
+use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::moment::Moment;
+use postgres::heap::row::TableSlot;
+use simhash::search::cost::ENTRY_MICROSECONDS;
+use simhash::search::growth::Growth;
+
+use super::text_keys::TextKeys;
+use crate::sql::indexed::layouts::{Layout, block_indexes};
+
+/// A search in the indexes of a table.
+pub struct DirtyWalk<'a> {
+    pub table: &'a Relation,
+    pub slot: &'a TableSlot,
+    /// The keys on the columns that the indexes have before the band or the block.
+    pub before: &'a [ScanKeyData],
+    /// When the search began.
+    pub since: &'a Moment,
+    /// The entries that are of no row any more. The search adds others.
+    pub gone: &'a KnownEntries,
+    /// The entries that are not to be shown.
+    pub refuted: &'a KnownEntries,
+    /// Whether a version is to be shown.
+    pub counts: &'a dyn Fn(&Found) -> bool,
+}
+
+impl DirtyWalk<'_> {
+    /// Calls `show` with the versions that share a band with a text, by the index on each, and that are not much longer or
+    /// shorter.
+    ///
+    /// # Safety
+    /// The indexes are btrees of the table, which support the keys before. Then they have a band and a size, integers.
+    pub unsafe fn each_by_bands(
+        &self,
+        indexes: &[Oid],
+        has_same: bool,
+        keys: &TextKeys,
+        show: &mut impl FnMut(Found) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        for (number, &index) in indexes.iter().enumerate() {
+            let (index, band) = (Relation::open(index), keys.band(number, has_same));
+            // SAFETY: the caller passes such indexes. The scan has the keys for a band and two limits of the size.
+            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
+            unsafe {
+                let band = KeyCondition::AnyOf(slice::from_ref(&band));
+                scan.entries().look_up(self.before, band, Some(&keys.sizes));
+            }
+            if self.each_of(&mut scan, |_| true, show)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Calls `show` with the versions within a distance of a fingerprint, in a table of about `rows` rows, by the indexes on
+    /// blocks. The distance may become smaller meanwhile.
+    ///
+    /// # Safety
+    /// The indexes are btrees of the table, which support the keys before. Then they have a block, an integer, and each has
+    /// the fingerprint, a `bigint`, at its attnum.
+    pub unsafe fn each_by_blocks(
+        &self,
+        layouts: &[Layout],
+        rows: f64,
+        query: u64,
+        max_distance: &Cell<i32>,
+        show: &mut impl FnMut(Found) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let mut growth = Growth::new(rows, block_indexes(layouts));
+        let is_near = |value: i64| (value.cast_unsigned() ^ query).count_ones().cast_signed() <= max_distance.get();
+        while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
+            let indexed = &layouts[step.layout][step.block];
+            let index = Relation::open(indexed.index);
+            // SAFETY: the caller passes such layouts.
+            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), false), Some(indexed.fingerprint)) };
+            scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
+            let mut values = growth.values(step, query);
+            let mut at_once = Vec::new();
+            loop {
+                at_once.clear();
+                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
+                at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
+                if at_once.is_empty() || !scan.has_read_all() {
+                    break;
+                }
+                // SAFETY: the caller passes such layouts. The scan has the key for a block.
+                unsafe { scan.entries().look_up(self.before, KeyCondition::AnyOf(&at_once), None) };
+                if self.each_of(&mut scan, is_near, show)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// A scan of an index with this number of keys, which reads the fingerprint at this attnum.
+    ///
+    /// # Safety
+    /// The index is a btree of the table, and has a `bigint` there.
+    unsafe fn scan<'i>(&'i self, index: &'i Relation, keys: usize, fingerprint: Option<i16>) -> DirtyScan<'i> {
+        // SAFETY: the caller passes such an index. It stays open until the scan ends, and so does the table.
+        unsafe { DirtyScan::begin(self.table, index, self.slot, (self.since, self.gone), keys, fingerprint) }
+    }
+
+    /// The rows of a look-up that has begun. `accepts` does not panic.
+    fn each_of(
+        &self,
+        scan: &mut DirtyScan,
+        accepts: impl Fn(i64) -> bool,
+        show: &mut impl FnMut(Found) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        // SAFETY: `accepts` does not panic.
+        while let Some(found) = unsafe { scan.next(&accepts, self.refuted) } {
+            if !(self.counts)(&found) {
+                scan.refuse();
+            } else if show(found)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}

@@ -1,0 +1,129 @@
+//! The indexes that a query reads: under its snapshot, in one search after the other.
+
+use std::ops::RangeInclusive;
+
+use pgrx::pg_sys::{self, Oid, ScanKeyData, TupleTableSlot};
+use postgres::heap::entry_scan::{EntryScan, Fetched, KeyCondition, key_count};
+
+/// Open indexes of a table. [`QueryIndexes::end`] releases all resources that they hold.
+pub struct QueryIndexes {
+    table: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    /// For rows of the table.
+    slot: *mut TupleTableSlot,
+    indexes: Vec<OpenIndex>,
+    /// The conditions on the keys before the block or the band that limit the search.
+    scope: Vec<ScanKeyData>,
+    /// Whether scans stay open for further look-ups. An open scan takes 45 kB, so beginning another one is cheaper unless
+    /// the scan is soon used again.
+    reuses_scans: bool,
+    work: Work,
+}
+
+/// The work of all searches.
+#[derive(Clone, Copy, Default)]
+pub struct Work {
+    /// Number of descents in btrees: one for each value, each full scan, and each scan of the entries with a NULL block.
+    pub descents: u64,
+    /// Number of index entries that were read.
+    pub entries: u64,
+    /// Number of full scans of an index.
+    pub full_scans: u64,
+    /// Number of rows that were fetched, whether the snapshot sees them or not.
+    pub fetches: u64,
+}
+
+struct OpenIndex {
+    relation: pg_sys::Relation,
+    /// The attnum of the fingerprint, which is read with each entry.
+    included: Option<i16>,
+    scan: Option<EntryScan>,
+}
+
+impl QueryIndexes {
+    /// Opens these indexes, each with the attnum of a fingerprint in it.
+    ///
+    /// # Safety
+    /// The table, the snapshot and the slot for its rows live as long as the result. The indexes are btrees of the table,
+    /// which is locked: on columns of the scope, and then on a block, or on a band and a size. A fingerprint is a
+    /// `bigint`.
+    pub unsafe fn open(
+        table: pg_sys::Relation,
+        snapshot: pg_sys::Snapshot,
+        slot: *mut TupleTableSlot,
+        indexes: impl Iterator<Item = (Oid, Option<i16>)>,
+    ) -> Self {
+        let open = |(index, included)| {
+            // SAFETY: the index exists, because its table is locked.
+            let relation = unsafe { pg_sys::index_open(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            OpenIndex { relation, included, scan: None }
+        };
+        let indexes = indexes.map(open).collect();
+        Self { table, snapshot, slot, indexes, scope: Vec::new(), reuses_scans: false, work: Work::default() }
+    }
+
+    /// Begins a search within a scope. `is_again` says whether there was one before.
+    pub fn begin(&mut self, scope: Vec<ScanKeyData>, is_again: bool) {
+        (self.scope, self.reuses_scans) = (scope, is_again);
+    }
+
+    /// Begins to look up entries by a condition on the block or the band, within the scope: a band with a range of sizes.
+    pub fn look_up(&mut self, index: usize, condition: KeyCondition<'_>, sizes: Option<&RangeInclusive<i32>>) {
+        let Self { table, snapshot, indexes, scope, work, .. } = self;
+        let OpenIndex { relation, included, scan } = &mut indexes[index];
+        work.descents += if let KeyCondition::AnyOf(values) = condition { values.len() as u64 } else { 1 };
+        work.full_scans += u64::from(matches!(condition, KeyCondition::NotNull));
+        let keys = key_count(scope.len(), sizes.is_some());
+        // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. The index has the
+        // scope's columns, then one or two integers. The scan has the keys for them.
+        unsafe {
+            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, *included));
+            scan.look_up(scope, condition, sizes);
+        }
+    }
+
+    /// The scan of an index in which something is looked up.
+    pub fn scan(&mut self, index: usize) -> Option<&mut EntryScan> {
+        self.indexes[index].scan.as_mut()
+    }
+
+    /// Fetches the row of the entry that the scan of an index has just read, into the slot.
+    pub fn fetch(&mut self, index: usize) -> Fetched {
+        let slot = self.slot;
+        let Some(scan) = self.scan(index) else { return Fetched::Invisible };
+        // SAFETY: the slot is for rows of the table. The scan has just read an entry.
+        let fetched = unsafe { scan.fetch(slot) };
+        self.work.fetches += 1;
+        fetched
+    }
+
+    /// Ends the scan of an index, unless scans are reused.
+    pub fn release(&mut self, index: usize) {
+        if !self.reuses_scans {
+            self.indexes[index].end_scan(&mut self.work);
+        }
+    }
+
+    pub fn work(&self) -> Work {
+        let scans = self.indexes.iter().filter_map(|index| index.scan.as_ref());
+        let entries = self.work.entries + scans.map(|scan| scan.entries).sum::<u64>();
+        Work { entries, ..self.work }
+    }
+
+    pub fn end(mut self) {
+        for mut index in self.indexes {
+            index.end_scan(&mut self.work);
+            // SAFETY: the index was opened by `QueryIndexes::open`, and is closed only here.
+            unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
+        }
+    }
+}
+
+impl OpenIndex {
+    fn end_scan(&mut self, work: &mut Work) {
+        if let Some(scan) = self.scan.take() {
+            work.entries += scan.entries;
+            scan.end();
+        }
+    }
+}
