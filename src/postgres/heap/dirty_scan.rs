@@ -35,7 +35,7 @@ pub enum VersionState {
 }
 
 /// A row version that a scan has found.
-pub struct Found<'a> {
+pub struct FoundVersion<'a> {
     pub version: RowVersion<'a>,
     pub state: VersionState,
     /// The tid in the index entry. All versions of a HOT chain share it, in all indexes of the table.
@@ -46,13 +46,12 @@ pub struct Found<'a> {
     pub has_moved: bool,
 }
 
-/// Tids, of tables that a search reads, which it need not look at again: those of entries whose rows are not to be
-/// fetched, since all indexes of a table have the same tid for a row, and so has a search that is made again; or those of
-/// rows.
+/// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have the
+/// same tid for a row.
 #[derive(Default)]
-pub struct KnownEntries(RefCell<HashSet<(u32, u64)>>);
+pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 
-impl KnownEntries {
+impl EntrySet {
     /// Adds an entry of a table; false if it was added before. An error if out of memory.
     pub fn add(&self, table: Oid, tid: ItemPointerData) -> bool {
         let mut entries = self.0.borrow_mut();
@@ -73,7 +72,7 @@ pub struct DirtyScan<'a> {
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
-    gone: &'a KnownEntries,
+    gone: &'a EntrySet,
     /// The number of entries that may still be refused.
     refusals_left: u64,
     /// The tid in the current entry, and the value of its included column.
@@ -83,7 +82,7 @@ pub struct DirtyScan<'a> {
 
 impl<'a> DirtyScan<'a> {
     /// Begins a scan with `keys` scan keys, for a search that began at `since`. `gone` has the entries that scans of the
-    /// same search have found to be of no row any more, and gets others. `included` is the attnum of a `bigint` column
+    /// same search have found to have no row, and gets others. `included` is the attnum of a `bigint` column
     /// of the index, by whose value entries are accepted or refused.
     ///
     /// # Safety
@@ -93,7 +92,7 @@ impl<'a> DirtyScan<'a> {
         table: &'a Relation,
         index: &Relation,
         slot: &'a TableSlot,
-        (since, gone): (&'a Moment, &'a KnownEntries),
+        (since, gone): (&'a Moment, &'a EntrySet),
         keys: usize,
         included: Option<i16>,
     ) -> Self {
@@ -127,12 +126,12 @@ impl<'a> DirtyScan<'a> {
     }
 
     /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry whose value `accepts` refuses, or that is `known`: so are those whose row this transaction has deleted, for
-    /// all its searches.
+    /// an entry whose value `accepts` refuses, or that is `skipped`. Entries whose rows this transaction has deleted are added
+    /// to these, for all its searches.
     ///
     /// # Safety
     /// `accepts` does not panic.
-    pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, known: &KnownEntries) -> Option<Found<'_>> {
+    pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<FoundVersion<'_>> {
         let (slot, description) = (self.slot.as_ptr(), self.entries.description);
         let (state, has_moved) = loop {
             pgrx::check_for_interrupts!();
@@ -141,7 +140,7 @@ impl<'a> DirtyScan<'a> {
             unsafe {
                 // Versions of a row may share an index entry, and differ in columns that the index does not have.
                 let is_same_entry = (*description).xs_heap_continue;
-                if !is_same_entry && !self.next_entry(&accepts, known)? {
+                if !is_same_entry && !self.next_entry(&accepts, skipped)? {
                     continue;
                 }
                 (*description).xs_snapshot = &mut *self.snapshot;
@@ -164,7 +163,7 @@ impl<'a> DirtyScan<'a> {
                 let deleter = last.and_then(RowVersion::deleter);
                 if deleter.is_some_and(|deleter| pg_sys::TransactionIdIsCurrentTransactionId(deleter)) {
                     // VACUUM leaves the version there as long as this transaction runs.
-                    known.add(self.table.oid(), self.entry);
+                    skipped.add(self.table.oid(), self.entry);
                 } else if !deleter.is_some_and(|deleter| self.since.precedes_commit_of(deleter)) {
                     self.gone.add(self.table.oid(), self.entry);
                 } else if let Some((deleter, tid)) = last.and_then(RowVersion::replacement)
@@ -175,14 +174,14 @@ impl<'a> DirtyScan<'a> {
                 }
             }
         };
-        Some(Found { version: self.version(), state, entry: self.entry, value: self.value, has_moved })
+        Some(FoundVersion { version: self.version(), state, entry: self.entry, value: self.value, has_moved })
     }
 
     /// Reads the next entry; false if it has none whose row is to be fetched. None at the end.
     ///
     /// # Safety
     /// As for [`Self::next`].
-    unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, known: &KnownEntries) -> Option<bool> {
+    unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<bool> {
         if self.refusals_left == 0 {
             return None;
         }
@@ -196,7 +195,7 @@ impl<'a> DirtyScan<'a> {
             EntryRead::Pause => return Some(false),
             EntryRead::End => return None,
         }
-        Some(!known.has(self.table, self.entry) && !self.gone.has(self.table, self.entry))
+        Some(!skipped.has(self.table, self.entry) && !self.gone.has(self.table, self.entry))
     }
 
     fn version(&self) -> RowVersion<'_> {

@@ -27,9 +27,9 @@ use super::row::confirmation::SourceReader;
 use super::row::stored_rows::RunningGuard;
 use crate::sql::functions::ExtensionSchema;
 
-/// Evaluates what a guard evaluates on stored rows, for the first row of each table.
-pub fn try_stored_rows(searched: &[SearchedTable], sources: &SourceReader, conditions: &Conditions) -> Result<()> {
-    for searched in searched {
+/// Evaluates what a guard evaluates on stored rows, for the first row of each table: only errors matter.
+pub fn try_stored_rows(tables: &[SearchedTable], sources: &SourceReader, conditions: &Conditions) -> Result<()> {
+    for searched in tables {
         let table = Relation::open(searched.oid);
         if table.is_temporary_elsewhere() {
             continue;
@@ -38,15 +38,15 @@ pub fn try_stored_rows(searched: &[SearchedTable], sources: &SourceReader, condi
         // SAFETY: a running function has an active snapshot.
         if let Some(row) = unsafe { slot.first(&table, pg_sys::GetActiveSnapshot()) } {
             sources.stored_key(searched, row)?;
-            conditions.counts(searched, row)?;
+            conditions.is_among(searched, row)?;
         }
     }
     Ok(())
 }
 
 /// Why the guard with this trigger, as `pg_trigger` stores it, does not decide about the rows of a table; None if it
-/// does, as far as the first row shows. It is not tried for a caller without the owner's rights: who passes arguments
-/// could learn of hidden rows by them.
+/// does, as far as the first row shows. It is tried for the owner alone: other callers choose the arguments, and errors
+/// could tell them about rows that they may not read.
 #[pg_extern(sql = false)]
 fn simhash_guard_error(
     target: Oid,

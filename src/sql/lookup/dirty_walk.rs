@@ -1,7 +1,7 @@
-//! A search for rows of all transactions, committed or not: under a dirty snapshot. Each version of a row counts.
+//! A search for rows of all transactions, committed or not: under a dirty snapshot.
 //!
 //! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip rows that they have
-//! shown; this one skips entries that are known to be of no interest, and shows a row again for each index that has it: an
+//! shown; this one skips the entries that are refuted, and shows a row again for each index that has it: an
 //! INSERT in progress may have put it into some indexes only.
 
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use std::slice;
 use pgrx::pg_sys::{Oid, ScanKeyData};
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, out_of_memory};
-use postgres::heap::dirty_scan::{DirtyScan, Found, KnownEntries};
+use postgres::heap::dirty_scan::{DirtyScan, EntrySet, FoundVersion};
 use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::TableSlot;
@@ -29,12 +29,12 @@ pub struct DirtyWalk<'a> {
     pub before: &'a [ScanKeyData],
     /// When the search began.
     pub since: &'a Moment,
-    /// The entries that are of no row any more. The search adds others.
-    pub gone: &'a KnownEntries,
+    /// The entries whose rows no longer exist. The search adds others.
+    pub gone: &'a EntrySet,
     /// The entries that are not to be shown.
-    pub refuted: &'a KnownEntries,
+    pub refuted: &'a EntrySet,
     /// Whether a version is to be shown.
-    pub counts: &'a dyn Fn(&Found) -> bool,
+    pub is_shown: &'a dyn Fn(&FoundVersion) -> bool,
 }
 
 impl DirtyWalk<'_> {
@@ -48,7 +48,7 @@ impl DirtyWalk<'_> {
         indexes: &[Oid],
         has_same: bool,
         keys: &TextKeys,
-        show: &mut impl FnMut(Found) -> Result<ControlFlow<()>>,
+        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
@@ -77,7 +77,7 @@ impl DirtyWalk<'_> {
         rows: f64,
         query: u64,
         max_distance: &Cell<i32>,
-        show: &mut impl FnMut(Found) -> Result<ControlFlow<()>>,
+        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let mut growth = Growth::new(rows, block_indexes(layouts));
         let is_near = |value: i64| (value.cast_unsigned() ^ query).count_ones().cast_signed() <= max_distance.get();
@@ -121,11 +121,11 @@ impl DirtyWalk<'_> {
         &self,
         scan: &mut DirtyScan,
         accepts: impl Fn(i64) -> bool,
-        show: &mut impl FnMut(Found) -> Result<ControlFlow<()>>,
+        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         // SAFETY: `accepts` does not panic.
         while let Some(found) = unsafe { scan.next(&accepts, self.refuted) } {
-            if !(self.counts)(&found) {
+            if !(self.is_shown)(&found) {
                 scan.refuse();
             } else if show(found)?.is_break() {
                 return Ok(ControlFlow::Break(()));

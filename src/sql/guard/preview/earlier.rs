@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
-use postgres::heap::dirty_scan::{KnownEntries, VersionState};
+use postgres::heap::dirty_scan::{EntrySet, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 
 use super::Preview;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
-use crate::sql::guard::row::search::{Candidate, Closeness, Known, NearQuery, Sought};
+use crate::sql::guard::row::search::{Candidate, Closeness, EarlierSearches, NearQuery, Sought};
 
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
@@ -42,16 +42,17 @@ pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
 impl Preview {
     /// The closest earlier row of a row with this key, or one of the closest.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
-        let (known, gone, scope, itself) = (Known::new(), KnownEntries::default(), own.scope.of_row(row), [row.tid()]);
+        let (earlier, gone, scope, itself) =
+            (EarlierSearches::new(), EntrySet::default(), own.scope.of_row(row), [row.tid()]);
         let query = NearQuery {
             key,
-            sought: Sought::new(key, &self.sources, row, own, &known),
+            sought: Sought::new(key, &self.sources, row, own, &earlier),
             reader: &self.sources,
             scope: &scope,
             table: own.oid,
             replaced: &|| &itself,
-            known: &known,
-            since: &known.since,
+            earlier: &earlier,
+            since: &earlier.first_began,
             gone: &gone,
         };
         let primary_key = own.primary_key.of_row(row);
@@ -64,7 +65,7 @@ impl Preview {
         let (mut best, mut looked_at): (Option<EarlierRow>, _) = (None, 0);
         query.each_near(&self.searched, |searched, candidate| {
             let found = candidate.found.version.row();
-            let is_new = candidate.found.state == VersionState::Present && known.is_new(searched.oid, found);
+            let is_new = candidate.found.state == VersionState::Present && earlier.is_new(searched.oid, found);
             self.pairs_left.set(self.pairs_left.get() - i64::from(is_new));
             if is_new
                 && is_earlier(searched, found)
@@ -90,8 +91,8 @@ impl Preview {
         searched: &SearchedTable,
         candidate: &Candidate,
     ) -> Result<Option<Closeness>> {
-        let counts = self.conditions.counts(searched, candidate.found.version.row())?;
-        if counts { query.closeness(searched, candidate) } else { Ok(None) }
+        let is_among = self.conditions.is_among(searched, candidate.found.version.row())?;
+        if is_among { query.closeness(searched, candidate) } else { Ok(None) }
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {

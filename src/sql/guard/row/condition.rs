@@ -19,14 +19,14 @@ impl Conditions {
         Self { among: Evaluated::new(guard), unless: Evaluated::new(guard) }
     }
 
-    /// Whether a stored row counts, by the condition `among`.
-    pub fn counts(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+    /// Whether a stored row fulfils the condition `among`.
+    pub fn is_among(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
         let Some(among) = &searched.among else { return Ok(true) };
         self.among.of_stored_row(searched.oid, among, row, holds)
     }
 
-    /// Whether a row that is not stored yet will count.
-    pub fn will_count(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+    /// Whether a row that is not stored yet will fulfil it.
+    pub fn will_be_among(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
         let Some(among) = &searched.among else { return Ok(true) };
         with_fixed_times(|| self.among.of_new_row(searched.oid, among, row, holds))
     }
@@ -42,8 +42,8 @@ impl Conditions {
     pub fn are_new(&self, searched: &SearchedTable, old: Row<'_>, new: Row<'_>) -> Result<bool> {
         let has_changed = |condition: &&GuardExpression| !old.has_same_values(new, condition.made_from.iter().copied());
         if searched.among.as_ref().is_some_and(|among| has_changed(&among))
-            && self.will_count(searched, new)?
-            && !self.counts(searched, old)?
+            && self.will_be_among(searched, new)?
+            && !self.is_among(searched, old)?
         {
             return Ok(true);
         }

@@ -2,29 +2,32 @@
 //! trigger fires BEFORE INSERT OR UPDATE, FOR EACH ROW, with the arguments that
 //! [`crate::sql::guard::definition::arguments`] describes.
 //!
-//! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]) and searches
-//! for near rows. If the row would have to wait to be registered, the guard searches first: a near row that is stored
-//! already decides. If a transaction in progress has written a near row, the guard waits for that one, unregistered the
-//! first times, and searches again. If another row has the same key ([`super::same_key`]), an INSERT waits for transactions that have
-//! written or locked that row, and leaves the rest to ON CONFLICT.
+//! The guard decides before the row is stored:
+//!
+//! 1. It tries to register the row ([`super::registration`]): then no other session can store a near row meanwhile.
+//! 2. It searches for near rows. One that is stored decides.
+//! 3. If a transaction in progress has written a near row, the guard waits for its end, and searches again: unregistered
+//!    up to [`MAX_UNREGISTERED_WAITS`] times, then registered.
+//! 4. If no row is near, but the new row is not registered, it waits until it is, and searches again.
+//! 5. If other rows conflict with an INSERT ([`super::conflicting_rows`]), it waits for transactions in progress that have
+//!    written or locked them, and leaves the rest to ON CONFLICT.
 
 use std::cell::OnceCell;
 
 use pgrx::datum::Internal;
-use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData, Oid};
+use pgrx::pg_sys::{Datum, HeapTuple};
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, user_error};
-use postgres::heap::dirty_scan::KnownEntries;
-use postgres::heap::moment::{Moment, Transaction};
+use postgres::heap::dirty_scan::EntrySet;
+use postgres::heap::moment::Moment;
 use postgres::trigger::RowEvent;
 
-use super::near_rows::{Outcome, find_near};
+use super::conflicting_rows::ConflictingRows;
+use super::near_rows::{Awaited, Outcome, find_near};
 use super::returned_row::{act, with_mark, with_old_mark};
 use super::running::PendingRow;
-use super::same_key::SameKey;
-use super::search::{Known, NearQuery, Sought};
+use super::search::{EarlierSearches, NearQuery, Sought};
 use super::statement::{NewRow, Statement};
 use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -35,8 +38,8 @@ use crate::trace;
 /// cannot read yet. After that it stays registered, so that no other session can begin to store such a row.
 const MAX_UNREGISTERED_WAITS: u32 = 8;
 
-/// The number of times that a search is made again because the row with the same key has changed during the search.
-const MAX_CHANGES_OF_SAME_KEY: u32 = 8;
+/// The number of times that a search is made again because a conflicting row has changed during the search.
+const MAX_CHANGES_OF_CONFLICTING: u32 = 8;
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
@@ -52,27 +55,17 @@ fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
 fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     statement.begin_row();
     let row = NewRow::new(statement, event);
-    if let Some(old) = event.old_row()
-        && row.is_checked_already(old)?
-    {
-        // There is nothing to search for. If another session's search misses the new version, it comes there from the
-        // old one.
-        statement.release();
-        if !row.are_keys_unchanged(old)
-            && let Some(key) = row.key()?
-        {
-            // If the keys change, an INSERT of another session may no longer conflict with this row, and may then store
-            // its row. The registration prevents this while that session decides.
-            row.register(&key, true);
-        }
-        return Ok(with_old_mark(row, old).unwrap_or_else(|| event.new_tuple()));
+    if let Some(tuple) = without_search(row)? {
+        return Ok(tuple);
     }
     let Some(key) = row.key()? else {
         statement.release();
         return with_mark(row, None);
     };
-    let (is_unchecked, is_registered) = (row.is_unchecked()?, row.register(&key, false));
-    let mut state = Undecided { key, is_unchecked, known: Known::new(), later: None, is_registered, waits: 0 };
+    let is_unchecked = row.is_unchecked()?;
+    let is_registered = row.try_register(&key);
+    let earlier = EarlierSearches::new();
+    let mut state = Undecided { key, is_unchecked, earlier, search_began: None, is_registered, waits: 0 };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
     let mut changes = 0;
@@ -80,46 +73,68 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         pgrx::check_for_interrupts!();
         let row = NewRow::new(statement, event);
         trace::step("search");
-        let decision = search(row, &mut state)?;
-        trace::step(&decision);
-        match decision {
-            Decision::Store(tuple) => return Ok(tuple),
-            Decision::Near(tuple) => {
-                // A row that is skipped is not stored, and a marked one does not count.
+        let next = search(row, &mut state)?;
+        trace::step(&next);
+        match next {
+            Next::Store(tuple) => return Ok(tuple),
+            Next::Near(tuple) => {
+                // A row that is skipped is not stored, and a marked one is never near another.
                 statement.release();
                 return Ok(tuple);
             }
-            Decision::Register => state.is_registered = row.register(&state.key, true),
-            Decision::Wait(..) if state.waits == MAX_UNREGISTERED_WAITS && !state.is_registered => {
-                state.is_registered = row.register(&state.key, true);
+            Next::Register => {
+                row.register(&state.key);
+                state.is_registered = true;
             }
-            Decision::Wait(transaction, table, tid) => {
+            Next::Wait(_) if state.waits == MAX_UNREGISTERED_WAITS && !state.is_registered => {
+                row.register(&state.key);
+                state.is_registered = true;
+            }
+            Next::Wait(awaited) => {
                 // That transaction may have to wait for the new row.
                 if state.waits < MAX_UNREGISTERED_WAITS {
                     state.waits += 1;
                     statement.release();
                     state.is_registered = false;
                 }
-                transaction.wait(&Relation::open(table), tid);
+                awaited.wait();
             }
-            Decision::WaitForSameKey(transaction, table, tid) => {
-                // That transaction has locked the row with the same key, and may have to wait for the new row.
+            Next::WaitForConflicting(awaited) => {
+                // That transaction has locked the conflicting row, and may have to wait for the new row.
                 statement.release();
                 state.is_registered = false;
-                transaction.wait(&Relation::open(table), tid);
+                awaited.wait();
             }
-            Decision::SearchAgain if changes == MAX_CHANGES_OF_SAME_KEY => return Err(changes_too_often(event)?),
-            Decision::SearchAgain => {
+            Next::SearchAgain if changes == MAX_CHANGES_OF_CONFLICTING => return Err(changes_too_often(event)?),
+            Next::SearchAgain => {
                 changes += 1;
-                state.forget();
+                state.forget_searches();
                 continue;
             }
         }
-        state.later = Some(Moment::now());
+        state.search_began = Some(Moment::now());
         if statement.refresh(event)? {
-            state.forget();
+            state.forget_searches();
         }
     }
+}
+
+/// The tuple for the trigger to return after an UPDATE that leaves everything as it was checked; None if the row is to be
+/// checked. A search of another session that misses the new version comes to it from the old one.
+fn without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
+    let Some(old) = row.event.old_row() else { return Ok(None) };
+    if !row.is_checked_already(old)? {
+        return Ok(None);
+    }
+    row.statement.release();
+    if !row.are_keys_unchanged(old)
+        && let Some(key) = row.key()?
+    {
+        // An INSERT of another session may no longer conflict with this row, and may then store its own. The registration
+        // prevents this while that session decides.
+        row.register(&key);
+    }
+    Ok(Some(with_old_mark(row, old).unwrap_or_else(|| row.event.new_tuple())))
 }
 
 /// A new row about which the guard has not decided yet.
@@ -127,93 +142,103 @@ struct Undecided {
     key: RowKey,
     /// Whether the row is stored unchecked, by the condition `unless`.
     is_unchecked: bool,
-    /// What the searches so far have found out.
-    known: Known,
-    /// When the present search began; None if it is the first one that `known` knows.
-    later: Option<Moment>,
+    earlier: EarlierSearches,
+    /// When the present search began; None if it is the first of these searches.
+    search_began: Option<Moment>,
     is_registered: bool,
     /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
     waits: u32,
 }
 
 impl Undecided {
-    fn forget(&mut self) {
-        (self.known, self.later) = (Known::new(), None);
+    /// Forgets what the searches have learnt, which may no longer hold: the guard has changed, or a row with which the new
+    /// row conflicts.
+    fn forget_searches(&mut self) {
+        self.earlier = EarlierSearches::new();
+        self.search_began = None;
     }
 }
 
-/// The outcome of one search.
+/// What follows a search.
 #[derive(Debug)]
-enum Decision {
+enum Next {
     /// The tuple for the trigger to return: the row is stored.
     Store(HeapTuple),
     /// There is a near row. The tuple for the trigger to return: null if the row is skipped, otherwise with its mark.
     Near(HeapTuple),
     /// There is no near row, but the new row is not registered, so that another one may be stored at the same time.
     Register,
-    /// The answer depends on a transaction, which has written this row of a table.
-    Wait(Transaction, Oid, ItemPointerData),
-    /// The transaction has written or locked the row with the same key.
-    WaitForSameKey(Transaction, Oid, ItemPointerData),
-    /// The near row is the row with the same key, which has changed during the search.
+    /// A transaction decides whether a near row is present.
+    Wait(Awaited),
+    /// The transaction has written or locked a conflicting row.
+    WaitForConflicting(Awaited),
+    /// The near row conflicts with the new one, and has changed during the search.
     SearchAgain,
 }
 
-/// Searches for near rows, and for rows with the same key.
-fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Decision> {
+/// Searches for near rows and for conflicting rows.
+fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
-    let Undecided { key, known, later, .. } = &*state;
-    let since = later.as_ref().unwrap_or(&known.since);
-    let gone = KnownEntries::default();
-    let same_key = || match event.old_row() {
-        None => row.same_key(since, &gone),
-        Some(_) => SameKey::default(),
+    let Undecided { key, earlier, search_began, .. } = &*state;
+    let since = search_began.as_ref().unwrap_or(&earlier.first_began);
+    let gone = EntrySet::default();
+    let conflicting = || match event.old_row() {
+        None => row.conflicting_rows(since, &gone),
+        Some(_) => ConflictingRows::default(),
     };
-    let found = OnceCell::new();
-    let replaced =
-        || -> &[_] { found.get_or_init(|| event.old_row().map_or_else(|| same_key().tids, |old| vec![old.tid()])) };
-    let (reader, scope, table) = (&statement.sources, row.scope(), event.table().oid());
-    let sought = Sought::new(key, reader, row.row(), statement.own_table(), known);
-    let query = NearQuery { key, sought, reader, scope: &scope, table, replaced: &replaced, known, since, gone: &gone };
+    let replaced_tids = OnceCell::new();
+    let of_event = || event.old_row().map_or_else(|| conflicting().tids, |old| vec![old.tid()]);
+    let replaced = || -> &[_] { replaced_tids.get_or_init(of_event) };
+    let table = event.table().oid();
+    let query = NearQuery {
+        key,
+        sought: Sought::new(key, &statement.sources, row.row(), statement.own_table(), earlier),
+        reader: &statement.sources,
+        scope: &row.scope(),
+        table,
+        replaced: &replaced,
+        earlier,
+        since,
+        gone: &gone,
+    };
     let outcome = if state.is_unchecked { Outcome::Unique } else { find_near(statement, &query)? };
     let near = match outcome {
-        Outcome::Unique if !state.is_registered => return Ok(Decision::Register),
+        Outcome::Unique if !state.is_registered => return Ok(Next::Register),
         Outcome::Unique => None,
-        Outcome::Near(nearest) if nearest.searched.oid == table && same_key().may_be(nearest.entry) => {
-            return Ok(Decision::SearchAgain);
+        Outcome::Near(nearest) if nearest.searched.oid == table && conflicting().may_be(nearest.entry) => {
+            return Ok(Next::SearchAgain);
         }
         Outcome::Near(nearest) => Some(act(row, &nearest)?),
-        Outcome::Depends(transaction, table, tid) => return Ok(Decision::Wait(transaction, table, tid)),
+        Outcome::Depends(awaited) => return Ok(Next::Wait(awaited)),
     };
     if let Some(tuple) = near.filter(|tuple| tuple.is_null()) {
-        return Ok(Decision::Near(tuple));
+        return Ok(Next::Near(tuple));
     }
-    // Look for the row with the same key last, so that the result almost always still holds when ON CONFLICT looks for it.
-    let same_key = same_key();
-    if let Some((transaction, tid)) = same_key.awaited {
+    // Look for conflicting rows last, so that the result almost always still holds when ON CONFLICT looks for them.
+    let conflicting = conflicting();
+    if let Some((transaction, tid)) = conflicting.awaited {
         if near.is_some() {
             // The next search has to find that row again.
-            state.forget();
+            state.forget_searches();
         }
-        return Ok(Decision::WaitForSameKey(transaction, table, tid));
+        return Ok(Next::WaitForConflicting(Awaited { transaction, table, tid }));
     }
     if let Some(tuple) = near {
-        return Ok(Decision::Near(tuple));
+        return Ok(Next::Near(tuple));
     }
     let tuple = with_mark(row, None)?;
-    // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may be near
-    // it.
-    // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
-    if !same_key.is_present() {
+    // PostgreSQL stores no row while a conflicting one is present. It stores any other row, also one whose conflicting row
+    // is rolled back, and later rows may be near it.
+    if !conflicting.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
         // with the memory of the trigger's call, which is the current one.
         let pending = unsafe { PendingRow::new(event, state.key.clone(), tuple) };
         statement.current.borrow_mut().pending = Some(pending);
     }
-    Ok(Decision::Store(tuple))
+    Ok(Next::Store(tuple))
 }
 
-/// The error for a row whose key is that of a row which other transactions change all the time.
+/// The error for a row that conflicts with a row which other transactions change all the time.
 fn changes_too_often(event: &RowEvent) -> Result<ErrorReport> {
     let name = user_name_of(&event.table())?;
     let message = "could not serialize access due to concurrent update";

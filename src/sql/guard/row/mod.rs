@@ -3,7 +3,7 @@
 //! [`decision`] has the trigger function, which decides about each row of a [`statement`]. [`registration`] registers
 //! the row in the table of locks, so that two writers of near rows find each other. [`search`] finds near rows, and
 //! [`near_rows`] selects the rows that count: they fulfil the condition [`among`](condition), and their texts resemble
-//! the new text ([`confirmation`]), both evaluated as the writer ([`stored_rows`]). [`same_key`] finds the rows that
+//! the new text ([`confirmation`]), both evaluated as the writer ([`stored_rows`]). [`conflicting_rows`] finds the rows that
 //! INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing.
 //!
 //! [`returned_row`] takes the guard's action: the near-duplicate is reported or stored in the mark column.
@@ -11,13 +11,13 @@
 
 pub mod condition;
 pub mod confirmation;
+mod conflicting_rows;
 mod decision;
 pub mod disclosure;
 mod near_rows;
 mod registration;
 mod returned_row;
 mod running;
-mod same_key;
 pub mod search;
 mod statement;
 pub mod stored_rows;

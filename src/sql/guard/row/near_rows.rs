@@ -7,7 +7,7 @@ use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, user_error};
-use postgres::heap::dirty_scan::{Found, VersionState};
+use postgres::heap::dirty_scan::{FoundVersion, VersionState};
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
@@ -23,8 +23,24 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 pub enum Outcome<'a> {
     Unique,
     Near(NearDuplicate<'a>),
-    /// A transaction decides whether a near row is present, which has this table and tid.
-    Depends(Transaction, Oid, ItemPointerData),
+    /// A transaction decides whether a near row is present.
+    Depends(Awaited),
+}
+
+/// A transaction in progress that has written or locked a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    pub transaction: Transaction,
+    /// Of the row.
+    pub table: Oid,
+    pub tid: ItemPointerData,
+}
+
+impl Awaited {
+    /// Waits for the transaction's end.
+    pub fn wait(self) {
+        self.transaction.wait(&Relation::open(self.table), self.tid);
+    }
 }
 
 /// The near row that a search has found: the closest one if the guard rejects, otherwise the first one.
@@ -57,8 +73,8 @@ fn is_visible(candidate: &Candidate) -> bool {
 #[derive(Default)]
 struct NearRows<'a> {
     nearest: Option<NearDuplicate<'a>>,
-    /// A transaction that decides whether a near row is present, with that row's table and tid.
-    awaited: Option<(Transaction, Oid, ItemPointerData)>,
+    /// A transaction that decides whether a near row is present.
+    awaited: Option<Awaited>,
 }
 
 /// Searches all tables for near rows.
@@ -70,10 +86,10 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
     let mut found = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
         let is_present = candidate.found.state == VersionState::Present;
-        if is_present && !query.known.is_new(searched.oid, candidate.found.version.row()) {
+        if is_present && !query.earlier.is_new(searched.oid, candidate.found.version.row()) {
             return Ok(ControlFlow::Continue(()));
         }
-        if may_count(statement, searched, &candidate)? {
+        if may_be_duplicate(statement, searched, &candidate)? {
             found.add(searched, &candidate, query)?;
         }
         let is_decided = found.nearest.as_ref().is_some_and(|found| any_suffices || found.closeness.is_highest());
@@ -82,7 +98,7 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
     Ok(match found {
         // A row that is already present decides, whatever other transactions do.
         NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
-        NearRows { awaited: Some((transaction, table, tid)), .. } => Outcome::Depends(transaction, table, tid),
+        NearRows { awaited: Some(awaited), .. } => Outcome::Depends(awaited),
         NearRows { .. } => {
             check_pending(statement, query)?;
             Outcome::Unique
@@ -93,7 +109,7 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
 /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
 /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
 /// found.
-fn may_count(statement: &Statement, searched: &SearchedTable, candidate: &Candidate) -> Result<bool> {
+fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: &Candidate) -> Result<bool> {
     let row = candidate.found.version.row();
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
@@ -103,7 +119,7 @@ fn may_count(statement: &Statement, searched: &SearchedTable, candidate: &Candid
         // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
         // not read them yet, as in [`NearRows::add`].
         VersionState::Depends { inserts: true, .. } if searched.has_external_condition(row) => Ok(true),
-        _ => statement.conditions.counts(searched, row),
+        _ => statement.conditions.is_among(searched, row),
     }
 }
 
@@ -115,7 +131,7 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
         if let Some(pending) = &other.borrow().pending
             && query.key.may_be_near(&pending.key)
             && !pending.is_stored()
-            && counts(statement, pending, query)?
+            && is_duplicate(statement, pending, query)?
         {
             let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
             let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
@@ -129,7 +145,7 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
 
 /// Whether a row that is being stored, and that may be near, is in the scope, fulfils the condition `among`, and its
 /// text resembles the new text.
-fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
+fn is_duplicate(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
     let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
     let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
     let table = Relation::open(pending.table);
@@ -144,14 +160,14 @@ fn counts(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Res
         Sought::Fingerprint { .. } => Ok(true),
     };
     Ok(searched.scope.has_values(row, query.scope)
-        && statement.conditions.will_count(searched, row)?
+        && statement.conditions.will_be_among(searched, row)?
         && is_confirmed()?)
 }
 
 impl<'a> NearRows<'a> {
-    /// Adds a row that counts, if it is close enough.
+    /// Adds a row that may be a near-duplicate, if it is close enough.
     fn add(&mut self, searched: &'a SearchedTable, candidate: &Candidate, query: &NearQuery) -> Result<()> {
-        let Found { version, state, entry, .. } = candidate.found;
+        let FoundVersion { version, state, entry, .. } = candidate.found;
         let row = version.row();
         match state {
             VersionState::Depends { on, inserts } => {
@@ -159,11 +175,11 @@ impl<'a> NearRows<'a> {
                 // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.has_external_source(row);
                 let may_be_near = || match may_vanish {
-                    true => Ok(!query.known.is_refuted(searched, row)),
+                    true => Ok(!query.earlier.is_refuted(searched, row)),
                     false => query.closeness(searched, candidate).map(|closeness| closeness.is_some()),
                 };
                 if self.awaited.is_none() && may_be_near()? {
-                    self.awaited = Some((on, searched.oid, row.tid()));
+                    self.awaited = Some(Awaited { transaction: on, table: searched.oid, tid: row.tid() });
                 }
             }
             VersionState::Present => {

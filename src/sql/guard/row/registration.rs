@@ -19,7 +19,7 @@
 //! classes 4 to 16. In pg_locks, they have the table's OID as `classid`, and `objsubid` is 3.
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
-//! such an UPDATE, if the row has the same key as the new row ([`super::same_key`]), while the new row is not
+//! such an UPDATE, if the row conflicts with the new row ([`super::conflicting_rows`]), while the new row is not
 //! registered. An UPDATE that need not be checked, and that leaves the unique keys unchanged, registers nothing.
 
 use pgrx::pg_sys::{self, Oid};
@@ -38,13 +38,23 @@ const LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
 const LOCK_CLASS: u16 = 3;
 
 impl Registration {
-    /// Registers a row of a table by its keys, which are in ascending order. If another session has registered a row
-    /// with one of them, this waits, or returns false if it `may_wait` not.
+    /// Registers a row of a table by its keys, which are in ascending order, and waits for sessions that have registered a
+    /// row with one of them.
     ///
     /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
     /// it has the row locked, and sessions that wait for that row may be registered.
-    pub fn register(&mut self, table: Oid, keys: &[u32], may_wait: bool) -> bool {
-        trace::step((if may_wait { "register" } else { "try" }, keys));
+    pub fn register(&mut self, table: Oid, keys: &[u32]) {
+        trace::step(("register", keys));
+        self.lock_all(table, keys, true);
+    }
+
+    /// Registers a row as [`Self::register`] does; false if that would have to wait.
+    pub fn try_register(&mut self, table: Oid, keys: &[u32]) -> bool {
+        trace::step(("try", keys));
+        self.lock_all(table, keys, false)
+    }
+
+    fn lock_all(&mut self, table: Oid, keys: &[u32], may_wait: bool) -> bool {
         let wanted = keys.iter().map(|key| (table, *key));
         if self.held.iter().copied().eq(wanted.clone()) {
             return true;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, out_of_memory};
-use postgres::heap::dirty_scan::{Found, KnownEntries, VersionState, fetch_present};
+use postgres::heap::dirty_scan::{EntrySet, FoundVersion, VersionState, fetch_present};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 use simhash::fingerprint::resemblance::Prepared;
@@ -32,16 +32,15 @@ pub struct NearQuery<'a> {
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
     pub table: Oid,
-    /// Returns the tids, in that table, of rows that do not count, or of their index entries: for an UPDATE, the old
-    /// version of the row; for an INSERT, the rows with the same key, which ON CONFLICT finds. Called for found rows
-    /// only, which are rare.
+    /// Returns the tids, in that table, of rows that are never near, or of their index entries: for an UPDATE, the old
+    /// version of the row; for an INSERT, the conflicting rows. Called for near rows only, which are rare.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
-    pub known: &'a Known,
+    pub earlier: &'a EarlierSearches,
     /// When this search began.
     pub since: &'a Moment,
-    /// The entries that are of no row any more.
-    pub gone: &'a KnownEntries,
+    /// The entries whose rows no longer exist. The search adds others.
+    pub gone: &'a EntrySet,
 }
 
 /// What the search looks up and compares, and how close a row must be.
@@ -69,35 +68,40 @@ pub enum Closeness {
 /// A version of a row that may be near.
 pub struct Candidate<'a> {
     pub table: &'a Relation,
-    pub found: Found<'a>,
+    pub found: FoundVersion<'a>,
 }
 
 /// What the searches for one row have learnt, so that the next one looks only at what has come since.
 ///
 /// Rows are known by their tids, and are added only if they were present at some time since the first search began. No
 /// other row gets the tid of such a row, because VACUUM does not remove what this transaction may see.
-pub struct Known {
-    /// The time at which the first search began.
-    pub since: Moment,
-    /// The versions that were judged, by their tids. A search may find one in several indexes.
-    judged: KnownEntries,
+pub struct EarlierSearches {
+    /// When the first search began.
+    pub first_began: Moment,
+    /// The present versions that were compared, by their tids. A search may find one in several indexes.
+    compared: EntrySet,
     /// The entries whose rows are not close enough. All versions that share an entry have the same text.
-    refuted: KnownEntries,
+    refuted: EntrySet,
     /// The texts out of line that are not close enough, as their stored bytes.
     refuted_texts: RefCell<HashSet<Vec<u8>>>,
     /// The features of the new text, once a row was found.
     pub features: OnceCell<Option<Box<Prepared>>>,
 }
 
-impl Known {
+impl EarlierSearches {
     pub fn new() -> Self {
-        let (judged, refuted, refuted_texts) = Default::default();
-        Self { since: Moment::now(), judged, refuted, refuted_texts, features: OnceCell::new() }
+        Self {
+            first_began: Moment::now(),
+            compared: EntrySet::default(),
+            refuted: EntrySet::default(),
+            refuted_texts: RefCell::default(),
+            features: OnceCell::new(),
+        }
     }
 
-    /// Whether a present row has not been judged before. An error if out of memory.
+    /// Whether a present row has not been compared before. An error if out of memory.
     pub fn is_new(&self, table: Oid, row: Row<'_>) -> bool {
-        self.judged.add(table, row.tid())
+        self.compared.add(table, row.tid())
     }
 
     /// Adds a row that is not close enough.
@@ -125,16 +129,16 @@ impl Known {
 }
 
 impl<'a> Sought<'a> {
-    /// The rows near a new row of the table `own` with this key.
+    /// What to look up and compare for a new row of the table `own`, which has this key.
     pub fn new(
         key: &'a RowKey,
         reader: &'a SourceReader,
         row: Row<'a>,
         own: &'a SearchedTable,
-        known: &'a Known,
+        earlier: &'a EarlierSearches,
     ) -> Self {
         match key {
-            RowKey::Text(keys) => Self::Text { keys, text: NewText::new(reader, row, own, keys, &known.features) },
+            RowKey::Text(keys) => Self::Text { keys, text: NewText::new(reader, row, own, keys, &earlier.features) },
             RowKey::Fingerprint { value, max_distance } => {
                 Self::Fingerprint { value: *value, max_distance: Cell::new(*max_distance) }
             }
@@ -191,7 +195,7 @@ impl NearQuery<'_> {
                     || self.reader.stored_key(searched, row)?.is_some_and(|found| self.key.may_be_near(&found));
                 let resemblance = if has_band { text.confirm(searched, row)? } else { None };
                 if resemblance.is_none() {
-                    self.known.refute(searched, candidate);
+                    self.earlier.refute(searched, candidate);
                 }
                 Ok(resemblance.map(Closeness::Resemblance))
             }
@@ -222,8 +226,8 @@ impl NearQuery<'_> {
         for tid in recent {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
             let state = VersionState::Present;
-            let found = Found { version, state, entry: version.row().tid(), value: None, has_moved: true };
-            if self.counts(searched, &found) && show(Candidate { table: &table, found })?.is_break() {
+            let found = FoundVersion { version, state, entry: version.row().tid(), value: None, has_moved: true };
+            if self.may_be_near(searched, &found) && show(Candidate { table: &table, found })?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -246,10 +250,10 @@ impl NearQuery<'_> {
             before: &before,
             since: self.since,
             gone: self.gone,
-            refuted: &self.known.refuted,
-            counts: &|found| self.counts(searched, found),
+            refuted: &self.earlier.refuted,
+            is_shown: &|found| self.may_be_near(searched, found),
         };
-        let mut show = |found: Found| show(Candidate { table: &table, found });
+        let mut show = |found: FoundVersion| show(Candidate { table: &table, found });
         match (&searched.lookup, &self.sought) {
             // SAFETY: these are indexes of the table on bands and sizes.
             (Lookup::Texts(SearchedTexts { indexes, has_same, .. }), Sought::Text { keys, .. }) => unsafe {
@@ -264,7 +268,7 @@ impl NearQuery<'_> {
     }
 
     /// Whether a row version is within the scope, and is not one that the new row replaces.
-    fn counts(&self, searched: &SearchedTable, Found { version, entry, .. }: &Found) -> bool {
+    fn may_be_near(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
         let row = version.row();
         let is_replaced = |tid| has_tid((self.replaced)(), tid);
         searched.scope.has_values(row, self.scope)

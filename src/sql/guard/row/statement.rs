@@ -7,7 +7,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::error::Result;
-use postgres::heap::dirty_scan::KnownEntries;
+use postgres::heap::dirty_scan::EntrySet;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
 use postgres::portal::may_lock_on_conflict;
@@ -16,8 +16,8 @@ use simhash::search::lock_keys::LockKeys;
 
 use super::condition::Conditions;
 use super::confirmation::SourceReader;
+use super::conflicting_rows::{ConflictingRows, UniqueIndexes};
 use super::running::{CurrentRow, clear_after_call, current_row};
-use super::same_key::{SameKey, UniqueIndexes};
 use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::cache::guard_of_trigger;
 use crate::sql::guard::definition::distribution::user_names_of;
@@ -144,9 +144,9 @@ impl<'a> NewRow<'a> {
         Ok(own.is_unchanged(old, self.row()) && !conditions.are_new(own, old, self.row())?)
     }
 
-    /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries that are
-    /// of no row any more.
-    pub fn same_key(self, since: &Moment, gone: &KnownEntries) -> SameKey {
+    /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries whose rows
+    /// no longer exist.
+    pub fn conflicting_rows(self, since: &Moment, gone: &EntrySet) -> ConflictingRows {
         // SAFETY: the unique indexes belong to the statement's table, and so does the row.
         unsafe { self.unique_indexes().find(&self.event.table(), self.row(), since, gone) }
     }
@@ -167,12 +167,20 @@ impl<'a> NewRow<'a> {
         })
     }
 
-    /// Registers the row. If another session has registered a row that may be near, this waits, or returns false if it
-    /// `may_wait` not.
-    pub fn register(self, key: &RowKey, may_wait: bool) -> bool {
-        let Guard { identity, secret, .. } = &*self.statement.guard;
+    /// Registers the row, and waits for sessions that have registered a row that may be near.
+    pub fn register(self, key: &RowKey) {
+        let registration = &mut self.statement.current.borrow_mut().registration;
+        registration.register(self.statement.guard.identity.root, &self.lock_keys(key));
+    }
+
+    /// Registers the row; false if another session has registered a row that may be near.
+    pub fn try_register(self, key: &RowKey) -> bool {
+        let registration = &mut self.statement.current.borrow_mut().registration;
+        registration.try_register(self.statement.guard.identity.root, &self.lock_keys(key))
+    }
+
+    fn lock_keys(self, key: &RowKey) -> Vec<u32> {
         let scope = self.statement.own_table().scope.hash(&self.scope());
-        let keys = key.lock_keys(&LockKeys { secret, scope });
-        self.statement.current.borrow_mut().registration.register(identity.root, &keys, may_wait)
+        key.lock_keys(&LockKeys { secret: &self.statement.guard.secret, scope })
     }
 }

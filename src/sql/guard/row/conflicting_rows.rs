@@ -1,11 +1,9 @@
-//! The rows with the same key: they have the same values in a unique index as the new row, so INSERT .. ON CONFLICT
-//! finds them.
+//! Conflicting rows: they have the same values in a unique index as the new row, so INSERT .. ON CONFLICT finds them.
 //!
 //! For example, row 42 is edited by `INSERT INTO docs VALUES (42, 'its text, edited') ON CONFLICT (id) DO UPDATE ..`.
 //! The new row is near row 42. If that row counted, `skip` would drop every edit.
 //!
-//! PostgreSQL does not store the new row while a row with the same key exists, so such a row does not count as a
-//! near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
+//! PostgreSQL does not store the new row while a conflicting row exists, so such a row is no near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
 //! CONFLICT, the INSERT fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in
 //! execIndexing.c): by all unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators
 //! of these indexes.
@@ -18,7 +16,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
-use postgres::heap::dirty_scan::{DirtyScan, Found, KnownEntries, VersionState};
+use postgres::heap::dirty_scan::{DirtyScan, EntrySet, FoundVersion, VersionState};
 use postgres::heap::entry_scan::equality_key;
 use postgres::heap::moment::{Moment, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
@@ -41,9 +39,9 @@ pub struct UniqueIndexes {
 /// The limit on the columns of an index.
 const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
 
-/// The rows of a table that have the same key as the new row.
+/// The rows of a table that conflict with the new row.
 #[derive(Default)]
-pub struct SameKey {
+pub struct ConflictingRows {
     /// The tids of their versions and of their index entries. An UPDATE that changes no index gives a row another tid,
     /// and leaves it its entries.
     pub tids: Vec<ItemPointerData>,
@@ -53,8 +51,8 @@ pub struct SameKey {
     may_have_moved: bool,
 }
 
-impl SameKey {
-    /// Whether a row, which another scan has found by this index entry, has or may have the same key.
+impl ConflictingRows {
+    /// Whether a row, which another scan has found by this index entry, conflicts or may conflict.
     pub fn may_be(&self, entry: ItemPointerData) -> bool {
         self.may_have_moved || has_tid(&self.tids, entry)
     }
@@ -64,8 +62,8 @@ impl SameKey {
         self.awaited.is_none() && (self.may_have_moved || !self.tids.is_empty())
     }
 
-    fn add(&mut self, found: &Found, waits_for_locks: bool) {
-        let Found { version, state, entry, has_moved, .. } = *found;
+    fn add(&mut self, found: &FoundVersion, waits_for_locks: bool) {
+        let FoundVersion { version, state, entry, has_moved, .. } = *found;
         let tid = version.row().tid();
         if has_moved {
             self.may_have_moved = true;
@@ -134,13 +132,13 @@ impl UniqueIndexes {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }
 
-    /// Looks for rows with the same key as the new row.
+    /// Looks for rows that conflict with the new row.
     ///
     /// # Safety
     /// `self` was made for this table, and the row belongs to it.
-    pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment, gone: &KnownEntries) -> SameKey {
+    pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment, gone: &EntrySet) -> ConflictingRows {
         let slot = TableSlot::new(table);
-        let mut found = SameKey::default();
+        let mut found = ConflictingRows::default();
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
         // per-row memory is reset, at the end.
         unsafe {
