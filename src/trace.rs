@@ -1,7 +1,7 @@
 //! The steps of guarded rows, which `tests/registry/traces` compares with its model.
 
-/// Appends a step to the file `registry.trace` of the data directory, if it exists. The session then pauses for a random
-/// time, so that sessions run in many orders.
+/// Appends a step to the file `registry.trace` of the data directory, if it exists. The session then pauses for a
+/// random time, so that sessions run in many orders.
 ///
 /// A lock is held from before its line until after the line of its release, so no two sessions seem to hold one lock.
 /// While PostgreSQL aborts a transaction, every step is the abort.

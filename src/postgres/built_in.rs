@@ -74,8 +74,8 @@ const BY_SETTING: [u32; 11] = [
 /// true count as PostgreSQL's.
 ///
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
-/// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is code
-/// too, and is allowed as a constant that PostgreSQL ships.
+/// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is
+/// code too, and is allowed as a constant that PostgreSQL ships.
 pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
     let nodes = expression.nodes();
     let mut only_read = vec![expression.as_ptr()];

@@ -38,12 +38,6 @@ pub fn out_of_memory() -> ! {
     raise(algorithm_error(Error::OutOfMemory))
 }
 
-/// Adds an element to a vector; raises an error if out of memory.
-pub fn push<T>(vector: &mut Vec<T>, element: T) {
-    vector.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-    vector.push(element);
-}
-
 pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }
@@ -77,9 +71,4 @@ pub fn algorithm_error(error: Error) -> ErrorReport {
         Error::WeightOverflow => PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
     };
     user_error(code, error.to_string())
-}
-
-/// Checks for interrupts, so that the user can cancel. The algorithm's loops call this as their tick.
-pub fn tick() {
-    pgrx::check_for_interrupts!();
 }

@@ -9,10 +9,11 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::{FromDatum, IntoDatum, pg_guard};
 
 use super::catalog::relation::Relation;
-use super::error::{Result, push};
+use super::error::Result;
 use super::ffi::guarded;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
+use super::memory::push;
 use super::text::{RawText, TextArgument, from_server};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).

@@ -3,12 +3,13 @@
 //! [`catalog`] models the catalogs, and locks the names in statements against renaming. [`expression`] reads and builds
 //! expression trees, [`row_expression`] parses expressions of users, [`condition`] their conditions, [`planner`] works
 //! with the planner, and [`heap`] reads the rows of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`]
-//! read a function's input, [`parameters`] those of full text search. [`spi`] and [`query`] run statements, with names as [`server_text`]. [`owner`] runs code
-//! with the rights of a table's owner, and [`settings`] reads and changes settings. [`portal`] reads the client's
-//! statement. [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and [`json`]
-//! writes JSON and converts `jsonb`. [`row_movement`] recognises rows that an UPDATE moves to another partition.
-//! [`ordering`] compares values of any type, [`list`] reads lists, and [`memory`] has the state of an aggregate.
-//! [`ffi`] declares what pgrx does not bind, or binds by functions of its own.
+//! read a function's input, [`parameters`] those of full text search. [`spi`] and [`query`] run statements, with names
+//! as [`server_text`]. [`owner`] runs code with the rights of a table's owner, [`subtransaction`] in a subtransaction,
+//! and [`settings`] reads and changes settings. [`portal`] reads the client's statement. [`error`] makes errors and
+//! notices, [`raised`] raises errors with fields that pgrx lacks, and [`json`] writes JSON and converts `jsonb`.
+//! [`row_movement`] recognises rows that an UPDATE moves to another partition. [`ordering`] compares values of any
+//! type, [`list`] reads lists, and [`memory`] has the state of an aggregate, and [`interrupts`] cancels. [`ffi`]
+//! declares what pgrx does not bind, or binds by functions of its own.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.
@@ -22,6 +23,7 @@ pub mod error;
 pub mod expression;
 pub mod ffi;
 pub mod heap;
+pub mod interrupts;
 pub mod json;
 pub mod list;
 pub mod memory;

@@ -33,17 +33,17 @@ pub fn from_raw(text: &[u8]) -> String {
 
 /// The parts of a text: UTF-8, and the bytes in the server's encoding that follow it.
 pub fn parts(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
-    // An ASCII character is itself, so no other character stands for a quote.
-    let byte = |c: char| {
-        let byte = u32::from(c).checked_sub(CHARACTER_OF_BYTE_0).and_then(|byte| u8::try_from(byte).ok());
-        byte.filter(|byte| !byte.is_ascii())
+    // ASCII characters stand for themselves alone, so no other character can become a quote.
+    let raw_byte = |c: char| {
+        let code = u32::from(c).checked_sub(CHARACTER_OF_BYTE_0)?;
+        u8::try_from(code).ok().filter(|byte| !byte.is_ascii())
     };
-    let is_raw = move |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
+    let is_raw = move |c: char| encoding() != pg_enc::PG_UTF8 && raw_byte(c).is_some();
     let mut rest = text;
     std::iter::from_fn(move || {
         let (plain, following) = rest.split_at(rest.find(is_raw).unwrap_or(rest.len()));
         let end = following.find(|c| !is_raw(c)).unwrap_or(following.len());
-        let raw = following[..end].chars().filter_map(byte).collect();
+        let raw = following[..end].chars().filter_map(raw_byte).collect();
         let is_end = rest.is_empty();
         rest = &following[end..];
         (!is_end).then_some((plain, raw))

@@ -85,8 +85,8 @@ impl<'a> Window<'a> {
     pub fn keep(&mut self, argument: c_int) -> usize {
         let (mut length, mut by_value) = (0, false);
         let value = self.current_datum(argument);
-        // SAFETY: the value is of the argument's type. The copy is allocated in the context of the partition's memory, so
-        // it lives as long.
+        // SAFETY: the value is of the argument's type. The copy is allocated in the context of the partition's memory,
+        // so it lives as long.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
             pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);

@@ -3,8 +3,8 @@
 //! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`).
 //! [`fingerprint`] has the functions on fingerprints and texts; [`attach`] adds fingerprints to tables, [`search`]
 //! finds the near-duplicates of a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares
-//! all fingerprints of a table. [`indexed`] reads which fingerprints and block indexes a table has, and [`lookup`] looks
-//! rows up by the bands of a text.
+//! all fingerprints of a table. [`indexed`] reads which fingerprints and block indexes a table has, and [`lookup`]
+//! looks rows up by the bands of a text.
 
 mod arguments;
 pub(crate) mod attach;

@@ -27,35 +27,40 @@ pub enum Distribution {
     Local,
 }
 
+// Of Citus's pg_dist_partition.h: how rows are distributed, and how copies of a shard are written.
+const HASH: u8 = b'h';
+const NONE: u8 = b'n';
+const TWO_PHASE: u8 = b't';
+
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
     let read = |row: CatalogRow| {
         // SAFETY: Citus declares these columns with these types.
         unsafe {
             let character = |column| row.value(column).map_or(0, |value| value.value() as u8);
-            let key = row.value(c"partkey").map(|text| pg_sys::text_to_cstring(text.cast_mut_ptr()));
+            let column = row.value(c"partkey").map(|text| pg_sys::text_to_cstring(text.cast_mut_ptr()));
             let group = row.value(c"colocationid").map_or(0, |value| value.value() as i32);
-            (character(c"partmethod"), character(c"repmodel"), key, group)
+            (character(c"partmethod"), character(c"repmodel"), column, group)
         }
     };
-    let key = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
-    let Some((method, replication, key, group)) = look_up(c"pg_dist_partition", Some(key), read) else {
+    let row = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
+    let Some((method, replication, column, group)) = look_up(c"pg_dist_partition", Some(row), read) else {
         return Ok(None);
     };
-    Ok(Some(match (key, method, replication) {
-        (Some(key), b'h', _) => {
+    Ok(Some(match (column, method, replication) {
+        (Some(column), HASH, _) => {
             // SAFETY: a NUL-terminated string in which Citus has written a node, which lives in the current memory
             // context.
             let column = unsafe {
-                let node = pg_sys::stringToNode(key).cast::<pg_sys::Node>();
+                let node = pg_sys::stringToNode(column).cast::<pg_sys::Node>();
                 let is_column = !node.is_null() && (*node).type_ == NodeTag::T_Var;
                 is_column.then(|| (*node.cast::<pg_sys::Var>()).varattno)
             };
             let column = column.and_then(|attnum| Column::at(&Relation::open(table), attnum));
             Distribution::Column(column.map(|column| column.name()).transpose()?.unwrap_or_default())
         }
-        (None, b'n', replication) if replication != b't' && group == 0 => Distribution::Local,
-        (None, b'n', _) => Distribution::OneShard,
+        (None, NONE, replication) if replication != TWO_PHASE && group == 0 => Distribution::Local,
+        (None, NONE, _) => Distribution::OneShard,
         _ => Distribution::Other,
     }))
 }
@@ -95,8 +100,8 @@ fn table_with_shard(number: i64) -> Option<Oid> {
     look_up(c"pg_dist_shard", Some(key), read).flatten()
 }
 
-/// Refuses a table that Citus manages: its rows are in its shards.
-pub fn check_has_rows(table: &Relation) -> Result<()> {
+/// Refuses a table that Citus manages: its rows are in its shards, and it has none itself.
+pub fn check_not_distributed(table: &Relation) -> Result<()> {
     if distribution(table.oid())?.is_none() {
         return Ok(());
     }

@@ -28,8 +28,8 @@ pub struct Target {
 
 impl Target {
     /// Locks an ordinary or partitioned table that the current user owns, and runs `f` as its owner ([`as_owner`]): who
-    /// may be a superuser runs no code of the owner as itself. An error if the table does not exist, is of another kind,
-    /// or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
+    /// may be a superuser runs no code of the owner as itself. An error if the table does not exist, is of another
+    /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
     /// [`Target::family`] locks the names of its members.
     pub fn lock<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let table = Self::lock_kind(oid, lock, false)?;

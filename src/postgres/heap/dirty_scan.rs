@@ -8,8 +8,8 @@
 //! isolation level of B; if A has rolled back, it is gone.
 //!
 //! A scan alone can miss a row that another transaction updates at the same time: if the new version gets an entry that
-//! the scan has passed, the scan finds only the old version, which is gone. From such a version, the scan goes on to the
-//! one that has replaced it. So it finds every row that is there from its beginning to its end.
+//! the scan has passed, the scan finds only the old version, which is gone. From such a version, the scan goes on to
+//! the one that has replaced it. So it finds every row that is there from its beginning to its end.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -46,8 +46,8 @@ pub struct FoundVersion<'a> {
     pub has_moved: bool,
 }
 
-/// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have the
-/// same tid for a row.
+/// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have
+/// the same tid for a row.
 #[derive(Default)]
 pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 
@@ -68,7 +68,7 @@ impl EntrySet {
 /// A scan of one index of a heap table.
 pub struct DirtyScan<'a> {
     table: &'a Relation,
-    entries: ManuallyDrop<EntryScan>,
+    scan: ManuallyDrop<EntryScan>,
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
@@ -81,9 +81,9 @@ pub struct DirtyScan<'a> {
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan with `keys` scan keys, for a search that began at `since`. `gone` has the entries that scans of the
-    /// same search have found to have no row, and gets others. `included` is the attnum of a `bigint` column
-    /// of the index, by whose value entries are accepted or refused.
+    /// Begins a scan with `keys` scan keys, for a search that began at `since`. `gone` has the entries that scans of
+    /// the same search have found to have no row, and gets others. `included` is the attnum of a `bigint` column of the
+    /// index, by whose value entries are accepted or refused.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
@@ -99,15 +99,15 @@ impl<'a> DirtyScan<'a> {
         let mut snapshot = dirty_snapshot();
         // SAFETY: the caller passes an open table and an open index of it. The snapshot is on the heap and outlives the
         // scan.
-        let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
-        let entries = ManuallyDrop::new(entries);
+        let scan = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
+        let scan = ManuallyDrop::new(scan);
         let entry = ItemPointerData::default();
-        Self { table, entries, snapshot, slot, since, gone, refusals_left: u64::MAX, entry, value: None }
+        Self { table, scan, snapshot, slot, since, gone, refusals_left: u64::MAX, entry, value: None }
     }
 
-    /// The entries of the index, in which keys are looked up.
-    pub fn entries(&mut self) -> &mut EntryScan {
-        &mut self.entries
+    /// The scan of the entries, in which keys are looked up.
+    pub fn scan(&mut self) -> &mut EntryScan {
+        &mut self.scan
     }
 
     /// Limits how many entries may be refused from now on. The scan ends at this limit.
@@ -126,13 +126,13 @@ impl<'a> DirtyScan<'a> {
     }
 
     /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry whose value `accepts` refuses, or that is `skipped`. Entries whose rows this transaction has deleted are added
-    /// to these, for all its searches.
+    /// an entry whose value `accepts` refuses, or that is `skipped`. Entries whose rows this transaction has deleted
+    /// are added to these, for all its searches.
     ///
     /// # Safety
     /// `accepts` does not panic.
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<FoundVersion<'_>> {
-        let (slot, description) = (self.slot.as_ptr(), self.entries.description);
+        let (slot, description) = (self.slot.as_ptr(), self.scan.description);
         let (state, has_moved) = loop {
             pgrx::check_for_interrupts!();
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
@@ -185,13 +185,13 @@ impl<'a> DirtyScan<'a> {
         if self.refusals_left == 0 {
             return None;
         }
-        let before = self.entries.entries;
+        let before = self.scan.entries_read;
         // SAFETY: the caller passes such a function.
-        let read = unsafe { self.entries.next(accepts) };
+        let read = unsafe { self.scan.next(accepts) };
         let accepted = u64::from(matches!(read, EntryRead::Entry(_)));
-        self.refusals_left = self.refusals_left.saturating_sub(self.entries.entries - before - accepted);
+        self.refusals_left = self.refusals_left.saturating_sub(self.scan.entries_read - before - accepted);
         match read {
-            EntryRead::Entry(value) => (self.entry, self.value) = (self.entries.tid(), value),
+            EntryRead::Entry(value) => (self.entry, self.value) = (self.scan.tid(), value),
             EntryRead::Pause => return Some(false),
             EntryRead::End => return None,
         }
@@ -207,10 +207,10 @@ impl<'a> DirtyScan<'a> {
 impl Drop for DirtyScan<'_> {
     fn drop(&mut self) {
         // SAFETY: the scan is taken only here.
-        let entries = unsafe { ManuallyDrop::take(&mut self.entries) };
+        let scan = unsafe { ManuallyDrop::take(&mut self.scan) };
         // After a PostgreSQL error, PostgreSQL releases what the scan holds when it ends the (sub)transaction.
         if !std::thread::panicking() {
-            entries.end();
+            scan.end();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::equality::Comparison;
+use super::comparison::Comparison;
 use super::planner_info::Planner;
 use crate::expression::{Expression, btree_strategy, expressions};
 use crate::list::{members, nodes};

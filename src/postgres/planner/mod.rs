@@ -1,10 +1,10 @@
 //! The planner's interfaces. [`planner_info`] reads the query that is planned, and [`base_relation`] a relation of the
-//! query. [`equality`] reads conditions by which a column equals one value, and [`row_estimate`] changes the planner's
+//! query. [`comparison`] reads conditions that compare a column with a value. [`row_estimate`] changes the planner's
 //! estimates of rows, and [`semi_join`] its costs of joins. [`support`] answers the planner's requests to support
 //! functions.
 
 pub mod base_relation;
-mod equality;
+mod comparison;
 pub mod planner_info;
 mod row_estimate;
 pub mod semi_join;

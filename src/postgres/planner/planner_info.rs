@@ -20,11 +20,11 @@ pub struct CommonValues {
 /// The value that an expression is compared with.
 #[derive(Clone, Copy)]
 pub enum Value {
-    Known(i32),
+    Constant(i32),
     /// One that is not known when the query is planned.
     Any,
-    /// That of another row, whose values are as common as those of the expression.
-    OfRow,
+    /// The same expression in another row.
+    InOtherRow,
 }
 
 impl Planner {
@@ -108,14 +108,14 @@ impl Planner {
                 return None;
             }
             let share = match value {
-                Value::Known(value) => {
+                Value::Constant(value) => {
                     pg_sys::var_eq_const(&mut variable, equality, no_collation, value.into(), false, true, false)
                 }
                 Value::Any => {
                     let any = expression.as_ptr();
                     pg_sys::var_eq_non_const(&mut variable, equality, no_collation, any, true, false)
                 }
-                Value::OfRow => share_equal_to_row(&mut variable),
+                Value::InOtherRow => share_equal_to_row(&mut variable),
             };
             if let Some(release) = variable.freefunc {
                 release(variable.statsTuple);

@@ -17,8 +17,8 @@ pub enum Request<'a> {
     WindowCost { planner: Planner, function: Oid, arguments: Vec<Expression> },
 }
 
-/// Answers a request by calling `f`, which writes the answer into the request, or returns None. A request that
-/// [`Request`] does not list gets no answer.
+/// Calls `f` with a request. It returns None, or writes an answer into the request: only [`Request::Selectivity`] has a
+/// place for one. The others are made so that `f` can raise errors and warnings.
 pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, which is a node of the type that its tag says. Its pointers are

@@ -15,7 +15,7 @@ use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{set_locally, with_settings};
 use simhash::fingerprint::options::Options;
 
-use crate::sql::fingerprint::options::{OptionsDocument, read_options};
+use crate::sql::fingerprint::options::{JsonDocument, read_options};
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 
 const SOURCE: Argument<'static> = Argument { name: c"source", context: c"argument \"source\"" };
@@ -62,7 +62,7 @@ impl Text {
         let sql = repeatable_sql(&relation, text)?;
         let (mut parsed, mut options_json) = (Options::default(), None);
         if let Some(document) = options {
-            parsed = read_options(OptionsDocument::Jsonb(document))?;
+            parsed = read_options(JsonDocument::Jsonb(document))?;
             // SAFETY: an argument of type jsonb.
             let json = unsafe { to_json_text(document) }?;
             options_json = (parsed != Options::default()).then_some(json);

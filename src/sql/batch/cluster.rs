@@ -6,7 +6,8 @@ use std::ffi::c_int;
 use pgrx::AnyElement;
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error, tick};
+use postgres::error::{Result, algorithm_error};
+use postgres::interrupts::tick;
 use simhash::pairs::{Confirmed, Kept, clusters};
 
 use super::partition::{key_of_current_row, read_fingerprints};

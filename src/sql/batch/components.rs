@@ -2,7 +2,8 @@
 
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
-use postgres::error::{Result, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, user_error};
+use postgres::interrupts::tick;
 use postgres::ordering::TypeOrder;
 use simhash::pairs::{Compare, Rows, components};
 use simhash::ticking::ticking;

@@ -5,7 +5,8 @@ use std::iter;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::arrays::bigints;
-use postgres::error::{Result, algorithm_error, raise, tick, user_error};
+use postgres::error::{Result, algorithm_error, raise, user_error};
+use postgres::interrupts::tick;
 use simhash::pairs::{Pairs, Rows};
 use simhash::ticking::ticking;
 

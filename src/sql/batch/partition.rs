@@ -6,7 +6,8 @@ use std::mem;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error, tick, user_error};
+use postgres::error::{Result, algorithm_error, user_error};
+use postgres::interrupts::tick;
 use postgres::window::Window;
 use simhash::pairs::Rows;
 use simhash::ticking::ticking;
@@ -33,9 +34,9 @@ const FIRST_REPRESENTATIVE: u32 = 3;
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
-/// earlier row that represents itself, or itself. None if all results are NULL. The partition's memory holds 4 bytes for
-/// each row, and the keys of rows that represent others. `names_itself` says whether the result for a row that represents
-/// itself is its own key, or NULL. `result_name` names the result in an error.
+/// earlier row that represents itself, or itself. None if all results are NULL. The partition's memory holds 4 bytes
+/// for each row, and the keys of rows that represent others. `names_itself` says whether the result for a row that
+/// represents itself is its own key, or NULL. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,

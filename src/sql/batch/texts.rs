@@ -4,7 +4,8 @@ use std::ffi::c_int;
 
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
-use postgres::error::{Result, algorithm_error, tick};
+use postgres::error::{Result, algorithm_error};
+use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::decode;
 use postgres::window::Window;
@@ -19,7 +20,7 @@ use simhash::pairs::{Outcome, Texts, Verification};
 
 use super::partition::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::{OptionsDocument, read_criterion_of_table, text_criterion, with_weights};
+use crate::sql::fingerprint::options::{JsonDocument, read_criterion, text_criterion, with_weights};
 
 const CRITERION_ARGUMENT: c_int = 2;
 
@@ -34,7 +35,7 @@ const TEXTS_BETWEEN_MESSAGES: usize = 100_000;
 /// first row of its cluster, or the row that it duplicates. None if the criterion is NULL.
 pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
     let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
-    let document = read_criterion_of_table(OptionsDocument::Jsonb(document))?;
+    let document = read_criterion(JsonDocument::Jsonb(document))?;
     let criterion = text_criterion(&document)
         .map_err(|error| error.set_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3)."))?;
     let mut context = PgMemoryContexts::new("simhash text");

@@ -8,7 +8,7 @@ use postgres::text::{RawText, decode, to_datum};
 use simhash::check::Check;
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, read_criterion_of_table, unfit_criterion, without_table};
+use super::options::{JsonDocument, read_criterion, reject_weights_of_table, unfit_criterion};
 
 #[pg_extern(sql = false)]
 fn simhash_explain(
@@ -28,8 +28,8 @@ fn simhash_explain(
         ),
     >,
 > {
-    let document = criterion.map(|criterion| read_criterion_of_table(OptionsDocument::Jsonb(criterion)));
-    let checks = match (a, b, document.transpose()?.map(without_table).transpose()?) {
+    let document = criterion.map(|criterion| read_criterion(JsonDocument::Jsonb(criterion)));
+    let checks = match (a, b, document.transpose()?.map(reject_weights_of_table).transpose()?) {
         (Some(a), Some(b), Some(document)) => {
             let texts = [decode(a)?.as_str(), decode(b)?.as_str()];
             with_fingerprinter(&document.options, |fingerprinter| Ok(document.explain(fingerprinter, texts)))?

@@ -4,13 +4,14 @@
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
-use postgres::error::{Result, tick};
+use postgres::error::Result;
+use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode, to_datum};
 use simhash::fingerprint::difference::{containment, difference};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, read_options};
+use super::options::{JsonDocument, read_options};
 use super::simhash::to_bigint;
 
 #[pg_extern(sql = false)]
@@ -18,7 +19,7 @@ fn simhash_features(
     content: RawText<'_>,
     options: RawJsonb<'_>,
 ) -> Result<TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     let features = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
     let one = features.one() as f64;
@@ -38,7 +39,7 @@ fn simhash_difference(
     options: RawJsonb<'_>,
 ) -> Result<TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>>
 {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     let lists = with_fingerprinter(&options, |fingerprinter| difference(fingerprinter, a, b))?;
     Ok(TableIterator::new(["a", "b"].into_iter().zip(lists).flat_map(|(side, list)| {
@@ -53,7 +54,7 @@ fn simhash_difference(
 
 #[pg_extern(sql = false)]
 fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     with_fingerprinter(&options, |fingerprinter| containment(fingerprinter, a, b))
 }

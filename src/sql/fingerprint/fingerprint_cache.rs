@@ -10,7 +10,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use postgres::error::{Result, algorithm_error, tick};
+use postgres::error::{Result, algorithm_error};
+use postgres::interrupts::tick;
 use postgres::text::{CachedText, TextArgument, decode};
 use simhash::Error;
 use simhash::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};

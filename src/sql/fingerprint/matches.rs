@@ -11,7 +11,7 @@ use simhash::fingerprint::headline::{Style, headline};
 use simhash::fingerprint::matches::{MAX_CHANGED, Unit, coverage, matches};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, read_options};
+use super::options::{JsonDocument, read_options};
 
 #[pg_extern(sql = false)]
 fn simhash_matches(
@@ -31,7 +31,7 @@ fn simhash_matches(
         ),
     >,
 > {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     // In SQL_ASCII, PostgreSQL takes each byte for a character.
     let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
@@ -45,7 +45,7 @@ fn simhash_matches(
 
 #[pg_extern(sql = false)]
 fn simhash_coverage(content: RawText<'_>, clue: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     with_fingerprinter(&options, |fingerprinter| coverage(fingerprinter, content, clue))
 }
@@ -57,7 +57,7 @@ fn simhash_headline(
     style: TextArgument<'_>,
     options: RawJsonb<'_>,
 ) -> Result<Option<AnyElement>> {
-    let (style, options) = (read_style(style)?, read_options(OptionsDocument::Jsonb(options))?);
+    let (style, options) = (read_style(style)?, read_options(JsonDocument::Jsonb(options))?);
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     let made = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
     Ok(to_datum(&made))

@@ -12,7 +12,7 @@ use simhash::fingerprint::options::{InvalidOptions, Options, Reason};
 use simhash::memory::check_available;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum OptionsDocument<'a> {
+pub enum JsonDocument<'a> {
     Jsonb(RawJsonb<'a>),
     Text(RawText<'a>),
 }
@@ -33,27 +33,27 @@ struct CachedDocument<T> {
 }
 
 /// The longest document, in bytes: a thousand weights of long features.
-pub const MAX_OPTIONS_BYTES: usize = 128 << 10;
+pub const MAX_DOCUMENT_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
 const MEMORY_OF_BYTE: usize = 40;
 /// How many documents are cached: a row may have several fingerprints. With their options, they take 100 kB for a
-/// thousand weights, and 12 MB at most.
+/// thousand weights, and 12 MB at most; criteria take as much.
 const MAX_CACHED_DOCUMENTS: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
-pub fn read_options(document: OptionsDocument<'_>) -> Result<Options> {
+pub fn read_options(document: JsonDocument<'_>) -> Result<Options> {
     OPTIONS.with(|cache| cache.read(document, Options::from_json))
 }
 
-/// The criterion for texts in a document, and its options; an error if it is invalid, if the document is too long, if it
-/// asks for the weights of a table, or if it is for fingerprints.
-pub fn read_text_criterion(document: OptionsDocument<'_>) -> Result<(TextCriterion, Options)> {
-    let read = read_criterion_of_table(document).and_then(without_table)?;
+/// The criterion for texts in a document, and its options; an error if it is invalid, if the document is too long, if
+/// it asks for the weights of a table, or if it is for fingerprints.
+pub fn read_text_criterion(document: JsonDocument<'_>) -> Result<(TextCriterion, Options)> {
+    let read = read_criterion(document).and_then(reject_weights_of_table)?;
     Ok((text_criterion(&read)?, read.options))
 }
 
 /// The criterion in a document, which may ask for the weights of a table.
-pub fn read_criterion_of_table(document: OptionsDocument<'_>) -> Result<CriterionDocument> {
+pub fn read_criterion(document: JsonDocument<'_>) -> Result<CriterionDocument> {
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
@@ -68,7 +68,7 @@ pub fn unfit_criterion(invalid: InvalidOptions) -> ErrorReport {
 }
 
 /// An error if a criterion asks for the weights of a table.
-pub fn without_table(document: CriterionDocument) -> Result<CriterionDocument> {
+pub fn reject_weights_of_table(document: CriterionDocument) -> Result<CriterionDocument> {
     if !document.weights_of_table {
         return Ok(document);
     }
@@ -84,22 +84,23 @@ pub fn with_weights(options: &Options, weights: &str) -> Result<Options> {
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
-/// A criterion laid over others; an error if one of them cannot be read.
+/// A criterion, with the members of `others` that it lacks, as JSON; an error if one of them cannot be read.
 pub fn laid_over(document: &str, others: &str) -> Result<String> {
     criterion::laid_over(document, others)
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
 impl<T: Clone> DocumentCache<T> {
-    fn read(&self, document: OptionsDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
-        let (bytes, is_jsonb, unreadable) = match document {
-            OptionsDocument::Text(text) => (text, false, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
-            OptionsDocument::Jsonb(jsonb) => (jsonb, true, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE),
+    fn read(&self, document: JsonDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
+        // A text is malformed input. A jsonb is JSON, so an error means that its value is wrong.
+        let (bytes, is_jsonb, malformed) = match document {
+            JsonDocument::Text(text) => (text, false, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
+            JsonDocument::Jsonb(jsonb) => (jsonb, true, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE),
         };
-        if bytes.len() > MAX_OPTIONS_BYTES {
-            let message = format!("simhash options are {} bytes long", bytes.len());
+        if bytes.len() > MAX_DOCUMENT_BYTES {
+            let message = format!("the JSON document is {} bytes long", bytes.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-                .set_detail(format!("At most {MAX_OPTIONS_BYTES} are read.")));
+                .set_detail(format!("At most {MAX_DOCUMENT_BYTES} are read.")));
         }
         let mut last = self.0.borrow_mut();
         let same = |known: &CachedDocument<T>| known.is_jsonb == is_jsonb && *known.document == *bytes;
@@ -108,13 +109,13 @@ impl<T: Clone> DocumentCache<T> {
             return Ok(last[0].meaning.clone());
         }
         drop(last);
-        // There must be enough memory to read the document and to report what is wrong with it. If the memory were
-        // refused to the JSON parser, the process would end, and with it the server. The same happens if PostgreSQL has
-        // no memory to write an error with a long key.
+        // There must be memory to read the document, and to report what is wrong with it. If the JSON parser were
+        // refused memory, or PostgreSQL for an error with a long key, the process would end, and PostgreSQL would end
+        // all sessions.
         check_available(bytes.len() * MEMORY_OF_BYTE).map_err(algorithm_error)?;
         // SAFETY: an argument or a constant of type jsonb.
         let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
-        let meaning = parse(&json, unreadable, from_json)?;
+        let meaning = parse(&json, malformed, from_json)?;
         let mut last = self.0.borrow_mut();
         last.truncate(MAX_CACHED_DOCUMENTS - 1);
         last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), meaning: meaning.clone() });
@@ -122,21 +123,21 @@ impl<T: Clone> DocumentCache<T> {
     }
 }
 
-/// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.
+/// Parses JSON in the server's encoding; `malformed` is the error's SQLSTATE if it is no such JSON.
 fn parse<T>(
     json: RawText<'_>,
-    unreadable: PgSqlErrorCode,
+    malformed: PgSqlErrorCode,
     from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
 ) -> Result<T> {
     let json = decode(json)?.as_str();
-    from_json(json).map_err(|invalid| invalid_options(invalid, unreadable))
+    from_json(json).map_err(|invalid| invalid_options(invalid, malformed))
 }
 
-/// The error for invalid options; `unreadable` is its SQLSTATE if the JSON is malformed.
-fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> ErrorReport {
+/// The error for invalid options; `malformed` is its SQLSTATE if they are no such JSON.
+fn invalid_options(invalid: InvalidOptions, malformed: PgSqlErrorCode) -> ErrorReport {
     let code = match invalid.reason {
         Reason::Failed(error) => return algorithm_error(error),
-        Reason::Unreadable(_) => unreadable,
+        Reason::Unreadable(_) => malformed,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };
     let mut error = user_error(code, invalid.to_string());

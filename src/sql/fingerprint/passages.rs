@@ -1,4 +1,5 @@
-//! `simhash_passages` and `simhash_clue`, of which the SQL function `simhash_contains` is made, with `simhash_coverage`.
+//! `simhash_passages` and `simhash_clue`, of which the SQL function `simhash_contains` is made, with
+//! `simhash_coverage`.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +11,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::passages::{CERTAIN, Clue, Found, ShortClue, clue, passages};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{OptionsDocument, read_options};
+use super::options::{JsonDocument, read_options};
 use super::simhash::to_bigint;
 
 /// The longest clue that is cached, in bytes as it is passed. A run takes as much memory as about a word.
@@ -31,7 +32,7 @@ struct LastClue {
 
 #[pg_extern(sql = false)]
 fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     with_fingerprinter(&options, |fingerprinter| passages(fingerprinter, content))
         .map(|hashes| hashes.into_iter().map(to_bigint).collect())
@@ -44,7 +45,7 @@ fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) ->
         return Err(invalid_parameter(format!("share {share} is out of range"))
             .set_hint("Give a number from 0 to 1: 0.6 for three words in five of the clue."));
     }
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     LAST_CLUE.with_borrow_mut(|last| last.runs(content, share, options))
 }
 

@@ -18,7 +18,7 @@ use simhash::fingerprint::resemblance::Prepared;
 use simhash::fingerprint::{Fingerprinter, Summary};
 
 use super::fingerprint_cache::{self, with_fingerprinter};
-use super::options::{OptionsDocument, read_options};
+use super::options::{JsonDocument, read_options};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
 const MAX_CACHED_FEATURE_BYTES: usize = 1 << 20;
@@ -52,7 +52,7 @@ thread_local! {
 
 #[pg_extern(sql = false)]
 fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
         last.compare([a, b], &options, |known, [text, other]| {
             known.compare(text, other, |features, fingerprinter, other| {

@@ -5,7 +5,8 @@ use formats::tsvector::Lexemes;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyNumeric};
 use postgres::arrays::elements;
-use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, tick, user_error};
+use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, user_error};
+use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use simhash::FORMAT;
@@ -16,7 +17,7 @@ use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
 use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
-use super::options::{OptionsDocument, read_options};
+use super::options::{JsonDocument, read_options};
 use crate::trace;
 
 /// A fingerprint as SQL's bigint: the same 64 bits.
@@ -26,13 +27,13 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
 
 #[pg_extern(sql = false)]
 fn simhash_text(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>> {
-    let options = read_options(OptionsDocument::Jsonb(options))?;
+    let options = read_options(JsonDocument::Jsonb(options))?;
     Ok(fingerprint_cache::fingerprint(content, &options)?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
 fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i32>> {
-    fingerprint_cache::size(content, &read_options(OptionsDocument::Jsonb(options))?)
+    fingerprint_cache::size(content, &read_options(JsonDocument::Jsonb(options))?)
 }
 
 #[pg_extern(sql = false)]
@@ -42,7 +43,7 @@ fn simhash_band(content: TextArgument<'_>, band: i32, options: RawJsonb<'_>) -> 
     let number = number.ok_or_else(|| {
         invalid_parameter(format!("there is no band {band}")).set_hint(format!("Bands are 0 to {}.", MAX_BANDS - 1))
     })?;
-    let summary = fingerprint_cache::summary(content, &read_options(OptionsDocument::Jsonb(options))?, number + 1)?;
+    let summary = fingerprint_cache::summary(content, &read_options(JsonDocument::Jsonb(options))?, number + 1)?;
     Ok(summary.map(|summary| summary.bands[number]))
 }
 

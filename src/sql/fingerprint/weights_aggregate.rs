@@ -6,14 +6,15 @@
 use pgrx::datum::Internal;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error, invalid_parameter, tick};
+use postgres::error::{Result, algorithm_error, invalid_parameter};
+use postgres::interrupts::tick;
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::memory::aggregate_state;
 use postgres::text::{RawText, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, to_json};
 use simhash::fingerprint::options::Options;
 
-use super::options::{MAX_OPTIONS_BYTES, OptionsDocument, read_options};
+use super::options::{JsonDocument, MAX_DOCUMENT_BYTES, read_options};
 use crate::sql::arguments::required;
 
 /// Most features that get a weight.
@@ -35,7 +36,7 @@ fn simhash_weights_add(
     options: Option<RawJsonb<'_>>,
     call: Call<'_>,
 ) -> Result<Internal> {
-    let options = read_options(OptionsDocument::Jsonb(required(options, "options")?))?;
+    let options = read_options(JsonDocument::Jsonb(required(options, "options")?))?;
     let create = |mut memory: PgMemoryContexts| {
         let new = WeightsState { options: options.clone(), sample: TextSample::new(TABLE_SAMPLE) };
         memory.leak_and_drop_on_delete(new)
@@ -59,5 +60,5 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
         return Ok(None);
     };
     let learnt = state.sample.learn(&state.options, MAX_FEATURES, &tick).map_err(algorithm_error)?;
-    to_jsonb(&to_json(&learnt, MAX_OPTIONS_BYTES - OTHER_OPTIONS_BYTES))
+    to_jsonb(&to_json(&learnt, MAX_DOCUMENT_BYTES - OTHER_OPTIONS_BYTES))
 }

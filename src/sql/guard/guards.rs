@@ -14,8 +14,8 @@ use super::definition::arguments::Arguments;
 const MAX_SHOWN_BYTES: usize = 1 << 24;
 
 /// The arguments of a guard's trigger, as `pg_trigger` stores them: each ends with a NUL. The result has the key
-/// `error` alone if they cannot be read or shown. Who may create triggers can write anything there, and must not be able
-/// to make a listing of all guards fail.
+/// `error` alone if they cannot be read or shown. Who may create triggers can write anything there, and must not be
+/// able to make a listing of all guards fail.
 #[pg_extern(sql = false)]
 fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>> {
     let with_error = |message: &str| object([("error", string(message))]);

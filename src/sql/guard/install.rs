@@ -149,8 +149,8 @@ impl AskedGuard {
         states.iter().try_for_each(|state| execute(state).map(drop))
     }
 
-    /// The same, with what a guard has for what is not given. A source is left out if its column is gone; so is the mark
-    /// column by another action.
+    /// The same, with what a guard has for what is not given. A source is left out if its column is gone; so is the
+    /// mark column by another action.
     fn over(mut self, guard: Option<&Arguments>, table: &Relation) -> Result<Self> {
         let Some(guard) = guard else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());
@@ -169,8 +169,8 @@ impl AskedGuard {
         Ok(self)
     }
 
-    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the trigger's arguments, and
-    /// the tables to search.
+    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the trigger's arguments,
+    /// and the tables to search.
     fn check(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
@@ -207,8 +207,8 @@ fn check_mark(arguments: &Arguments, relation: &Relation, searched: &mut [Search
     }
 }
 
-/// Warns, of a guard that skips rows, if each row shares its primary key with a row of another table: that other row would
-/// be left without its counterpart.
+/// Warns, of a guard that skips rows, if each row shares its primary key with a row of another table: that other row
+/// would be left without its counterpart.
 fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.attnum).collect();
     let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
@@ -248,8 +248,8 @@ struct ExistingGuard {
     tgenabled: u8,
 }
 
-/// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE TRIGGER
-/// enables all of them. An error if another trigger of a partition has the guard's name.
+/// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE
+/// TRIGGER enables all of them. An error if another trigger of a partition has the guard's name.
 fn states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
     let mut states = Vec::new();
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.

@@ -2,7 +2,8 @@
 //!
 //! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
-//! Columns before the block, such as a tenant's number, are the index's scope. The index must have the fingerprint too, as a column or as an expression: a search compares it in the entries.
+//! Columns before the block, such as a tenant's number, are the index's scope. The index must have the fingerprint too,
+//! as a column or as an expression: a search compares it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, RowValue, btree_family, generation_of};

@@ -15,7 +15,7 @@ use postgres::text::from_bytes;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
-use crate::sql::fingerprint::options::{OptionsDocument, read_options};
+use crate::sql::fingerprint::options::{JsonDocument, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
@@ -142,14 +142,14 @@ impl FingerprintCall {
 pub fn options_json(document: Option<Expression>) -> Result<String> {
     match document.and_then(constant_document) {
         // SAFETY: a constant of type jsonb.
-        Some(OptionsDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
-        Some(OptionsDocument::Text(text)) => from_bytes(text),
+        Some(JsonDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
+        Some(JsonDocument::Text(text)) => from_bytes(text),
         None => Ok("{}".to_owned()),
     }
 }
 
 /// The document in a constant; None if the constant is of another type. It lives as long as the expression.
-pub fn constant_document<'a>(constant: Expression) -> Option<OptionsDocument<'a>> {
-    let text = || constant.text().map(OptionsDocument::Text);
-    constant.jsonb().map(OptionsDocument::Jsonb).or_else(text)
+pub fn constant_document<'a>(constant: Expression) -> Option<JsonDocument<'a>> {
+    let text = || constant.text().map(JsonDocument::Text);
+    constant.jsonb().map(JsonDocument::Jsonb).or_else(text)
 }

@@ -18,7 +18,7 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
-use crate::sql::fingerprint::options::{OptionsDocument, read_options};
+use crate::sql::fingerprint::options::{JsonDocument, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Source {
             if json == IS_HEX {
                 kind = SourceKind::Hex;
             } else {
-                parsed = read_options(OptionsDocument::Jsonb(document))?;
+                parsed = read_options(JsonDocument::Jsonb(document))?;
                 options_json = (parsed != Options::default()).then_some(json);
             }
         }
@@ -140,8 +140,8 @@ impl Source {
         Ok(Self { column, kind, options: parsed, options_json, argument })
     }
 
-    /// Refuses a partition or inheritor in which the source has another expression: it would get the fingerprints of the
-    /// table's expression. PostgreSQL allows other expressions from version 16 on.
+    /// Refuses a partition or inheritor in which the source has another expression: it would get the fingerprints of
+    /// the table's expression. PostgreSQL allows other expressions from version 16 on.
     pub fn check_member(&self, table: &Target, member: &Target) -> Result<()> {
         let own = as_argument(member, &Column::named(&member.open(), &self.column)?, self.kind)?;
         if own == self.argument {
@@ -247,8 +247,9 @@ impl Source {
     }
 }
 
-/// The column as an SQL expression of the function's argument type. A generated column is replaced by its own expression,
-/// because another one cannot refer to it, and an index cannot have a virtual one; but not stored fingerprints.
+/// The column as an SQL expression of the function's argument type. A generated column is replaced by its own
+/// expression, because another one cannot refer to it, and an index cannot have a virtual one; but not stored
+/// fingerprints.
 fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid, ScanKeyData};
-use postgres::error::{out_of_memory, push};
+use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
+use postgres::memory::push;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 
@@ -109,8 +110,8 @@ impl BlockWalk {
         layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint)))
     }
 
-    /// Begins a search for fingerprints within a distance of `query`. `is_again` says whether the scan has made a search
-    /// before.
+    /// Begins a search for fingerprints within a distance of `query`. `is_again` says whether the scan has made a
+    /// search before.
     pub fn begin(&mut self, query: u64, max_distance: i32, scope: Vec<ScanKeyData>, is_again: bool) {
         self.indexes.begin(scope, is_again);
         self.growth = Growth::new(self.row_count, block_indexes(&self.layouts));
@@ -197,11 +198,11 @@ impl BlockWalk {
                 return None;
             }
             let scan = self.indexes.scan(task.index)?;
-            let before = scan.entries;
+            let before = scan.entries_read;
             // SAFETY: comparing numbers does not panic.
             let read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
-            task.entries += scan.entries - before;
+            task.entries += scan.entries_read - before;
             match read {
                 EntryRead::Entry(Some(value)) => {
                     task.near += 1;

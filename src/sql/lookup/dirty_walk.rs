@@ -1,8 +1,8 @@
 //! A search for rows of all transactions, committed or not: under a dirty snapshot.
 //!
-//! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip rows that they have
-//! shown; this one skips the entries that are refuted, and shows a row again for each index that has it: an
-//! INSERT in progress may have put it into some indexes only.
+//! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip rows that they
+//! have shown; this one skips the entries that are refuted, and shows a row again for each index that has it: an INSERT
+//! in progress may have put it into some indexes only.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -38,8 +38,8 @@ pub struct DirtyWalk<'a> {
 }
 
 impl DirtyWalk<'_> {
-    /// Calls `show` with the versions that share a band with a text, by the index on each, and that are not much longer or
-    /// shorter.
+    /// Calls `show` with the versions that share a band with a text, by the index on each, and that are not much longer
+    /// or shorter.
     ///
     /// # Safety
     /// The indexes are btrees of the table, which support the keys before. Then they have a band and a size, integers.
@@ -56,7 +56,7 @@ impl DirtyWalk<'_> {
             let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
             unsafe {
                 let band = KeyCondition::AnyOf(slice::from_ref(&band));
-                scan.entries().look_up(self.before, band, Some(&keys.sizes));
+                scan.scan().look_up(self.before, band, Some(&keys.sizes));
             }
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -65,12 +65,12 @@ impl DirtyWalk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Calls `show` with the versions within a distance of a fingerprint, in a table of about `rows` rows, by the indexes on
-    /// blocks. The distance may become smaller meanwhile.
+    /// Calls `show` with the versions within a distance of a fingerprint, in a table of about `rows` rows, by the
+    /// indexes on blocks. The distance may become smaller meanwhile.
     ///
     /// # Safety
-    /// The indexes are btrees of the table, which support the keys before. Then they have a block, an integer, and each has
-    /// the fingerprint, a `bigint`, at its attnum.
+    /// The indexes are btrees of the table, which support the keys before. Then they have a block, an integer, and each
+    /// has the fingerprint, a `bigint`, at its attnum.
     pub unsafe fn each_by_blocks(
         &self,
         layouts: &[Layout],
@@ -97,7 +97,7 @@ impl DirtyWalk<'_> {
                     break;
                 }
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
-                unsafe { scan.entries().look_up(self.before, KeyCondition::AnyOf(&at_once), None) };
+                unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&at_once), None) };
                 if self.each_of(&mut scan, is_near, show)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

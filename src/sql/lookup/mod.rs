@@ -1,5 +1,5 @@
-//! Looking rows up by the bands of a text or the blocks of a fingerprint: which keys a search looks up next, and in which
-//! index. What becomes of a row is decided elsewhere: [`search`](super::search) fetches it, and a guard's
+//! Looking rows up by the bands of a text or the blocks of a fingerprint: which keys a search looks up next, and in
+//! which index. What becomes of a row is decided elsewhere: [`search`](super::search) fetches it, and a guard's
 //! [`row`](super::guard) waits for it, refuses or marks.
 //!
 //! What is sought are [`text_keys`], or a fingerprint. The indexes are [`band_indexes`], or the layouts of

@@ -14,8 +14,8 @@ pub struct QueryIndexes {
     indexes: Vec<OpenIndex>,
     /// The conditions on the keys before the block or the band that limit the search.
     scope: Vec<ScanKeyData>,
-    /// Whether scans stay open for further look-ups. An open scan takes 45 kB, so beginning another one is cheaper unless
-    /// the scan is soon used again.
+    /// Whether scans stay open for further look-ups. An open scan takes 45 kB, so beginning another one is cheaper
+    /// unless the scan is soon used again.
     reuses_scans: bool,
     work: Work,
 }
@@ -23,7 +23,8 @@ pub struct QueryIndexes {
 /// The work of all searches.
 #[derive(Clone, Copy, Default)]
 pub struct Work {
-    /// Number of descents in btrees: one for each value, each full scan, and each scan of the entries with a NULL block.
+    /// Number of descents in btrees: one for each value, each full scan, and each scan of the entries with a NULL
+    /// block.
     pub descents: u64,
     /// Number of index entries that were read.
     pub entries: u64,
@@ -44,9 +45,9 @@ impl QueryIndexes {
     /// Opens these indexes, each with the attnum of a fingerprint in it.
     ///
     /// # Safety
-    /// The table, the snapshot and the slot for its rows live as long as the result. The indexes are btrees of the table,
-    /// which is locked: on columns of the scope, and then on a block, or on a band and a size. A fingerprint is a
-    /// `bigint`.
+    /// The table, the snapshot and the slot for its rows live as long as the result. The indexes are btrees of the
+    /// table, which is locked: on columns of the scope, and then on a block, or on a band and a size. A fingerprint is
+    /// a `bigint`.
     pub unsafe fn open(
         table: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
@@ -67,7 +68,8 @@ impl QueryIndexes {
         (self.scope, self.reuses_scans) = (scope, is_again);
     }
 
-    /// Begins to look up entries by a condition on the block or the band, within the scope: a band with a range of sizes.
+    /// Begins to look up entries by a condition on the block or the band, within the scope: a band with a range of
+    /// sizes.
     pub fn look_up(&mut self, index: usize, condition: KeyCondition<'_>, sizes: Option<&RangeInclusive<i32>>) {
         let Self { table, snapshot, indexes, scope, work, .. } = self;
         let OpenIndex { relation, included, scan } = &mut indexes[index];
@@ -106,7 +108,7 @@ impl QueryIndexes {
 
     pub fn work(&self) -> Work {
         let scans = self.indexes.iter().filter_map(|index| index.scan.as_ref());
-        let entries = self.work.entries + scans.map(|scan| scan.entries).sum::<u64>();
+        let entries = self.work.entries + scans.map(|scan| scan.entries_read).sum::<u64>();
         Work { entries, ..self.work }
     }
 
@@ -122,7 +124,7 @@ impl QueryIndexes {
 impl OpenIndex {
     fn end_scan(&mut self, work: &mut Work) {
         if let Some(scan) = self.scan.take() {
-            work.entries += scan.entries;
+            work.entries += scan.entries_read;
             scan.end();
         }
     }

@@ -6,14 +6,14 @@ use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::nearest::NearestSearch;
 use super::plan::DistanceSettings;
-use super::rows::FetchedRows;
+use super::rows::RowFetcher;
 use crate::sql::lookup::block_walk::{BlockWalk, Outcome};
 use crate::sql::lookup::query_indexes::QueryIndexes;
 
 /// Finds near rows, or returns rows nearest first. [`DistanceSearch::end`] releases all resources that it holds.
 pub struct DistanceSearch {
     pub walk: BlockWalk,
-    rows: FetchedRows,
+    rows: RowFetcher,
     state: SearchState,
 }
 
@@ -58,7 +58,7 @@ impl DistanceSearch {
             let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
             let indexes = QueryIndexes::open(table, snapshot, slot, BlockWalk::indexes_of(&settings.layouts));
             let walk = BlockWalk::new(&settings.layouts, settings.rows_in(pages.into()), indexes);
-            let rows = FetchedRows::new(table, snapshot, slot);
+            let rows = RowFetcher::new(table, snapshot, slot);
             Self { walk, rows, state: SearchState::Done }
         }
     }

@@ -13,7 +13,7 @@ use simhash::distance;
 use super::condition::expected_distance;
 use super::estimate::{Estimate, MIN_SHARE_WITH_NEAR_ROW};
 use super::other_options::warn_of_window;
-use crate::sql::fingerprint::options::{OptionsDocument, read_text_criterion};
+use crate::sql::fingerprint::options::{JsonDocument, read_text_criterion};
 use crate::sql::fingerprint::resemblance::are_near;
 use crate::sql::indexed::recognise::constant_document;
 
@@ -28,21 +28,21 @@ fn simhash_near_texts_jsonb(
     query: TextArgument<'_>,
     criterion: RawJsonb<'_>,
 ) -> Result<Option<bool>> {
-    near_texts([content, query], OptionsDocument::Jsonb(criterion))
+    near_texts([content, query], JsonDocument::Jsonb(criterion))
 }
 
-/// `simhash_near` of texts with the criterion as text, for literals and parameters without a declared type: with that of
-/// fingerprints and `simhash_near(text, text, jsonb)` alone, these would be ambiguous.
+/// `simhash_near` of texts with the criterion as text, for literals and parameters without a declared type: with that
+/// of fingerprints and `simhash_near(text, text, jsonb)` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_near_texts_text(
     content: TextArgument<'_>,
     query: TextArgument<'_>,
     criterion: RawText<'_>,
 ) -> Result<Option<bool>> {
-    near_texts([content, query], OptionsDocument::Text(criterion))
+    near_texts([content, query], JsonDocument::Text(criterion))
 }
 
-fn near_texts(texts: [TextArgument<'_>; 2], criterion: OptionsDocument<'_>) -> Result<Option<bool>> {
+fn near_texts(texts: [TextArgument<'_>; 2], criterion: JsonDocument<'_>) -> Result<Option<bool>> {
     let (criterion, options) = read_text_criterion(criterion)?;
     are_near(texts, criterion, &options)
 }

@@ -6,8 +6,8 @@
 //! full scan returns them without storing them.
 
 use pgrx::pg_sys::{self, ItemPointerData};
-use postgres::error::push;
 use postgres::heap::entry_scan::Fetched;
+use postgres::memory::push;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::USUAL_DISTANCE;

@@ -1,6 +1,6 @@
 //! Warns of queries by other options than those of a table's fingerprints, bands or passages. A query that compares the
-//! fingerprints finds not even the same text; one that compares the texts reads all rows, as one that compares more bands
-//! than are indexed does; and a window function compares the texts in another way than searches.
+//! fingerprints finds not even the same text; one that compares the texts reads all rows, as one that compares more
+//! bands than are indexed does; and a window function compares the texts in another way than searches.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use postgres::text::from_server;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::fingerprint_cache;
-use crate::sql::fingerprint::options::read_criterion_of_table;
+use crate::sql::fingerprint::options::read_criterion;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::recognise::{FingerprintCall, constant_document, options_json};
 use crate::sql::indexed::source::shown_literal;
@@ -69,7 +69,7 @@ pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) 
 /// text.
 pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression]) -> Option<()> {
     let &[_, text, criterion] = arguments else { return None };
-    let options = read_criterion_of_table(constant_document(criterion)?).ok()?.options;
+    let options = read_criterion(constant_document(criterion)?).ok()?.options;
     let (relid, table) = planner.table_of(text)?;
     let table = Relation::open_locked(table);
     let found = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);

@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys;
 
-/// Fetches rows of a table into a slot. [`FetchedRows::end`] releases all resources that it holds.
-pub struct FetchedRows {
+/// Fetches rows of a table into a slot. [`RowFetcher::end`] releases all resources that it holds.
+pub struct RowFetcher {
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
     slot: *mut pg_sys::TupleTableSlot,
@@ -11,7 +11,7 @@ pub struct FetchedRows {
     pub fetches: u64,
 }
 
-impl FetchedRows {
+impl RowFetcher {
     /// # Safety
     /// The table, the snapshot and the slot for its rows live as long as the result.
     pub unsafe fn new(table: pg_sys::Relation, snapshot: pg_sys::Snapshot, slot: *mut pg_sys::TupleTableSlot) -> Self {
@@ -29,6 +29,7 @@ impl FetchedRows {
     pub fn fetch(&mut self, mut tid: pg_sys::ItemPointerData) -> bool {
         self.fetches += 1;
         let (mut call_again, all_dead) = (false, std::ptr::null_mut());
+        // The snapshot sees one version of a HOT chain at most, so there is no second call.
         // SAFETY: the slot is for rows of the table. An index entry had the tid.
         unsafe {
             pg_sys::table_index_fetch_tuple(self.fetch, &mut tid, self.snapshot, self.slot, &mut call_again, all_dead)

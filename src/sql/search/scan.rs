@@ -157,8 +157,8 @@ impl Expressions {
     /// # Safety
     /// The node is running.
     unsafe fn goal(&self, node: &CustomScanState) -> Option<Goal> {
-        // SAFETY: the caller passes the running node of the expressions. The query, a bigint, and the limit, an integer,
-        // are passed by value.
+        // SAFETY: the caller passes the running node of the expressions. The query, a bigint, and the limit, an
+        // integer, are passed by value.
         unsafe {
             let query = self.value(Role::Query, node).map(|query| query.value() as u64);
             let Some(limit) = self.compiled(Role::Limit) else {

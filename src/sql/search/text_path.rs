@@ -177,9 +177,9 @@ fn share_near(
     let share = |index: &BandIndex| {
         let band = index.key.expression(table)?.with_varno(1, relation.relid());
         let value = match &keys {
-            Some(keys) => Value::Known(keys.band(index.call.band, has_same)),
+            Some(keys) => Value::Constant(keys.band(index.call.band, has_same)),
             // The texts of a join are taken to be as common as those of the table.
-            None if !condition.outer.is_empty() => Value::OfRow,
+            None if !condition.outer.is_empty() => Value::InOtherRow,
             None => Value::Any,
         };
         relation.planner().share_equal(band, value)

@@ -32,8 +32,8 @@ struct IndexedText {
     document: String,
 }
 
-/// The source as SQL, and the criterion for it. `named` is the name of a column, or an expression; None or empty for the
-/// only source that is indexed. An error if partitions that have indexes of their own disagree.
+/// The source as SQL, and the criterion for it. `named` is the name of a column, or an expression; None or empty for
+/// the only source that is indexed. An error if partitions that have indexes of their own disagree.
 pub fn find_source(
     named: Option<&AskedSql>,
     members: &Members,

@@ -16,9 +16,9 @@ use super::source::{computed, context};
 pub const AMONG: &CStr = c"among";
 pub const UNLESS: &CStr = c"unless";
 
-/// A condition as SQL, with the schemas of the names that are not PostgreSQL's own; None for an empty one. An error if it
-/// is not a condition on a row of the table, or if it reads the mark column, which the guard sets, or a generated column
-/// that is made from it.
+/// A condition as SQL, with the schemas of the names that are not PostgreSQL's own; None for an empty one. An error if
+/// it is not a condition on a row of the table, or if it reads the mark column, which the guard sets, or a generated
+/// column that is made from it.
 pub fn condition_sql(
     asked: Option<&AskedSql>,
     table: &Relation,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::fingerprint::options::Options;
 
-use crate::sql::fingerprint::options::{OptionsDocument, laid_over, read_criterion_of_table, without_table};
+use crate::sql::fingerprint::options::{JsonDocument, laid_over, read_criterion, reject_weights_of_table};
 
 /// What a guard compares, and which rows are near.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct GuardedTexts {
 
 impl GuardCriterion {
     pub fn parse(json: &str) -> Result<Self> {
-        Ok(Self::new(&read_text(json).and_then(without_table)?, json))
+        Ok(Self::new(&read_text(json).and_then(reject_weights_of_table)?, json))
     }
 
     fn new(document: &CriterionDocument, json: &str) -> Self {
@@ -66,7 +66,7 @@ impl GuardedTexts {
 }
 
 fn read_text(json: &str) -> Result<CriterionDocument> {
-    read_criterion_of_table(OptionsDocument::Text(to_server(json)?.to_bytes()))
+    read_criterion(JsonDocument::Text(to_server(json)?.to_bytes()))
 }
 
 /// The criterion that a user asks for. The defaults depend on what is indexed.
@@ -79,7 +79,7 @@ impl AskedCriterion {
     pub fn read(document: RawJsonb<'_>) -> Result<Self> {
         // SAFETY: an argument of type jsonb.
         let json = unsafe { to_json_text(document) }?;
-        Ok(Self { json, document: read_criterion_of_table(OptionsDocument::Jsonb(document))? })
+        Ok(Self { json, document: read_criterion(JsonDocument::Jsonb(document))? })
     }
 
     pub fn from_json(json: String) -> Result<Self> {

@@ -1,7 +1,7 @@
 //! Guards of tables whose rows Citus stores in shards, where the trigger sees one shard.
 
 use pgrx::prelude::*;
-use postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
+use postgres::catalog::citus::{Distribution, check_not_distributed, distribution, table_of_shard, without_number};
 use postgres::catalog::relation::{Relation, relation_name};
 use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::settings::read_setting;
@@ -28,7 +28,7 @@ pub fn check_allows_triggers(table: &Relation) -> Result<()> {
 /// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every
 /// shard, also if the table is distributed after it was guarded.
 pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<()> {
-    check_has_rows(table)?;
+    check_not_distributed(table)?;
     let Some(table) = table_of_shard(table)? else { return Ok(()) };
     let (Some(found), Some(name)) = (distribution(table)?, relation_name(table)?) else { return Ok(()) };
     check_scope(&name, &found, scope)

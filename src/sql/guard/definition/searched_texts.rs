@@ -29,8 +29,8 @@ pub struct SearchedTexts {
 }
 
 impl SearchedTexts {
-    /// Finds the indexes of a table: of several, those whose bands have what must be the same, and of several scopes the
-    /// one with the most columns.
+    /// Finds the indexes of a table: of several, those whose bands have what must be the same, and of several scopes
+    /// the one with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let GuardedTexts { near, options, .. } = guarded;
         let of_text = indexed_bands(table, Some(text));

@@ -3,7 +3,8 @@
 use postgres::catalog::citus::distribution;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::Target;
-use postgres::error::{Result, algorithm_error, notice, tick};
+use postgres::error::{Result, algorithm_error, notice};
+use postgres::interrupts::tick;
 use postgres::text::{TextArgument, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::fingerprint::options::Markup;

@@ -9,13 +9,14 @@ mod earlier;
 mod sample;
 
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 use postgres::arrays::names;
 use postgres::call::Call;
-use postgres::catalog::citus::check_has_rows;
+use postgres::catalog::citus::check_not_distributed;
 use postgres::catalog::relation::hides_rows;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{Result, invalid_parameter, raise, sendable, user_error};
@@ -79,13 +80,14 @@ fn simhash_preview(
     // SAFETY: a plain number of this process.
     let caller = unsafe { pg_sys::GetUserId() };
     let lock = pg_sys::AccessShareLock as Lock;
-    let (groups, total, is_of_texts, is_hidden) = Target::lock(required(target, "target")?, lock, |table| {
-        check_has_rows(&table.open())?;
+    let (groups, total, is_hidden) = Target::lock(required(target, "target")?, lock, |table| {
+        check_not_distributed(&table.open())?;
         check_is_whole(table)?;
+        // From the owner, as whom this runs, or from the caller.
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
         let is_hidden = table.family(lock)?.iter().any(hides);
         let conditions = [among.as_ref(), unless.as_ref()];
-        let pairs = i64::from(sample) * MAX_PAIRS_OF_ROW;
+        let pairs = i64::from(sample) * MAX_PAIRS_PER_ROW;
         let preview = Preview::new(call, table, &asked, source.as_ref(), &scope, conditions, pairs)?;
         let mut groups = Groups::new();
         each_sampled_row(&preview.searched, table, sample, |own, row| preview.add(&mut groups, own, row))?;
@@ -93,21 +95,26 @@ fn simhash_preview(
         if preview.left_out.get() > 0 {
             report_limit(table, total, pairs, &preview);
         }
-        Ok((groups, total, preview.resemblance.is_some(), is_hidden))
+        Ok((groups, total, is_hidden))
     })?;
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
     let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
-    Ok(TableIterator::new(groups.into_iter().map(move |((kind, closeness), group)| {
+    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let example = group.example.filter(|_| !is_hidden);
-        let (row, earlier) = example.map(|(_, row, earlier)| (row, earlier)).unzip();
-        let [(example, example_text), (earlier, earlier_text)] = [row, earlier.map(|earlier| earlier.shown)]
-            .map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
+        let (row, earlier) = example.map(|example| (example.row, example.earlier)).unzip();
+        let [(example, example_text), (earlier, earlier_text)] =
+            [row, earlier].map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
+        let (resemblance, distance) = match key.closeness {
+            Some(Rank::Resemblance(Reverse(steps))) => (Some(f64::from(steps) / STEPS), None),
+            Some(Rank::Distance(distance)) => (None, Some(distance.cast_signed())),
+            None => (None, None),
+        };
         (
-            closeness.filter(|_| is_of_texts).map(|steps| f64::from(-steps) / STEPS),
-            closeness.filter(|_| !is_of_texts),
-            kind == GroupKind::Duplicates,
+            resemblance,
+            distance,
+            key.kind == GroupKind::Duplicates,
             group.rows,
             share,
             of_key(example),
@@ -123,9 +130,9 @@ fn simhash_preview(
 const STEPS: f64 = 20.0;
 const LEAST_SHOWN: f64 = 0.5;
 
-/// After so many pairs of rows, as a multiple of the sample that is asked for, no further row is looked up: of rows that
-/// share bands with thousands of others and are near none, each is compared with all of them.
-const MAX_PAIRS_OF_ROW: i64 = 20;
+/// The limit on the pairs of rows that are compared, for each row of the sample that is asked for. Rows may share bands
+/// with thousands of others and be near none of them: then each is compared with all.
+const MAX_PAIRS_PER_ROW: i64 = 20;
 
 /// Says that the limit came before all sampled rows were looked up.
 fn report_limit(table: &Target, rows: i64, pairs: i64, preview: &Preview) {
@@ -141,35 +148,55 @@ fn report_limit(table: &Target, rows: i64, pairs: i64, preview: &Preview) {
 
 struct Preview {
     /// The least resemblance of near-duplicates; None for fingerprints.
-    resemblance: Option<f64>,
+    least_resemblance: Option<f64>,
     searched: Vec<SearchedTable>,
     sources: SourceReader,
     conditions: Conditions,
-    /// How many pairs of rows may still be compared; negative if the last row came to more.
+    /// How many pairs of rows may still be compared; negative if the last row was compared with more.
     pairs_left: Cell<i64>,
     /// The number of sampled rows that were not looked up.
     left_out: Cell<i64>,
 }
 
-/// Groups of rows, by the distance of the earlier row, or by the steps in its resemblance times -1: the closest one comes
-/// first. None if there is no earlier row.
-type Groups = BTreeMap<(GroupKind, Option<i32>), Group>;
+type Groups = BTreeMap<GroupKey, Group>;
 
-/// The kinds of groups, in the order of the result.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What the rows of a group have in common, in the order of the result.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey {
+    kind: GroupKind,
+    /// How close the earlier row is; None if there is none.
+    closeness: Option<Rank>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum GroupKind {
     Duplicates,
     /// Rows that are near an earlier row, but do not resemble it enough.
     Refuted,
+    /// Rows that no earlier row is near, or that the condition `unless` leaves unchecked.
     Alone,
+}
+
+/// A closeness, the closest first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// The resemblance in [`STEPS`].
+    Resemblance(Reverse<i32>),
+    Distance(u32),
 }
 
 #[derive(Default)]
 struct Group {
     rows: i64,
-    /// The row whose resemblance is nearest to the criterion's, or the first of these, and the earlier row that it is near.
-    /// Before both, by how much the resemblance differs, and the row's position.
-    example: Option<((f64, (u32, u64)), ShownRow, EarlierRow)>,
+    /// The row whose resemblance is nearest to the criterion's, or the first of these.
+    example: Option<Example>,
+}
+
+struct Example {
+    /// By how much the resemblance differs from the criterion's, and the row's position.
+    order: (f64, (u32, u64)),
+    row: ShownRow,
+    earlier: ShownRow,
 }
 
 impl Preview {
@@ -186,11 +213,11 @@ impl Preview {
         let relation = table.open();
         let members = Members::read(table.oid, None)?;
         let (source, mut criterion) = find_source(source, &members, asked, schema)?;
-        let mut resemblance = None;
+        let mut least_resemblance = None;
         // Texts that resemble each other less than near-duplicates are shown too.
         if let GuardCriterion::Texts(texts) = &mut criterion {
             let least = &mut texts.near.resemblance;
-            resemblance = Some(*least);
+            least_resemblance = Some(*least);
             *least = least.min(LEAST_SHOWN);
         }
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
@@ -209,7 +236,7 @@ impl Preview {
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &sources, table)?;
         Ok(Self {
-            resemblance,
+            least_resemblance,
             searched,
             sources,
             conditions: Conditions::new(&guard),
@@ -228,28 +255,29 @@ impl Preview {
         let is_unchecked = self.conditions.is_unchecked(own, row)?;
         let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
         let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {
-            Closeness::Resemblance(found) => -(found * STEPS + 1e-9) as i32,
-            Closeness::Distance(found) => found.cast_signed(),
+            // A resemblance that is a multiple of a step may be stored as a little less.
+            Closeness::Resemblance(resemblance) => Rank::Resemblance(Reverse((resemblance * STEPS + 1e-9) as i32)),
+            Closeness::Distance(distance) => Rank::Distance(distance),
         });
         let kind = match &earlier {
             Some(earlier) if self.gap(earlier) < 0.0 => GroupKind::Refuted,
             Some(_) => GroupKind::Duplicates,
             None => GroupKind::Alone,
         };
-        let group = groups.entry((kind, closeness)).or_default();
+        let group = groups.entry(GroupKey { kind, closeness }).or_default();
         group.rows += 1;
         let Some(earlier) = earlier else { return Ok(()) };
         let order = (self.gap(&earlier).abs(), position(own, row));
-        if group.example.as_ref().is_none_or(|(known, ..)| order < *known) {
-            group.example = Some((order, self.shown(own, row)?, earlier));
+        if group.example.as_ref().is_none_or(|example| order < example.order) {
+            group.example = Some(Example { order, row: self.shown(own, row)?, earlier: earlier.shown });
         }
         Ok(())
     }
 
     /// By how much a row resembles an earlier one more than a near-duplicate must; 0 for fingerprints.
     fn gap(&self, earlier: &EarlierRow) -> f64 {
-        match (earlier.closeness, self.resemblance) {
-            (Closeness::Resemblance(found), Some(least)) => found - least,
+        match (earlier.closeness, self.least_resemblance) {
+            (Closeness::Resemblance(resemblance), Some(least)) => resemblance - least,
             _ => 0.0,
         }
     }

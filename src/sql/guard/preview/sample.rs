@@ -20,9 +20,9 @@ const LEAST_OF_SAMPLE: f64 = 0.8;
 /// If too few rows came, up to so many times as many pages are read next.
 const MAX_STEP: f64 = 10.0;
 
-/// Calls `read` with about `sample` rows of a table and its partitions. Their order mixes rows from all over the table, so
-/// that the first ones are a sample too, and is the same each time. The memory that `read` allocates is freed after each
-/// row.
+/// Calls `read` with about `sample` rows of a table and its partitions. Their order mixes rows from all over the table,
+/// so that the first ones are a sample too, and is the same each time. The memory that `read` allocates is freed after
+/// each row.
 pub fn each_sampled_row(
     searched: &[SearchedTable],
     table: &Target,
@@ -66,8 +66,8 @@ pub fn each_sampled_row(
     Ok(())
 }
 
-/// The tids of sampled rows of each table. Whole pages are sampled, always the same pages, and with a larger share these
-/// and others.
+/// The tids of sampled rows of each table. Whole pages are sampled, always the same pages, and with a larger share
+/// these and others.
 fn sampled_tids(
     tables: &[(&Target, &SearchedTable)],
     percent: f32,

@@ -37,8 +37,8 @@ impl Conditions {
         with_fixed_settings(|| self.unless.of_new_row(searched.oid, unless, row, holds))
     }
 
-    /// Whether an UPDATE makes the condition `among` hold for a row, or `unless` no longer hold. Then the row is checked
-    /// as if it were new. A condition that may not be evaluated on the old row counts as one that held.
+    /// Whether an UPDATE makes the condition `among` hold for a row, or `unless` no longer hold. Then the row is
+    /// checked as if it were new. A condition that may not be evaluated on the old row counts as one that held.
     pub fn are_new(&self, searched: &SearchedTable, old: Row<'_>, new: Row<'_>) -> Result<bool> {
         let has_changed = |condition: &&GuardExpression| !old.has_same_values(new, condition.made_from.iter().copied());
         if searched.among.as_ref().is_some_and(|among| has_changed(&among))

@@ -3,10 +3,10 @@
 //! For example, row 42 is edited by `INSERT INTO docs VALUES (42, 'its text, edited') ON CONFLICT (id) DO UPDATE ..`.
 //! The new row is near row 42. If that row counted, `skip` would drop every edit.
 //!
-//! PostgreSQL does not store the new row while a conflicting row exists, so such a row is no near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
-//! CONFLICT, the INSERT fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in
-//! execIndexing.c): by all unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators
-//! of these indexes.
+//! PostgreSQL does not store the new row while a conflicting row exists, so such a row is no near-duplicate. ON
+//! CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON CONFLICT, the INSERT
+//! fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in execIndexing.c): by all
+//! unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators of these indexes.
 //!
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
@@ -147,7 +147,7 @@ impl UniqueIndexes {
                 let index = Relation::open(index);
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
                 let mut scan = DirtyScan::begin(table, &index, &slot, (since, gone), keys.len(), None);
-                scan.entries().rescan(&mut keys);
+                scan.scan().rescan(&mut keys);
                 while let Some(version) = scan.next(|_| true, gone) {
                     found.add(&version, self.waits_for_locks);
                 }

@@ -6,11 +6,11 @@
 //!
 //! 1. It tries to register the row ([`super::registration`]): then no other session can store a near row meanwhile.
 //! 2. It searches for near rows. One that is stored decides.
-//! 3. If a transaction in progress has written a near row, the guard waits for its end, and searches again: unregistered
-//!    up to [`MAX_UNREGISTERED_WAITS`] times, then registered.
+//! 3. If a transaction in progress has written a near row, the guard waits for its end, and searches again:
+//!    unregistered up to [`MAX_UNREGISTERED_WAITS`] times, then registered.
 //! 4. If no row is near, but the new row is not registered, it waits until it is, and searches again.
-//! 5. If other rows conflict with an INSERT ([`super::conflicting_rows`]), it waits for transactions in progress that have
-//!    written or locked them, and leaves the rest to ON CONFLICT.
+//! 5. If other rows conflict with an INSERT ([`super::conflicting_rows`]), it waits for transactions in progress that
+//!    have written or locked them, and leaves the rest to ON CONFLICT.
 
 use std::cell::OnceCell;
 
@@ -119,8 +119,8 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     }
 }
 
-/// The tuple for the trigger to return after an UPDATE that leaves everything as it was checked; None if the row is to be
-/// checked. A search of another session that misses the new version comes to it from the old one.
+/// The tuple for the trigger to return after an UPDATE that leaves everything as it was checked; None if the row is to
+/// be checked. A search of another session that misses the new version comes to it from the old one.
 fn without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     let Some(old) = row.event.old_row() else { return Ok(None) };
     if !row.is_checked_already(old)? {
@@ -130,8 +130,8 @@ fn without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     if !row.are_keys_unchanged(old)
         && let Some(key) = row.key()?
     {
-        // An INSERT of another session may no longer conflict with this row, and may then store its own. The registration
-        // prevents this while that session decides.
+        // An INSERT of another session may no longer conflict with this row, and may then store its own. The
+        // registration prevents this while that session decides.
         row.register(&key);
     }
     Ok(Some(with_old_mark(row, old).unwrap_or_else(|| row.event.new_tuple())))
@@ -151,8 +151,8 @@ struct Undecided {
 }
 
 impl Undecided {
-    /// Forgets what the searches have learnt, which may no longer hold: the guard has changed, or a row with which the new
-    /// row conflicts.
+    /// Forgets what the searches have learnt, which may no longer hold: the guard has changed, or a row with which the
+    /// new row conflicts.
     fn forget_searches(&mut self) {
         self.earlier = EarlierSearches::new();
         self.search_began = None;
@@ -227,8 +227,8 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         return Ok(Next::Near(tuple));
     }
     let tuple = with_mark(row, None)?;
-    // PostgreSQL stores no row while a conflicting one is present. It stores any other row, also one whose conflicting row
-    // is rolled back, and later rows may be near it.
+    // PostgreSQL stores no row while a conflicting one is present. It stores any other row, also one whose conflicting
+    // row is rolled back, and later rows may be near it.
     if !conflicting.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
         // with the memory of the trigger's call, which is the current one.

@@ -4,9 +4,9 @@
 //! is registered from before that search until it is in the table and its indexes, where other writers find it,
 //! committed or not. A statement registers one row at a time, beside those of outer statements.
 //!
-//! A row that would have to wait to be registered is searched for first, unregistered. A near row that is stored already
-//! decides at once: of many copies of a stored text that are written at the same time, none waits for another. Without
-//! one, the writer waits, and searches for what has come since.
+//! A row that would have to wait to be registered is searched for first, unregistered. A near row that is stored
+//! already decides at once: of many copies of a stored text that are written at the same time, none waits for another.
+//! Without one, the writer waits, and searches for what has come since.
 //!
 //! A registration is an exclusive lock on each of the row's keys ([`simhash::search::lock_keys`]): its bands or, for a
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then
@@ -38,8 +38,8 @@ const LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
 const LOCK_CLASS: u16 = 3;
 
 impl Registration {
-    /// Registers a row of a table by its keys, which are in ascending order, and waits for sessions that have registered a
-    /// row with one of them.
+    /// Registers a row of a table by its keys, which are in ascending order, and waits for sessions that have
+    /// registered a row with one of them.
     ///
     /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
     /// it has the row locked, and sessions that wait for that row may be registered.

@@ -144,8 +144,8 @@ impl<'a> NewRow<'a> {
         Ok(own.is_unchanged(old, self.row()) && !conditions.are_new(own, old, self.row())?)
     }
 
-    /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries whose rows
-    /// no longer exist.
+    /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries whose
+    /// rows no longer exist.
     pub fn conflicting_rows(self, since: &Moment, gone: &EntrySet) -> ConflictingRows {
         // SAFETY: the unique indexes belong to the statement's table, and so does the row.
         unsafe { self.unique_indexes().find(&self.event.table(), self.row(), since, gone) }

@@ -83,7 +83,8 @@ impl Evaluated {
     }
 
     /// Calls `f` with the expression's value for a new row, also if it needs a generated column, which is not computed
-    /// yet; None for NULL. `f` runs in memory that is freed when it returns, and must not evaluate the expression again.
+    /// yet; None for NULL. `f` runs in memory that is freed when it returns, and must not evaluate the expression
+    /// again.
     pub fn of_new_row<T>(
         &self,
         table: Oid,

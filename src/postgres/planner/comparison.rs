@@ -1,4 +1,4 @@
-//! Conditions by which a column equals one value.
+//! Conditions that compare a column with a value, by any operator.
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -30,15 +30,12 @@ impl Comparison {
                 _ => None,
             };
         }
-        let (tested, value) = tested_boolean(condition);
+        let (tested, truth) = tested_boolean(condition);
         let is_boolean = tested.value_type() == pg_sys::BOOLOID && is_column(tested);
-        let value = is_boolean.then(|| Expression::of_value(value))??;
-        Some(Self { operator: BOOLEAN_EQUAL, value, collation: Oid::INVALID })
+        let value = is_boolean.then(|| Expression::of_value(truth))??;
+        Some(Self { operator: Oid::from_u32(pg_sys::BooleanEqualOperator), value, collation: Oid::INVALID })
     }
 }
-
-/// The OID of `=` for `bool`, from PostgreSQL's `catalog/pg_operator.dat`. It never changes.
-const BOOLEAN_EQUAL: Oid = Oid::from_u32(91);
 
 /// The boolean expression that a condition tests, and the value that fulfils the condition.
 fn tested_boolean(condition: Expression) -> (Expression, bool) {
