@@ -13,8 +13,8 @@ use super::error::Result;
 use super::ffi::guarded;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
-use super::memory::push;
 use super::text::{RawText, TextArgument, from_server};
+use super::vectors::push;
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///

@@ -8,7 +8,7 @@
 //! and [`settings`] reads and changes settings. [`portal`] reads the client's statement. [`error`] makes errors and
 //! notices, [`raised`] raises errors with fields that pgrx lacks, and [`json`] writes JSON and converts `jsonb`.
 //! [`row_movement`] recognises rows that an UPDATE moves to another partition. [`ordering`] compares values of any
-//! type, [`list`] reads lists, and [`memory`] has the state of an aggregate, and [`interrupts`] cancels. [`ffi`]
+//! type, [`list`] reads lists, and [`memory`] has the state of an aggregate, [`vectors`] grow, and [`interrupts`] cancel. [`ffi`]
 //! declares what pgrx does not bind, or binds by functions of its own.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
@@ -42,4 +42,5 @@ pub mod spi;
 pub mod subtransaction;
 pub mod text;
 pub mod trigger;
+pub mod vectors;
 pub mod window;

@@ -1,10 +1,10 @@
-//! Memory: of an aggregate's state, of vectors that grow, and what is done when it is freed.
+//! The state of an aggregate, and what is done when a value is dropped, as when its memory is freed.
 
 use pgrx::datum::Internal;
 use pgrx::{PgMemoryContexts, pg_sys};
 
 use super::call::Call;
-use super::error::{Result, invalid_parameter, out_of_memory};
+use super::error::{Result, invalid_parameter};
 
 /// Calls a function when it is dropped, also while a panic unwinds.
 pub struct OnDrop<F: FnMut()>(pub F);
@@ -13,12 +13,6 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         self.0();
     }
-}
-
-/// Adds an element to a vector; raises an error if out of memory.
-pub fn push<T>(vector: &mut Vec<T>, element: T) {
-    vector.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-    vector.push(element);
 }
 
 /// The state of an aggregate. If there is none yet, `create` makes one in the memory of the aggregate; an error outside
