@@ -70,7 +70,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Allocates the memory to keep so many values until the partition ends: 16 bytes for each.
+    /// Allocates the memory to keep `count` values until the partition ends: 16 bytes for each.
     pub fn reserve_kept(&mut self, count: usize) {
         let size = count * size_of::<Option<pg_sys::Datum>>();
         // SAFETY: the context of the partition's memory, in which the array lives as long.

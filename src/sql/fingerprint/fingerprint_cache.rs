@@ -33,11 +33,11 @@ struct FingerprintCache {
 
 struct LastText {
     options: Options,
-    known: Known,
+    computed: Computed,
 }
 
 /// What has been computed of a text, which is None for a text without a feature.
-enum Known {
+enum Computed {
     Fingerprint(Option<u64>),
     Summary(Option<Rc<Summary>>),
 }
@@ -55,13 +55,13 @@ thread_local! {
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>> {
     CACHE.with_borrow_mut(|cache| {
-        match cache.known(content, options) {
-            Some(Known::Fingerprint(fingerprint)) => return Ok(*fingerprint),
-            Some(Known::Summary(summary)) => return Ok(summary.as_ref().map(|summary| summary.fingerprint)),
+        match cache.computed(content, options) {
+            Some(Computed::Fingerprint(fingerprint)) => return Ok(*fingerprint),
+            Some(Computed::Summary(summary)) => return Ok(summary.as_ref().map(|summary| summary.fingerprint)),
             None => {}
         }
         let fingerprint = cache.compute(content, options, |fingerprinter, text| fingerprinter.fingerprint(text))?;
-        cache.remember(content, options, Known::Fingerprint(fingerprint));
+        cache.remember(content, options, Computed::Fingerprint(fingerprint));
         Ok(fingerprint)
     })
 }
@@ -69,12 +69,13 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
 /// The options of the last fingerprint of a text; None if it is another one than this.
 pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     CACHE.with_borrow(|cache| {
-        let is_of = |last: &&LastText| matches!(last.known, Known::Fingerprint(Some(found)) if found == fingerprint);
+        let is_of =
+            |last: &&LastText| matches!(last.computed, Computed::Fingerprint(Some(found)) if found == fingerprint);
         cache.last.as_ref().filter(is_of).map(|last| last.options.clone())
     })
 }
 
-/// What indexes have of a text, with at least so many bands, up to [`MAX_BANDS`]; None if it has no feature. Costs a
+/// What indexes have of a text, with at least `bands` bands, up to [`MAX_BANDS`]; None if it has no feature. Costs a
 /// comparison if text and options are the last ones.
 pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Result<Option<Rc<Summary>>> {
     CACHE.with_borrow_mut(|cache| {
@@ -83,7 +84,7 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
         }
         cache.bands = cache.bands.max(bands).clamp(DEFAULT_BANDS, MAX_BANDS);
         let bands = cache.bands;
-        if let Some(Known::Summary(summary)) = cache.known(content, options)
+        if let Some(Computed::Summary(summary)) = cache.computed(content, options)
             && summary.as_ref().is_none_or(|summary| summary.bands.len() >= bands)
         {
             // A guard may compare what must be the same, and the indexes may have bands without it.
@@ -93,7 +94,7 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
         }
         let summary = cache.compute(content, options, |fingerprinter, text| fingerprinter.summary(text, bands))?;
         let summary = summary.map(Rc::new);
-        cache.remember(content, options, Known::Summary(summary.clone()));
+        cache.remember(content, options, Computed::Summary(summary.clone()));
         Ok(summary)
     })
 }
@@ -106,9 +107,9 @@ pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>>
 impl FingerprintCache {
     /// What is known of a text; None unless it is the last one. Its options make the same fingerprints, and the same
     /// bands or, if what is asked for are plain ones, those that have these.
-    fn known(&self, content: TextArgument<'_>, options: &Options) -> Option<&Known> {
+    fn computed(&self, content: TextArgument<'_>, options: &Options) -> Option<&Computed> {
         let last = self.last.as_ref().filter(|last| options.has_bands_for(&last.options));
-        last.filter(|_| self.text.is(content.identity())).map(|last| &last.known)
+        last.filter(|_| self.text.is(content.identity())).map(|last| &last.computed)
     }
 
     /// Computes something of a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query,
@@ -127,9 +128,9 @@ impl FingerprintCache {
         compute(&mut Fingerprinter::new(scratch.0, options, &tick), text).map_err(algorithm_error)
     }
 
-    fn remember(&mut self, content: TextArgument<'_>, options: &Options, known: Known) {
+    fn remember(&mut self, content: TextArgument<'_>, options: &Options, computed: Computed) {
         let is_cached = self.text.remember(content.identity(), MAX_CACHED_TEXT_BYTES);
-        self.last = is_cached.then(|| LastText { options: options.clone(), known });
+        self.last = is_cached.then(|| LastText { options: options.clone(), computed });
     }
 }
 

@@ -169,7 +169,8 @@ pub fn indexed_blocks(
     blocks_in(table, indexes, fingerprint, how)
 }
 
-/// The same for a fingerprint that is an expression as PostgreSQL stores it.
+/// The blocks of a fingerprint that these indexes have, read as `how` says: a fingerprint that is an expression may be as
+/// PostgreSQL stores it, or as it has planned it.
 pub fn blocks_in(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,

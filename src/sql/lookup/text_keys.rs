@@ -27,7 +27,7 @@ impl TextKeys {
         Ok(summary.map(|summary| Self::new(summary, criterion, options)))
     }
 
-    /// The same, for a text that will not be asked for again: another one stays the last text.
+    /// The keys of a text that will not be asked for again, so that another one stays in the cache.
     pub fn uncached(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
         let text = decode(text.detoast())?.as_str();
         let summary = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, criterion.bands);

@@ -33,7 +33,8 @@ thread_local! {
     static WARNED: RefCell<HashSet<u64>> = RefCell::default();
 }
 
-/// After so many queries, all are forgotten, so that the session's memory stays small.
+/// The limit on the queries that are remembered, so that the session's memory stays small. At the limit, all are
+/// forgotten.
 const MAX_WARNED: usize = 4096;
 
 /// Warns once a query if one of the relation's fingerprints, each with what the query compares it with, is a column

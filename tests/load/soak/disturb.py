@@ -12,13 +12,13 @@ import psycopg
 import table
 from patience import until
 
-# One disturbance comes after so many committed transactions.
+# The number of committed transactions between two disturbances.
 PACE = 100
 BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
 
 
 def run(transactions, start_command, committed):
-    """Returns after so many more transactions. `committed` returns their number."""
+    """Returns when `transactions` more are committed. `committed` returns their number."""
     turns = [("terminated backends", terminate_backend), ("VACUUMs", vacuum), ("REINDEXes", reindex)]
     if start_command:
         turns += [("killed backends", kill_backend), *turns, ("killed servers", lambda: kill_server(start_command))]

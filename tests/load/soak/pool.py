@@ -5,7 +5,7 @@ import random
 from itertools import pairwise
 
 GROUPS, VARIANTS, WORDS = 150, 8, 150
-# Every tenth group has texts of so many times as many words, which are stored out of line.
+# By how many times the texts of every tenth group are longer, so that they are stored out of line.
 LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are no near-duplicates.

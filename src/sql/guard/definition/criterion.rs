@@ -15,7 +15,7 @@ use crate::sql::fingerprint::options::{JsonDocument, laid_over, read_criterion, 
 #[derive(Clone, Debug, PartialEq)]
 pub enum GuardCriterion {
     Texts(GuardedTexts),
-    /// Fingerprints that differ in at most so many bits.
+    /// Fingerprints that differ in at most this number of bits.
     Distance(i32),
 }
 

@@ -86,7 +86,7 @@ impl SearchedTable {
         self.source.read_from.iter().any(|&column| row.is_out_of_line(column))
     }
 
-    /// The same for what the condition `among` reads.
+    /// Whether a value that the condition `among` reads is stored out of line.
     pub fn has_external_condition(&self, row: Row<'_>) -> bool {
         self.among.as_ref().is_some_and(|among| among.read_from.iter().any(|&column| row.is_out_of_line(column)))
     }

@@ -44,7 +44,7 @@ impl SourceReader {
         }
     }
 
-    /// The same for a stored row.
+    /// What a stored row is looked up by; None as for a new row.
     pub fn stored_key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
         match &searched.lookup {
             Lookup::Texts(SearchedTexts { near, options, .. }) => {
@@ -120,7 +120,7 @@ impl<'a> NewText<'a> {
         Ok(self.reader.with_stored_text(searched, row, |text| self.resemblance(features, text))?.flatten())
     }
 
-    /// The same for a row that is not stored yet.
+    /// The resemblance of the text of a row that is not stored yet, as [`Self::confirm`] has it.
     pub fn confirm_new(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>> {
         let Some(features) = self.features()? else { return Ok(None) };
         Ok(self.reader.with_new_text(searched, row, |text| self.resemblance(features, text))?.flatten())

@@ -95,7 +95,7 @@ impl Evaluated {
         self.evaluate(&self.table(table)?.of_new_row, &expression.of_new_row, row, f)
     }
 
-    /// The same for a stored row.
+    /// Calls `f` with the expression's value for a stored row, as [`Self::of_new_row`] does.
     pub fn of_stored_row<T>(
         &self,
         table: Oid,
