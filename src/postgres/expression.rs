@@ -166,14 +166,14 @@ impl Expression {
     /// The attnums of the columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
         const OWN_VARNO: pg_sys::Index = 1;
-        let mut found = std::ptr::null_mut();
+        let mut set = std::ptr::null_mut();
         // SAFETY: the expression is valid; the set is made here, and is null or valid.
-        let found = unsafe {
-            pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO, &mut found);
-            members(found)
+        let members = unsafe {
+            pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO, &mut set);
+            members(set)
         };
         // The set counts from the lowest system column, whose attnum is negative.
-        found.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
+        members.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
     }
 
     /// The value of a constant of this type that is not NULL. The methods below name a type that `T` reads.
@@ -347,10 +347,10 @@ impl Expression {
 
     /// The nodes of the tree, each before those within it.
     pub(crate) fn nodes(self) -> Vec<*mut pg_sys::Node> {
-        let mut found: Vec<*mut pg_sys::Node> = Vec::new();
+        let mut nodes: Vec<*mut pg_sys::Node> = Vec::new();
         // SAFETY: the expression is valid, and the walker's argument is this.
-        unsafe { guarded(|| add_nodes(self.as_ptr(), (&raw mut found).cast())) };
-        found
+        unsafe { guarded(|| add_nodes(self.as_ptr(), (&raw mut nodes).cast())) };
+        nodes
     }
 
     fn copy(self) -> Self {

@@ -75,9 +75,9 @@ pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> 
     // SAFETY: the caller passes a pinned buffer that is not locked, and `read` returns.
     unsafe {
         pg_sys::LockBuffer(buffer, MODES.0);
-        let found = read();
+        let result = read();
         pg_sys::LockBuffer(buffer, MODES.1);
-        found
+        result
     }
 }
 

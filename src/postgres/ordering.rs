@@ -50,7 +50,7 @@ impl TypeOrder {
             (*support).ssup_collation = collation;
             (*support).abbreviate = true;
             pg_sys::PrepareSortSupportFromOrderingOp(less, support);
-            let is = |known: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, known));
+            let is = |other: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, other));
             let keys = match (*support).abbrev_converter {
                 Some(converter) if is(ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
                 None if is(ssup_datum_signed_cmp) || is(ssup_datum_int32_cmp) => Keys::Whole,

@@ -120,8 +120,8 @@ pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
 pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     // SAFETY: an open table has `numtriggers` triggers, or no description of triggers. They live as long as it is open.
     unsafe {
-        let found = table.trigdesc.as_ref();
-        found.map_or(&[], |found| std::slice::from_raw_parts(found.triggers, found.numtriggers as usize))
+        let trigdesc = table.trigdesc.as_ref();
+        trigdesc.map_or(&[], |trigdesc| std::slice::from_raw_parts(trigdesc.triggers, trigdesc.numtriggers as usize))
     }
 }
 

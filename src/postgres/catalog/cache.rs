@@ -15,10 +15,10 @@ pub unsafe fn read_cached<T, R>(
     // SAFETY: the caller passes the keys of the cache, and the form of its rows. A row is valid until it is released.
     unsafe {
         let row = pg_sys::SearchSysCache(cache as _, key(0), key(1), key(2), key(3));
-        let found = pg_sys::heap_tuple_get_struct::<T>(row).as_ref().map(read);
-        if found.is_some() {
+        let value = pg_sys::heap_tuple_get_struct::<T>(row).as_ref().map(read);
+        if value.is_some() {
             pg_sys::ReleaseSysCache(row);
         }
-        found
+        value
     }
 }

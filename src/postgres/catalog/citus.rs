@@ -154,8 +154,8 @@ fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnc
         let (keys, catalog, snapshot) = (key.is_some().into(), Relation::open(catalog), std::ptr::null_mut());
         let scan = pg_sys::systable_beginscan(catalog.as_ptr(), Oid::INVALID, false, snapshot, keys, &mut scan_key);
         let tuple = pg_sys::systable_getnext(scan);
-        let found = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog: &catalog }));
+        let value = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog: &catalog }));
         pg_sys::systable_endscan(scan);
-        found
+        value
     }
 }

@@ -39,20 +39,20 @@ impl Column {
 
     /// The column with this attnum; None if it does not exist, was dropped or is a system column.
     pub fn at(table: &Relation, attnum: i16) -> Option<Self> {
-        let found = attribute_of(table, attnum)?;
+        let attribute = attribute_of(table, attnum)?;
         Some(Self {
             attnum,
             // SAFETY: `attname` is NUL-terminated.
-            name: unsafe { CStr::from_ptr(found.attname.data.as_ptr()) }.to_owned(),
-            data_type: found.atttypid,
-            type_modifier: found.atttypmod,
-            collation: found.attcollation,
-            by_value: found.attbyval,
-            length: found.attlen,
-            is_generated: found.attgenerated != 0,
-            is_stored: found.attgenerated as u8 == pg_sys::ATTRIBUTE_GENERATED_STORED,
-            is_not_null: found.attnotnull,
-            is_local: found.attislocal,
+            name: unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) }.to_owned(),
+            data_type: attribute.atttypid,
+            type_modifier: attribute.atttypmod,
+            collation: attribute.attcollation,
+            by_value: attribute.attbyval,
+            length: attribute.attlen,
+            is_generated: attribute.attgenerated != 0,
+            is_stored: attribute.attgenerated as u8 == pg_sys::ATTRIBUTE_GENERATED_STORED,
+            is_not_null: attribute.attnotnull,
+            is_local: attribute.attislocal,
         })
     }
 
@@ -141,7 +141,7 @@ impl RowValue {
 /// column.
 fn attribute_of(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_attribute> {
     // SAFETY: an open relation has a descriptor, as long as it is open.
-    unsafe { attribute(table.rd_att, attnum) }.filter(|found| !found.attisdropped)
+    unsafe { attribute(table.rd_att, attnum) }.filter(|attribute| !attribute.attisdropped)
 }
 
 /// The generation expression of a column, stored or virtual; None if it is not generated.
@@ -173,8 +173,8 @@ pub fn type_name(data_type: Oid) -> Result<String> {
 pub fn btree_family(data_type: Oid) -> Option<Oid> {
     let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
     // SAFETY: the type of an existing column exists, and the entry of the type cache is permanent.
-    let found = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
-    (found.btree_opf != Oid::INVALID && found.eq_opr != Oid::INVALID).then_some(found.btree_opf)
+    let cached = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
+    (cached.btree_opf != Oid::INVALID && cached.eq_opr != Oid::INVALID).then_some(cached.btree_opf)
 }
 
 /// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1. Like the
@@ -182,13 +182,13 @@ pub fn btree_family(data_type: Oid) -> Option<Oid> {
 pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
     // SAFETY: a look-up in a system cache by keys of its types, whose rows are of this form.
-    let found = unsafe {
+    let stadistinct = unsafe {
         let keys = [table.oid().into(), attnum.into(), false.into()];
-        let values = |found: &pg_sys::FormData_pg_statistic| f64::from(found.stadistinct);
-        read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, values)
+        let read = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
+        read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read)
     };
     // A negative number is a share of the rows, 0 is unknown.
-    let values = match found {
+    let values = match stadistinct {
         Some(values) if values > 0.0 => values,
         Some(share) if share < 0.0 => -share * rows,
         _ => UNKNOWN,

@@ -64,8 +64,8 @@ impl Index {
     /// The indexes of a table that are being dropped, or that a failed DROP INDEX CONCURRENTLY has left.
     pub fn dying(table: &Relation) -> Result<Vec<Self>> {
         let of_table = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
-        let found = query_strings(&format!("{of_table} {}", table.oid().to_u32()))?;
-        let indexes = found.iter().filter_map(|oid| Relation::open_for_planning(Oid::from_u32(oid.parse().ok()?)));
+        let oids = query_strings(&format!("{of_table} {}", table.oid().to_u32()))?;
+        let indexes = oids.iter().filter_map(|oid| Relation::open_for_planning(Oid::from_u32(oid.parse().ok()?)));
         Ok(indexes.filter_map(|index| Self::read(&index, KeyExpressions::Planned)).collect())
     }
 

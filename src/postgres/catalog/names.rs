@@ -117,7 +117,7 @@ fn is_trusted(role: Oid) -> bool {
     unsafe {
         if role == database_owner {
             let (cache, database) = (pg_sys::SysCacheIdentifier::DATABASEOID, pg_sys::MyDatabaseId.into());
-            let owner = read_cached(cache, &[database], |found: &pg_sys::FormData_pg_database| found.datdba);
+            let owner = read_cached(cache, &[database], |row: &pg_sys::FormData_pg_database| row.datdba);
             return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
         }
         role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)

@@ -125,11 +125,11 @@ impl EntryScan {
         let attnum = before.len() as i16 + 1;
         keys.push(integer_key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
         if let Some(range) = range {
-            for (strategy, function, limit) in [
+            for (strategy, function, end) in [
                 (pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, *range.start()),
                 (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, *range.end()),
             ] {
-                keys.push(integer_key(attnum + 1, 0, strategy, function, Datum::from(limit)));
+                keys.push(integer_key(attnum + 1, 0, strategy, function, Datum::from(end)));
             }
         }
         // SAFETY: the caller passes keys that the index supports. The array lives until it is filled again.
@@ -144,16 +144,16 @@ impl EntryScan {
     #[inline]
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool) -> EntryRead {
         let (description, included) = (self.description, self.included);
-        let mut read = 0;
+        let mut count = 0;
         // SAFETY: the scan has begun. The closure does not panic, and has nothing to drop. An entry that was found is
         // on a page that the scan pins, or is a copy.
-        let found = unsafe {
+        let read = unsafe {
             guarded(|| {
-                while read < ENTRIES_BETWEEN_PAUSES {
+                while count < ENTRIES_BETWEEN_PAUSES {
                     if index_getnext_tid(description, pg_sys::ScanDirection::ForwardScanDirection).is_null() {
                         return EntryRead::End;
                     }
-                    read += 1;
+                    count += 1;
                     let Some(included) = included else { return EntryRead::Entry(None) };
                     match included.value(description) {
                         Some(value) if !accepts(value) => {}
@@ -163,8 +163,8 @@ impl EntryScan {
                 EntryRead::Pause
             })
         };
-        self.entries_read += u64::from(read);
-        found
+        self.entries_read += u64::from(count);
+        read
     }
 
     /// Fetches the row version that the scan's snapshot sees at the entry that was just read.

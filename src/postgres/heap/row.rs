@@ -119,8 +119,8 @@ impl TableSlot {
     ) -> Option<Row<'_>> {
         // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
-            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
-            found.then(|| Row::new(self.0))
+            let is_visible = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
+            is_visible.then(|| Row::new(self.0))
         }
     }
 
@@ -136,11 +136,11 @@ impl TableSlot {
             #[cfg(feature = "pg19")]
             let scan = pg_sys::table_beginscan(table.as_ptr(), snapshot, 0, std::ptr::null_mut(), 0);
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            let found = pg_sys::table_scan_getnextslot(scan, forward, self.0).then(|| (*self.0).tts_tid);
+            let tid = pg_sys::table_scan_getnextslot(scan, forward, self.0).then(|| (*self.0).tts_tid);
             // The slot refers to the scan's memory.
             pg_sys::ExecClearTuple(self.0);
             pg_sys::table_endscan(scan);
-            self.fetch(table, found?, snapshot)
+            self.fetch(table, tid?, snapshot)
         }
     }
 

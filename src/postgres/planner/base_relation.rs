@@ -207,7 +207,7 @@ impl BaseRelation {
 
     /// The number of pages of an index; None if it is not one of the table.
     pub fn index_pages(&self, index: Oid) -> Option<f64> {
-        self.index_infos().find(|found| found.indexoid == index).map(|found| f64::from(found.pages))
+        self.index_infos().find(|info| info.indexoid == index).map(|info| f64::from(info.pages))
     }
 
     /// The conditions that a column of the table equals a value: conditions on the table alone, join conditions, and
@@ -253,7 +253,7 @@ impl BaseRelation {
     /// Whether an index can look up the value of an equality in the key at this position, from 0.
     pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
-        let has_key = |found: &&pg_sys::IndexOptInfo| found.indexoid == index && position < found.nkeycolumns as usize;
+        let has_key = |info: &&pg_sys::IndexOptInfo| info.indexoid == index && position < info.nkeycolumns as usize;
         // SAFETY: an index has an operator family and a collation for each key.
         self.index_infos().find(has_key).is_some_and(|index| unsafe {
             let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
@@ -405,8 +405,8 @@ unsafe extern "C-unwind" fn is_member_column(
     // SAFETY: the caller passes a relation, a valid member and a pointer to an attnum.
     unsafe {
         let (relid, column) = ((*relation).relid as i32, *column.cast::<i16>());
-        let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
-        found.is_some_and(|found| (found.varno, found.varattno, found.varlevelsup) == (relid, column, 0))
+        let variable = Expression::new((*member).em_expr).and_then(|value| value.without_relabelling().column());
+        variable.is_some_and(|variable| (variable.varno, variable.varattno, variable.varlevelsup) == (relid, column, 0))
     }
 }
 

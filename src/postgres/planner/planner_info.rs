@@ -127,7 +127,7 @@ impl Planner {
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
     /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
-        let mut found = CommonValues::default();
+        let mut common = CommonValues::default();
         let mut variable = pg_sys::VariableStatData::default();
         let mut slot = pg_sys::AttStatsSlot::default();
         const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
@@ -136,15 +136,15 @@ impl Planner {
         unsafe {
             pg_sys::examine_variable(self.0, expression.as_ptr(), 0, &mut variable);
             if variable.statsTuple.is_null() {
-                return found;
+                return common;
             }
             let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
-            found.nulls = f64::from((*statistics).stanullfrac);
+            common.nulls = f64::from((*statistics).stanullfrac);
             let kind = pg_sys::STATISTIC_KIND_MCV as i32;
             if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32) {
                 if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
                     let value = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
-                    found.values = (0..slot.nvalues as usize).map(value).collect();
+                    common.values = (0..slot.nvalues as usize).map(value).collect();
                 }
                 pg_sys::free_attstatsslot(&mut slot);
             }
@@ -152,7 +152,7 @@ impl Planner {
                 release(variable.statsTuple);
             }
         }
-        found
+        common
     }
 }
 
