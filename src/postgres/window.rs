@@ -28,9 +28,9 @@ pub struct Window<'a> {
 /// number for each row follows.
 #[repr(C)]
 pub struct PartitionMemory {
-    /// Values that are kept until the partition ends: those so far, and how many there are.
-    kept: *mut Option<pg_sys::Datum>,
-    kept_count: usize,
+    /// Values that are stored until the partition ends: those so far, and how many there are.
+    stored: *mut Option<pg_sys::Datum>,
+    stored_count: usize,
     pub is_computed: bool,
 }
 
@@ -70,19 +70,19 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Allocates the memory to keep `count` values until the partition ends: 16 bytes for each.
-    pub fn reserve_kept(&mut self, count: usize) {
+    /// Allocates the memory to store `count` values until the partition ends: 16 bytes for each.
+    pub fn reserve(&mut self, count: usize) {
         let size = count * size_of::<Option<pg_sys::Datum>>();
         // SAFETY: the context of the partition's memory, in which the array lives as long.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
-            self.memory.kept = pg_sys::MemoryContextAllocHuge(partition, size).cast();
+            self.memory.stored = pg_sys::MemoryContextAllocHuge(partition, size).cast();
         }
     }
 
-    /// Keeps a copy of an argument's value at the current row until the partition ends, as the next of the values for
-    /// which memory is reserved. Returns its place among them.
-    pub fn keep(&mut self, argument: c_int) -> usize {
+    /// Stores a copy of an argument's value at the current row until the partition ends, as the next of the values for
+    /// which memory is reserved. Returns its index among them.
+    pub fn store(&mut self, argument: c_int) -> usize {
         let (mut length, mut by_value) = (0, false);
         let value = self.current_datum(argument);
         // SAFETY: the value is of the argument's type. The copy is allocated in the context of the partition's memory,
@@ -93,17 +93,17 @@ impl<'a> Window<'a> {
             let before = pg_sys::MemoryContextSwitchTo(partition);
             let value = value.map(|value| pg_sys::datumCopy(value, by_value, length.into()));
             pg_sys::MemoryContextSwitchTo(before);
-            self.memory.kept.add(self.memory.kept_count).write(value);
+            self.memory.stored.add(self.memory.stored_count).write(value);
         }
-        self.memory.kept_count += 1;
-        self.memory.kept_count - 1
+        self.memory.stored_count += 1;
+        self.memory.stored_count - 1
     }
 
-    /// A value that was kept, by its place among them; None if it is NULL.
-    pub fn kept(&self, argument: c_int, place: usize) -> Option<AnyElement> {
-        // SAFETY: the place is one of those that were kept.
+    /// A stored value, by its index; None if it is NULL.
+    pub fn stored(&self, argument: c_int, index: usize) -> Option<AnyElement> {
+        // SAFETY: the index is one that `store` has returned.
         unsafe {
-            let value = (*self.memory.kept.add(place))?;
+            let value = (*self.memory.stored.add(index))?;
             AnyElement::from_polymorphic_datum(value, false, self.call.argument_type(argument))
         }
     }

@@ -25,7 +25,7 @@ pub const CONTENT_ARGUMENT: c_int = 1;
 
 /// The number of a row, until its result is returned: NULL, its own key or NULL, the same and others return its key, or
 /// the position of the row whose key it returns, counted from here. The number of a row that represents others is then
-/// the place of its key among those that are kept.
+/// the index of its key among those that are stored.
 pub const NO_RESULT: u32 = 0;
 pub const ALONE: u32 = 1;
 const REPRESENTS_OTHERS: u32 = 2;
@@ -58,11 +58,11 @@ pub fn key_of_current_row(
     }
     let number = window.numbers[window.current];
     if number >= FIRST_REPRESENTATIVE {
-        let place = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
-        return Ok(window.kept(KEY_ARGUMENT, place as usize));
+        let index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
+        return Ok(window.stored(KEY_ARGUMENT, index as usize));
     }
     if number == REPRESENTS_OTHERS {
-        window.numbers[window.current] = window.keep(KEY_ARGUMENT) as u32;
+        window.numbers[window.current] = window.store(KEY_ARGUMENT) as u32;
     }
     Ok(if number == NO_RESULT || !names_itself { None } else { window.argument(KEY_ARGUMENT) })
 }
@@ -77,7 +77,7 @@ fn number(window: &mut Window<'_>, representatives: &[u32]) {
             representing += usize::from(before != REPRESENTS_OTHERS);
         }
     }
-    window.reserve_kept(representing);
+    window.reserve(representing);
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.
