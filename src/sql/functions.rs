@@ -49,9 +49,9 @@ impl ExtensionSchema {
             return None;
         }
         // SAFETY: get_func_support looks up a system cache.
-        let found = unsafe { pg_sys::get_func_support(function) };
-        let schema = Self::from_function(found)?;
-        let is_ours = schema.function(support, &[pg_sys::INTERNALOID]) == Some(found)
+        let support_function = unsafe { pg_sys::get_func_support(function) };
+        let schema = Self::from_function(support_function)?;
+        let is_ours = schema.function(support, &[pg_sys::INTERNALOID]) == Some(support_function)
             && schema.function(name, arguments) == Some(function);
         is_ours.then_some(schema)
     }
@@ -67,7 +67,7 @@ impl ExtensionSchema {
     pub fn owns(self, function: Oid) -> bool {
         // SAFETY: look-ups in catalogs by an OID; the rows of this cache are of this form.
         let (extension, language) = unsafe {
-            let language = |found: &pg_sys::FormData_pg_proc| found.prolang;
+            let language = |row: &pg_sys::FormData_pg_proc| row.prolang;
             let language = read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], language);
             (|function| pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function), language)
         };
@@ -93,9 +93,9 @@ impl ExtensionSchema {
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let keys = [name.as_ptr().into(), arguments.into(), self.0.into()];
-            let read = |found: &pg_sys::FormData_pg_proc| (found.oid, found.prolang);
-            let found = read_cached(pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP, &keys, read);
-            found.filter(|(_, language)| *language == C_LANGUAGE).map(|(function, _)| function)
+            let read = |row: &pg_sys::FormData_pg_proc| (row.oid, row.prolang);
+            let function = read_cached(pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP, &keys, read);
+            function.filter(|(_, language)| *language == C_LANGUAGE).map(|(function, _)| function)
         }
     }
 

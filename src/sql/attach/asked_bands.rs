@@ -30,7 +30,7 @@ impl BandIndexes<'_> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
-        let found = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
+        let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
             let BandIndex { call, scope: own_scope, has_own_equality, is_partial, .. } =
                 BandIndex::read(&relation, &index)?;
             let is_wanted = call.schema == self.schema
@@ -41,7 +41,7 @@ impl BandIndexes<'_> {
                 && !is_partial;
             is_wanted.then_some((call.band, index))
         });
-        Ok(found.collect())
+        Ok(indexes.collect())
     }
 
     /// The keys of the index on a band.

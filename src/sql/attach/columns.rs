@@ -108,15 +108,15 @@ impl<'a> Columns<'a> {
     /// Refuses an existing column of that name with another definition.
     fn check(&self, table: &Target, name: &str, meaning: Meaning) -> Result<()> {
         let relation = table.open();
-        let Some(found) = Column::find(&relation, name)? else { return Ok(()) };
-        if found.is_stored
-            && found.data_type == meaning.data_type()
-            && let Some(expression) = generation_of(&relation, found.attnum)
+        let Some(column) = Column::find(&relation, name)? else { return Ok(()) };
+        if column.is_stored
+            && column.data_type == meaning.data_type()
+            && let Some(expression) = generation_of(&relation, column.attnum)
             && self.means(&relation, expression, meaning)?
         {
             return Ok(());
         }
-        let (definition, wanted) = (definition(table, &found)?, self.definition(meaning)?);
+        let (definition, wanted) = (definition(table, &column)?, self.definition(meaning)?);
         let message =
             format!("column \"{name}\" of relation \"{}\" already exists with a different definition", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)

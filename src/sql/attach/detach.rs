@@ -50,10 +50,10 @@ struct Attached {
 
 impl Attached {
     fn find(prefix: &Prefix, table: &Target, family: &[Target]) -> Result<Self> {
-        let mut found = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
+        let mut attached = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
         for column in Column::all(&table.open()).filter(|column| loses_column(table, table, column)) {
             if prefix.maker_of(table.oid, column.attnum)? == Maker::Attach {
-                if column.is_generated { &mut found.columns } else { &mut found.changed }.push(column.name()?);
+                if column.is_generated { &mut attached.columns } else { &mut attached.changed }.push(column.name()?);
             }
         }
         for member in family {
@@ -62,11 +62,11 @@ impl Attached {
                     && prefix.maker_of(index.oid, 0)? == Maker::Attach
                     && !is_on_inherited_block(table, member, &index)
                 {
-                    found.indexes.push(index);
+                    attached.indexes.push(index);
                 }
             }
         }
-        Ok(found)
+        Ok(attached)
     }
 
     fn remove(&self, table: &Target) -> Result<()> {

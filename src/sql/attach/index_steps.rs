@@ -87,16 +87,16 @@ impl Steps<'_> {
     fn complete(&mut self, table: &Target, band: usize, parent: Option<Oid>) -> Result<Built> {
         let is_usable =
             |index: &&Index| parent.is_none_or(|parent| !index.is_partition || parent_of(index.oid) == Some(parent));
-        let found: Vec<_> = self.of_band(table, band).filter(is_usable).collect();
+        let indexes: Vec<_> = self.of_band(table, band).filter(is_usable).collect();
         let existing =
             |index: &Index| Ok(Built { sql: table.index_sql(&index.name()?)?, is_attached: index.is_partition });
-        let valid = found.iter().find(|index| index.is_valid);
+        let valid = indexes.iter().find(|index| index.is_valid);
         if !table.is_partitioned() {
             self.drop_invalid(table, band)?;
             if let Some(index) = valid {
                 return existing(index);
             }
-            let Some(attached) = found.iter().find(|index| index.is_partition) else {
+            let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
                 return self.create(table, band, "");
             };
             // PostgreSQL drops an attached index with its parent only.
@@ -111,7 +111,7 @@ impl Steps<'_> {
         if let Some(index) = valid {
             return existing(index);
         }
-        let index = found.first();
+        let index = indexes.first();
         if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, band) {
             // One command builds the indexes of all partitions. It would attach those that are not valid.
             self.drop_invalid(table, band)?;
@@ -169,7 +169,7 @@ impl<'a> Steps<'a> {
     /// The indexes of a table on a band.
     fn of_band(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
         let existing = self.existing.get(&table.oid).into_iter().flatten();
-        existing.filter(move |(found, _)| *found == band).map(|(_, index)| index)
+        existing.filter(move |(number, _)| *number == band).map(|(_, index)| index)
     }
 
     /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.

@@ -48,7 +48,7 @@ impl BlockIndexes<'_> {
     pub fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
+        let mut indexes = Vec::new();
         for index in Index::all(&relation) {
             let key = block_keys(&relation, &index).next();
             if let Some(key) = key
@@ -59,10 +59,10 @@ impl BlockIndexes<'_> {
                 && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
                 && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
             {
-                found.push(index);
+                indexes.push(index);
             }
         }
-        Ok(found)
+        Ok(indexes)
     }
 
     /// Names an index, and returns the name and the command that creates it.

@@ -70,7 +70,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
 pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     CACHE.with_borrow(|cache| {
         let is_of =
-            |last: &&LastText| matches!(last.computed, Computed::Fingerprint(Some(found)) if found == fingerprint);
+            |last: &&LastText| matches!(last.computed, Computed::Fingerprint(Some(value)) if value == fingerprint);
         cache.last.as_ref().filter(is_of).map(|last| last.options.clone())
     })
 }

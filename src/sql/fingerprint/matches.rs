@@ -8,7 +8,7 @@ use postgres::parameters::parameters;
 use postgres::server_text::encoding;
 use postgres::text::{RawText, TextArgument, decode, to_datum};
 use simhash::fingerprint::headline::{Style, headline};
-use simhash::fingerprint::matches::{MAX_CHANGED, Unit, coverage, matches};
+use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage, matches};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
@@ -35,11 +35,11 @@ fn simhash_matches(
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     // In SQL_ASCII, PostgreSQL takes each byte for a character.
     let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
-    let found = with_fingerprinter(&options, |of| matches(of, content, clue, MAX_CHANGED, unit))?;
-    Ok(TableIterator::new(found.into_iter().map(|found| {
+    let matches = with_fingerprinter(&options, |of| matches(of, content, clue, MAX_CHANGED, unit))?;
+    Ok(TableIterator::new(matches.into_iter().map(|Match { content, clue, words, changed }| {
         // A text has less than 2^30 characters.
-        let [content, clue] = [found.content, found.clue].map(|range| (range.start as i32 + 1, range.len() as i32));
-        (content.0, content.1, clue.0, clue.1, found.words as i32, found.changed as i32)
+        let [content, clue] = [content, clue].map(|range| (range.start as i32 + 1, range.len() as i32));
+        (content.0, content.1, clue.0, clue.1, words as i32, changed as i32)
     })))
 }
 

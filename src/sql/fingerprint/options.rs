@@ -103,7 +103,7 @@ impl<T: Clone> DocumentCache<T> {
                 .set_detail(format!("At most {MAX_DOCUMENT_BYTES} are read.")));
         }
         let mut last = self.0.borrow_mut();
-        let same = |known: &CachedDocument<T>| known.is_jsonb == is_jsonb && *known.document == *bytes;
+        let same = |cached: &CachedDocument<T>| cached.is_jsonb == is_jsonb && *cached.document == *bytes;
         if let Some(position) = last.iter().position(same) {
             last[..=position].rotate_right(1);
             return Ok(last[0].meaning.clone());

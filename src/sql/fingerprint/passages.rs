@@ -52,10 +52,10 @@ fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) ->
 impl LastClue {
     fn runs(&mut self, content: TextArgument<'_>, share: f64, options: Options) -> Result<Vec<i64>> {
         let (identity, asked) = (content.identity(), (options, share));
-        let known = self.clue.take().filter(|(of, _)| *of == asked && self.text.is(identity));
-        let is_known = known.is_some();
-        let (asked, clue) = match known {
-            Some(known) => known,
+        let cached = self.clue.take().filter(|(of, _)| *of == asked && self.text.is(identity));
+        let is_cached = cached.is_some();
+        let (asked, clue) = match cached {
+            Some(cached) => cached,
             None => {
                 let text = decode(content.detoast())?.as_str();
                 let clue = with_fingerprinter(&asked.0, |fingerprinter| clue(fingerprinter, text, share));
@@ -66,7 +66,7 @@ impl LastClue {
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
         runs.extend(clue.runs.iter().copied().map(to_bigint));
-        if is_known || self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
+        if is_cached || self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
             self.clue = Some((asked, clue));
         }
         Ok(runs)

@@ -26,14 +26,14 @@ const MAX_CACHED_FEATURE_BYTES: usize = 1 << 20;
 #[derive(Default)]
 struct LastTexts {
     /// What has been computed of `text`.
-    known: Option<KnownText>,
+    computed: Option<ComputedText>,
     text: CachedText,
     /// The other text of the last call.
     other: CachedText,
 }
 
 #[derive(Default)]
-struct KnownText {
+struct ComputedText {
     options: Options,
     features: Option<Prepared>,
     /// Its bands, if they were asked for.
@@ -54,8 +54,8 @@ thread_local! {
 fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(JsonDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare([a, b], &options, |known, [text, other]| {
-            known.compare(text, other, |features, fingerprinter, other| {
+        last.compare([a, b], &options, |computed, [text, other]| {
+            computed.compare(text, other, |features, fingerprinter, other| {
                 features.resemblance_from(0.0, fingerprinter, other)
             })
         })
@@ -69,18 +69,18 @@ fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJso
 pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options: &Options) -> Result<Option<bool>> {
     let TextCriterion { resemblance, bands } = criterion;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare(texts, options, |known, [text, other]| {
-            let resembles = known.compare(text, other, |features, fingerprinter, other| {
+        last.compare(texts, options, |computed, [text, other]| {
+            let resembles = computed.compare(text, other, |features, fingerprinter, other| {
                 features.resembles(resemblance, fingerprinter, other)
             })?;
             if resembles != Some(true) {
                 return Ok(resembles);
             }
-            if known.summary.as_ref().is_none_or(|summary| summary.bands.len() < bands) {
-                known.summary = fingerprint_cache::summary(text, options, bands)?;
+            if computed.summary.as_ref().is_none_or(|summary| summary.bands.len() < bands) {
+                computed.summary = fingerprint_cache::summary(text, options, bands)?;
             }
             let other = fingerprint_cache::summary(other, options, bands)?;
-            Ok(known.summary.as_ref().zip(other).map(|(own, other)| own.shares_band(&other, bands)))
+            Ok(computed.summary.as_ref().zip(other).map(|(own, other)| own.shares_band(&other, bands)))
         })
     })
 }
@@ -92,28 +92,28 @@ impl LastTexts {
         &mut self,
         texts: [TextArgument<'_>; 2],
         options: &Options,
-        compare: impl FnOnce(&mut KnownText, [TextArgument<'_>; 2]) -> Result<T>,
+        compare: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
-        let which = |known: &CachedText| identities.iter().position(|identity| known.is(*identity));
+        let which = |text: &CachedText| identities.iter().position(|identity| text.is(*identity));
         // An error after this leaves the cache empty.
-        let known = self.known.take().filter(|known| known.options == *options);
-        let (side, mut known) = match known.zip(which(&self.text)) {
-            Some((known, side)) => (side, known),
-            None => (which(&self.other).unwrap_or(0), KnownText { options: options.clone(), ..Default::default() }),
+        let computed = self.computed.take().filter(|computed| computed.options == *options);
+        let (side, mut computed) = match computed.zip(which(&self.text)) {
+            Some((computed, side)) => (side, computed),
+            None => (which(&self.other).unwrap_or(0), ComputedText { options: options.clone(), ..Default::default() }),
         };
-        let found = compare(&mut known, [texts[side], texts[1 - side]])?;
-        if known.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
+        let result = compare(&mut computed, [texts[side], texts[1 - side]])?;
+        if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
             && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
         {
-            self.known = Some(known);
+            self.computed = Some(computed);
             self.other.remember(identities[1 - side], MAX_CACHED_FEATURE_BYTES);
         }
-        Ok(found)
+        Ok(result)
     }
 }
 
-impl KnownText {
+impl ComputedText {
     /// Calls `compare` with the features of the text and with another text.
     fn compare<T>(
         &mut self,

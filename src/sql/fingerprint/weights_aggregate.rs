@@ -42,13 +42,13 @@ fn simhash_weights_add(
         memory.leak_and_drop_on_delete(new)
     };
     // SAFETY: the state is one that this function has made.
-    let (state, known) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
-    if known.options != options {
+    let (state, weights) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
+    if weights.options != options {
         return Err(invalid_parameter("the options of simhash_weights differ between rows")
             .set_hint("Use GROUP BY to learn weights for each group."));
     }
     if let Some(content) = content {
-        known.sample.add(decode(content)?.as_str()).map_err(algorithm_error)?;
+        weights.sample.add(decode(content)?.as_str()).map_err(algorithm_error)?;
     }
     Ok(state)
 }
