@@ -46,8 +46,8 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
 /// is the source of indexed ones.
 pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
     let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
-    if let Some(found) = fingerprint_of(table, &column)? {
-        return Ok(found);
+    if let Some(fingerprint) = fingerprint_of(table, &column)? {
+        return Ok(fingerprint);
     }
     let message =
         format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
@@ -63,8 +63,8 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<RowVal
         check_is_stored(table, column)?;
         return Ok(Some(RowValue::Column(column.attnum)));
     }
-    let mut found = indexed_expressions(table).into_iter().filter(|found| is_made_from(table, column, *found));
-    let (first, second) = (found.next(), found.next());
+    let mut indexed = indexed_expressions(table).into_iter().filter(|value| is_made_from(table, column, *value));
+    let (first, second) = (indexed.next(), indexed.next());
     if second.is_some() {
         let message =
             format!("column \"{}\" of table \"{}\" has several indexed fingerprints", column.name()?, table.name()?);
@@ -86,22 +86,22 @@ pub fn is_made_from(table: &Relation, column: &Column, fingerprint: Expression) 
 
 /// The fingerprints that are expressions and whose blocks are indexed, each once.
 fn indexed_expressions(table: &Relation) -> Vec<Expression> {
-    let mut found: Vec<Expression> = Vec::new();
+    let mut distinct: Vec<Expression> = Vec::new();
     for index in Index::all(table) {
         let fingerprints = block_keys(table, &index).map(|key| key.call.fingerprint);
         for fingerprint in fingerprints.filter(|fingerprint| fingerprint.as_own_column().is_none()) {
-            if !found.iter().any(|other| Bits::of_bigint(*other).equals(Bits::of_bigint(fingerprint))) {
-                found.push(fingerprint);
+            if !distinct.iter().any(|other| Bits::of_bigint(*other).equals(Bits::of_bigint(fingerprint))) {
+                distinct.push(fingerprint);
             }
         }
     }
-    found
+    distinct
 }
 
 /// The generated column that stores these bits as a `bigint`; None if there is none.
 pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
     let mut columns = Column::all(table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
-    columns.find(|column| column.generation(table).is_some_and(|found| Bits::of_bigint(found).equals(bits)))
+    columns.find(|column| column.generation(table).is_some_and(|generation| Bits::of_bigint(generation).equals(bits)))
 }
 
 /// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL supports from

@@ -48,10 +48,10 @@ pub type Layout = Vec<IndexedBlock>;
 impl IndexedBlocks {
     /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: RowValue, scope: &[i16]) -> Self {
-        let found = indexed_blocks(table, table.open_indexes(), fingerprint);
+        let blocks = indexed_blocks(table, table.open_indexes(), fingerprint);
         let is_of_scope =
-            |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
-        Self(found.into_iter().filter(is_of_scope).map(|found| found.block).collect())
+            |block: &ScopedBlock| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(scope);
+        Self(blocks.into_iter().filter(is_of_scope).map(|scoped| scoped.block).collect())
     }
 
     /// Reads the blocks that are indexed in all members of a family: the partitions of a table, or a table and its
@@ -69,7 +69,7 @@ impl IndexedBlocks {
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
-            let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.attnum);
+            let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|column| column.attnum);
             let own_scope: Vec<_> = scope.iter().map(attnum).collect::<Option<_>>()?;
             let column = Column::find_raw(&table, fingerprint.raw_name())?;
             let own = Self::read(&table, fingerprint_of(&table, &column).ok()??, &own_scope);
@@ -88,7 +88,7 @@ impl IndexedBlocks {
     pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
         let has = |probed: Probed| {
             let is_this =
-                |found: &IndexedBlock| !found.is_partial && Block::new(found.block, found.blocks) == Some(probed.block);
+                |block: &IndexedBlock| !block.is_partial && Block::new(block.block, block.blocks) == Some(probed.block);
             self.0.iter().any(is_this)
         };
         probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(has))
@@ -96,9 +96,9 @@ impl IndexedBlocks {
 }
 
 /// The layouts that have these blocks.
-pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
+pub fn layouts_of<'a>(all: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
-        let of_block = |block| found.clone().find(|found| (found.block, found.blocks) == (block, blocks)).copied();
+        let of_block = |block| all.clone().find(|indexed| (indexed.block, indexed.blocks) == (block, blocks)).copied();
         (0..blocks).filter_map(of_block).collect()
     });
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
@@ -106,7 +106,7 @@ pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> 
 
 /// The layouts as an argument of `Growth::new`.
 pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
-    let block = |found: &IndexedBlock| Block::new(found.block, found.blocks);
+    let block = |indexed: &IndexedBlock| Block::new(indexed.block, indexed.blocks);
     layouts.iter().map(move |layout| layout.iter().filter_map(block).collect())
 }
 
@@ -128,11 +128,11 @@ fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) ->
     let computation = fingerprint.computation(table);
     let bits = computation.map(Bits::of_bigint);
     let attnum = fingerprint.column().or_else(|| computation?.as_own_column());
-    move |found| {
-        let column = found.as_own_column();
-        let is_same = |found| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)));
+    move |expression| {
+        let column = expression.as_own_column();
+        let is_same = |expression| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(expression)));
         column.is_some() && column == attnum
-            || is_same(found)
+            || is_same(expression)
             || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
     }
 }
@@ -178,7 +178,7 @@ pub fn blocks_in(
     how: KeyExpressions,
 ) -> Vec<ScopedBlock> {
     let is_wanted = recogniser(table, fingerprint);
-    let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
+    let blocks = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let in_entries = fingerprint_in(table, &index, fingerprint)?;
         let BlockCall { block, blocks, .. } = key.call;
@@ -187,5 +187,5 @@ pub fn blocks_in(
         let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, is_partial };
         Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
-    found.collect()
+    blocks.collect()
 }

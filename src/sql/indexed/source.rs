@@ -110,19 +110,19 @@ impl Source {
     /// Finds the column. An error if it cannot be fingerprinted.
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self> {
         let relation = table.open();
-        let found = Column::named(&relation, &column)?;
-        let mut kind = SourceKind::of(&found).ok_or_else(|| {
-            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", found.type_name());
+        let attribute = Column::named(&relation, &column)?;
+        let mut kind = SourceKind::of(&attribute).ok_or_else(|| {
+            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
                  that holds fingerprints. For another type, add a stored generated column of one of these.",
             )
         })?;
         if kind == SourceKind::Fingerprints {
-            check_is_stored(&relation, &found)?;
+            check_is_stored(&relation, &attribute)?;
         }
         if options.is_some() && kind != SourceKind::Text {
-            let message = format!("column \"{column}\" of type {} takes no options", found.type_name());
+            let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name());
             return Err(invalid_parameter(message).set_detail("Options say how the features of a text are made."));
         }
         let (mut parsed, mut options_json) = (Options::default(), None);
@@ -136,7 +136,7 @@ impl Source {
                 options_json = (parsed != Options::default()).then_some(json);
             }
         }
-        let argument = as_argument(table, &found, kind)?;
+        let argument = as_argument(table, &attribute, kind)?;
         Ok(Self { column, kind, options: parsed, options_json, argument })
     }
 

@@ -135,8 +135,8 @@ pub struct Bands {
 impl Bands {
     /// For each scope that these indexes have, the first bands that are indexed within it. The indexes have bands for
     /// the same criterion.
-    pub fn of<'a>(found: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
-        let mut sorted: Vec<_> = found.collect();
+    pub fn of<'a>(indexes: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
+        let mut sorted: Vec<_> = indexes.collect();
         sorted.sort_by_key(|index| (index.call.has_same(), &index.scope, index.call.band));
         let mut all: Vec<Self> = Vec::new();
         for index in sorted {

@@ -51,7 +51,7 @@ struct Task {
     /// Number of entries that were read and are near.
     near: u64,
     /// The tids that the step has found; None if it may no longer be given up, and for a full scan.
-    found: Option<Vec<u64>>,
+    tids: Option<Vec<u64>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -60,7 +60,7 @@ enum TaskKind {
     /// A full scan of an index.
     FullScan {
         /// Whether to leave out entries that steps have found.
-        skips_found: bool,
+        only_new: bool,
     },
 }
 
@@ -138,16 +138,16 @@ impl BlockWalk {
                 continue;
             };
             match (self.next_near(&mut task, distances), task.kind) {
-                (Some(found), _) => {
-                    task.remember(found.tid);
+                (Some(entry), _) => {
+                    task.remember(entry.tid);
                     self.task = Some(task);
-                    return Outcome::Entry(found);
+                    return Outcome::Entry(entry);
                 }
                 (None, TaskKind::Step(step)) if !task.is_read => {
                     self.growth.give_up(step);
-                    let found = task.found.unwrap_or_default();
-                    self.seen.try_reserve(found.len()).unwrap_or_else(|_| out_of_memory());
-                    self.seen.extend(found);
+                    let tids = task.tids.unwrap_or_default();
+                    self.seen.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
+                    self.seen.extend(tids);
                 }
                 (None, kind) => {
                     if let TaskKind::Step(step) = kind {
@@ -163,14 +163,14 @@ impl BlockWalk {
     fn begin_step(&mut self, step: Step) {
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
-        let found = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
-        self.task = Some(Task::new(TaskKind::Step(step), index, Box::new(values), found));
+        let tids = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
+        self.task = Some(Task::new(TaskKind::Step(step), index, Box::new(values), tids));
     }
 
-    /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
-    pub fn begin_full_scan(&mut self, skips_found: bool) {
+    /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.
+    pub fn begin_full_scan(&mut self, only_new: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let kind = TaskKind::FullScan { skips_found };
+        let kind = TaskKind::FullScan { only_new };
         let task = Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty()), None);
         self.task = Some(Task { is_scanning: true, ..task });
     }
@@ -225,7 +225,7 @@ impl BlockWalk {
 
     /// Whether no earlier step has found an entry. Always true in a full scan that skips none.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
-        task.kind == TaskKind::FullScan { skips_found: false }
+        task.kind == TaskKind::FullScan { only_new: false }
             || self.growth.is_new(difference)
                 && (self.seen.is_empty() || !self.seen.contains(&item_pointer_to_u64(tid)))
     }
@@ -247,7 +247,7 @@ impl BlockWalk {
     }
 
     /// Fetches the row of the entry that [`BlockWalk::next`] has just returned, into the slot.
-    pub fn fetch_found(&mut self) -> Fetched {
+    pub fn fetch_last(&mut self) -> Fetched {
         let current = self.task.as_ref().map(|task| task.index);
         current.map_or(Fetched::Invisible, |index| self.fetch(index))
     }
@@ -267,10 +267,10 @@ impl BlockWalk {
     /// it has completed no step.
     pub fn radii(&self) -> Option<Vec<Option<u32>>> {
         let layouts = self.layouts.iter().zip(self.growth.radii());
-        let (layout, found) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
-        let first = layout.first().filter(|_| found.iter().any(Option::is_some))?;
+        let (layout, of_layout) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
+        let first = layout.first().filter(|_| of_layout.iter().any(Option::is_some))?;
         let mut radii = vec![None; first.blocks as usize];
-        for (index, radius) in layout.iter().zip(found) {
+        for (index, radius) in layout.iter().zip(of_layout) {
             radii[index.block as usize] = radius;
         }
         Some(radii)
@@ -278,16 +278,16 @@ impl BlockWalk {
 }
 
 impl Task {
-    fn new(kind: TaskKind, index: usize, values: Box<dyn Iterator<Item = i32>>, found: Option<Vec<u64>>) -> Self {
-        Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, found }
+    fn new(kind: TaskKind, index: usize, values: Box<dyn Iterator<Item = i32>>, tids: Option<Vec<u64>>) -> Self {
+        Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, tids }
     }
 
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
-        if let Some(tids) = &mut self.found {
+        if let Some(tids) = &mut self.tids {
             push(tids, item_pointer_to_u64(tid));
             if tids.len() >= MAX_SEEN_TIDS {
-                self.found = None;
+                self.tids = None;
             }
         }
     }
@@ -295,6 +295,6 @@ impl Task {
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.
     fn gives_up(&self) -> bool {
         let TaskKind::Step(step) = self.kind else { return false };
-        self.found.is_some() && (self.entries - self.near) as f64 * ENTRY_MICROSECONDS > step.limit
+        self.tids.is_some() && (self.entries - self.near) as f64 * ENTRY_MICROSECONDS > step.limit
     }
 }

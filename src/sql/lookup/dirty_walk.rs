@@ -52,7 +52,7 @@ impl DirtyWalk<'_> {
     ) -> Result<ControlFlow<()>> {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
-            // SAFETY: the caller passes such indexes. The scan has the keys for a band and two limits of the size.
+            // SAFETY: the caller passes such indexes. The scan has the keys for a band and for both ends of the sizes.
             let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
             unsafe {
                 let band = KeyCondition::AnyOf(slice::from_ref(&band));
@@ -116,7 +116,7 @@ impl DirtyWalk<'_> {
         unsafe { DirtyScan::begin(self.table, index, self.slot, (self.since, self.gone), keys, fingerprint) }
     }
 
-    /// The rows of a look-up that has begun. `accepts` does not panic.
+    /// The rows of probes that have begun. `accepts` does not panic.
     fn each_of(
         &self,
         scan: &mut DirtyScan,
@@ -124,10 +124,10 @@ impl DirtyWalk<'_> {
         show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         // SAFETY: `accepts` does not panic.
-        while let Some(found) = unsafe { scan.next(&accepts, self.refuted) } {
-            if !(self.is_shown)(&found) {
+        while let Some(candidate) = unsafe { scan.next(&accepts, self.refuted) } {
+            if !(self.is_shown)(&candidate) {
                 scan.refuse();
-            } else if show(found)?.is_break() {
+            } else if show(candidate)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -12,9 +12,9 @@ pub struct QueryIndexes {
     /// For rows of the table.
     slot: *mut TupleTableSlot,
     indexes: Vec<OpenIndex>,
-    /// The conditions on the keys before the block or the band that limit the search.
+    /// The conditions on the keys before the block or the band that restrict the search.
     scope: Vec<ScanKeyData>,
-    /// Whether scans stay open for further look-ups. An open scan takes 45 kB, so beginning another one is cheaper
+    /// Whether scans stay open for further probes. An open scan takes 45 kB, so beginning another one is cheaper
     /// unless the scan is soon used again.
     reuses_scans: bool,
     work: Work,

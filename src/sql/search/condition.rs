@@ -25,39 +25,39 @@ pub struct SearchCondition {
     /// The query, of type `bigint`.
     pub query: Expression,
     /// The largest distance, an integer of any type.
-    pub limit: Expression,
-    /// The other relations that the query and the limit refer to.
+    pub max_distance: Expression,
+    /// The other relations that the query and the largest distance refer to.
     pub outer: Outer,
     pub estimate: Estimate,
     /// Whether the planner has the estimate already, from the support function.
     pub is_estimated: bool,
 }
 
-/// Reads a condition that two fingerprints are near: the fingerprints, the limit, and whether PostgreSQL asks this
-/// extension's support function how many rows fulfil the condition.
+/// Reads a condition that two fingerprints are near: the fingerprints, the largest distance, and whether PostgreSQL
+/// asks this extension's support function how many rows fulfil the condition.
 fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression, bool)> {
     if let Some((function, arguments)) = condition.call() {
-        let &[a, b, limit] = &arguments[..] else { return None };
+        let &[a, b, max_distance] = &arguments[..] else { return None };
         let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
         ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
-        return Some(([a, b].map(Bits::of_bigint), limit, true));
+        return Some(([a, b].map(Bits::of_bigint), max_distance, true));
     }
-    let (_, fingerprints, strategy, limit) = read_comparison(condition)?;
-    // For `=`, and for `<` unless the limit is constant, the search is within the limit. The condition itself then
+    let (_, fingerprints, strategy, bound) = read_comparison(condition)?;
+    // For `=`, and for `<` unless the bound is constant, the search is within the bound. The condition itself then
     // selects the rows.
-    let limit = match strategy {
-        pg_sys::BTLessStrategyNumber => match limit.any_integer() {
-            Some(limit) => Expression::of_value(largest_distance(limit.saturating_sub(1)))?,
-            None => limit,
+    let max_distance = match strategy {
+        pg_sys::BTLessStrategyNumber => match bound.any_integer() {
+            Some(bound) => Expression::of_value(largest_distance(bound.saturating_sub(1)))?,
+            None => bound,
         },
-        pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => limit,
+        pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => bound,
         _ => return None,
     };
-    Some((fingerprints, limit, false))
+    Some((fingerprints, max_distance, false))
 }
 
-/// Reads a comparison of a distance with a limit, which may be exchanged. Returns the distance, its fingerprints, the
-/// btree strategy of the operator that has it on its left, and the limit.
+/// Reads a comparison of a distance with a bound, which may be exchanged. Returns the distance, its fingerprints, the
+/// btree strategy of the operator that has it on its left, and the bound.
 fn read_comparison(condition: Expression) -> Option<(Expression, [Bits; 2], u32, Expression)> {
     let (operator, _, [left, right]) = condition.operation()?;
     let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
@@ -73,26 +73,26 @@ pub fn is_near_condition(condition: Expression) -> bool {
     read_near_condition(condition).is_some() || NearTexts::read(condition).is_some()
 }
 
-/// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the
+/// Reads a condition that a distance must exceed a bound, such as the first half of `BETWEEN 0 AND k`. Returns the
 /// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
-    let (distance, _, strategy, limit) = read_comparison(condition)?;
+    let (distance, _, strategy, bound) = read_comparison(condition)?;
     let included = match strategy {
         pg_sys::BTGreaterEqualStrategyNumber => 1,
         pg_sys::BTGreaterStrategyNumber => 0,
         _ => return None,
     };
-    Some((distance, limit.any_integer().map_or(-1, |limit| largest_distance(limit.saturating_sub(included)))))
+    Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
 }
 
 impl SearchCondition {
     /// The conditions by which a relation can be searched.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let conditions = relation.conditions().into_iter();
-        let near = conditions.filter_map(|found| Some((found, read_near_condition(found.expression)?)));
-        let sides = near.flat_map(|(condition, (fingerprints, limit, is_estimated))| {
+        let near = conditions.filter_map(|condition| Some((condition, read_near_condition(condition.expression)?)));
+        let sides = near.flat_map(|(condition, (fingerprints, max_distance, is_estimated))| {
             fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
-                Self::new(relation, condition, [fingerprint, query], limit, is_estimated)
+                Self::new(relation, condition, [fingerprint, query], max_distance, is_estimated)
             })
         });
         sides.collect()
@@ -102,12 +102,12 @@ impl SearchCondition {
         relation: BaseRelation,
         condition: Condition,
         [fingerprint, query]: [Expression; 2],
-        limit: Expression,
+        max_distance: Expression,
         is_estimated: bool,
     ) -> Option<Self> {
-        let outer = relation.outer([query, limit])?;
-        let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(limit));
-        Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
+        let outer = relation.outer([query, max_distance])?;
+        let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(max_distance));
+        Some(Self { condition, fingerprint, query, max_distance, outer, estimate, is_estimated })
     }
 }
 
@@ -135,12 +135,12 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     Some(column.as_variable()?.with_varno(1, relation.relid()))
 }
 
-/// The largest distance for the planner's estimates: a limit that is not constant counts as [`USUAL_DISTANCE`].
-pub fn expected_distance(limit: Expression) -> i32 {
-    limit.any_integer().map_or(USUAL_DISTANCE, largest_distance)
+/// The largest distance for the planner's estimates: one that is not constant counts as [`USUAL_DISTANCE`].
+pub fn expected_distance(max_distance: Expression) -> i32 {
+    max_distance.any_integer().map_or(USUAL_DISTANCE, largest_distance)
 }
 
-/// The largest distance that is at most `limit`; -1 if there is none.
-pub fn largest_distance(limit: i64) -> i32 {
-    limit.clamp(-1, LARGEST_DISTANCE.into()) as i32
+/// The largest distance that is at most `bound`; -1 if there is none.
+pub fn largest_distance(bound: i64) -> i32 {
+    bound.clamp(-1, LARGEST_DISTANCE.into()) as i32
 }

@@ -24,7 +24,7 @@ pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition])
     }
     let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
     warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
-    let mut indexes = Indexes { relation, known: Vec::new() };
+    let mut indexes = Indexes { relation, read: Vec::new() };
     for condition in conditions {
         for table in indexes.tables(condition.fingerprint, condition.outer) {
             table.offer_near(condition);
@@ -41,7 +41,8 @@ pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition])
 struct ByDistance {
     fingerprint: Expression,
     query: Expression,
-    limit: Option<SearchCondition>,
+    /// The condition on this distance, if there is one.
+    condition: Option<SearchCondition>,
 }
 
 impl ByDistance {
@@ -57,9 +58,9 @@ impl ByDistance {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
         // The condition with the smallest expected distance is the cheapest to search for.
-        let expected = |condition: &&SearchCondition| expected_distance(condition.limit);
-        let limit = conditions.iter().filter(same).min_by_key(expected).copied();
-        Some(Self { fingerprint, query, limit })
+        let expected = |condition: &&SearchCondition| expected_distance(condition.max_distance);
+        let condition = conditions.iter().filter(same).min_by_key(expected).copied();
+        Some(Self { fingerprint, query, condition })
     }
 }
 
@@ -67,7 +68,7 @@ impl ByDistance {
 struct Indexes {
     relation: BaseRelation,
     /// The fingerprints whose blocks have been read.
-    known: Vec<(Expression, Vec<ScopedBlock>)>,
+    read: Vec<(Expression, Vec<ScopedBlock>)>,
 }
 
 /// A table with indexed layouts that a search can use together, within one scope.
@@ -91,8 +92,7 @@ impl Indexes {
 
     /// The indexed blocks of a fingerprint.
     fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
-        let mut known = self.known.iter();
-        let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
+        let index = self.read.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
             let of = match fingerprint.as_own_column().filter(|&column| column > 0) {
                 Some(column) => RowValue::Column(column),
                 None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
@@ -103,21 +103,21 @@ impl Indexes {
             };
             let indexes = self.relation.indexes(may_serve).into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
-            self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
-            self.known.len() - 1
+            self.read.push((fingerprint, indexed_blocks(&table, indexes, of)));
+            self.read.len() - 1
         });
-        &self.known[index].1
+        &self.read[index].1
     }
 }
 
 impl IndexedTable {
     /// Offers the path that finds near rows; None if the layouts do not serve the distance.
     fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
-        let &SearchCondition { fingerprint, query, limit, estimate, .. } = condition;
+        let &SearchCondition { fingerprint, query, max_distance, estimate, .. } = condition;
         let rows = self.scoped.rows;
-        let cost = self.search_cost(expected_distance(limit))?;
+        let cost = self.search_cost(expected_distance(max_distance))?;
         let total = cost + self.fetch_cost(rows * estimate.share(rows));
-        self.offer([0.0, total], [fingerprint, query], Some(limit), false);
+        self.offer([0.0, total], [fingerprint, query], Some(max_distance), false);
         Some(())
     }
 
@@ -127,11 +127,11 @@ impl IndexedTable {
         let full_scan = self.full_scan_cost();
         // The cost of the full scans after the first one: each finds as many rows as can be stored.
         let full_scans = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
-        let (growth, rest) = match order.limit {
-            Some(SearchCondition { limit, estimate, .. }) => {
-                let (distance, found) = (expected_distance(limit), rows * estimate.share(rows));
+        let (growth, rest) = match order.condition {
+            Some(SearchCondition { max_distance, estimate, .. }) => {
+                let (distance, near_rows) = (expected_distance(max_distance), rows * estimate.share(rows));
                 let growth = self.search_cost(distance)?;
-                (growth, full_scans(rows * share_within(distance)) + self.fetch_cost(found))
+                (growth, full_scans(rows * share_within(distance)) + self.fetch_cost(near_rows))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
@@ -141,8 +141,8 @@ impl IndexedTable {
                 (growth, full_scan + full_scans(rows) + self.fetch_cost(rows))
             }
         };
-        let limit = order.limit.map(|condition| condition.limit);
-        self.offer([growth, growth + rest], [order.fingerprint, order.query], limit, true);
+        let max_distance = order.condition.map(|condition| condition.max_distance);
+        self.offer([growth, growth + rest], [order.fingerprint, order.query], max_distance, true);
         Some(())
     }
 
@@ -150,11 +150,11 @@ impl IndexedTable {
         &self,
         costs: [f64; 2],
         [fingerprint, query]: [Expression; 2],
-        limit: Option<Expression>,
+        max_distance: Option<Expression>,
         is_ordered: bool,
     ) {
         let of_search = [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter();
-        let expressions = of_search.chain(limit.map(|limit| (Role::Limit, limit)));
+        let expressions = of_search.chain(max_distance.map(|max_distance| (Role::MaxDistance, max_distance)));
         let ScopedTable { relation, rows, .. } = self.scoped;
         let settings = DistanceSettings { is_ordered, rows, pages: relation.pages(), layouts: self.layouts.clone() };
         self.scoped.offer(costs, is_ordered, expressions, Search::Distance(settings));
@@ -187,6 +187,6 @@ impl IndexedTable {
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {
-        self.layouts.iter().flatten().filter_map(|found| self.scoped.relation.index_pages(found.index))
+        self.layouts.iter().flatten().filter_map(|indexed| self.scoped.relation.index_pages(indexed.index))
     }
 }

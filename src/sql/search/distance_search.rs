@@ -84,19 +84,19 @@ impl DistanceSearch {
     pub fn next(&mut self) -> bool {
         loop {
             pgrx::check_for_interrupts!();
-            let found = match &mut self.state {
+            let tid = match &mut self.state {
                 SearchState::Done => return false,
                 SearchState::Near { is_full_scan } => {
-                    let limit = self.walk.max_distance.min(LARGEST_DISTANCE);
+                    let max_distance = self.walk.max_distance.min(LARGEST_DISTANCE);
                     let full_scan = self.walk.full_scan_cost();
-                    match self.walk.next(limit, &(0..=limit as u32), full_scan) {
+                    match self.walk.next(max_distance, &(0..=max_distance as u32), full_scan) {
                         Outcome::Entry(_) => {
-                            if self.walk.fetch_found() == Fetched::Row {
+                            if self.walk.fetch_last() == Fetched::Row {
                                 return true;
                             }
                         }
                         Outcome::Complete if !*is_full_scan => {}
-                        Outcome::Exhausted if !*is_full_scan && self.walk.growth.complete_within() < limit => {
+                        Outcome::Exhausted if !*is_full_scan && self.walk.growth.complete_within() < max_distance => {
                             *is_full_scan = true;
                             self.walk.begin_full_scan(true);
                         }
@@ -105,8 +105,8 @@ impl DistanceSearch {
                     continue;
                 }
                 SearchState::Nearest { nearest, and_nulls } => {
-                    let found = nearest.next(&mut self.walk);
-                    if found.is_none() {
+                    let tid = nearest.next(&mut self.walk);
+                    if tid.is_none() {
                         self.state = if *and_nulls {
                             self.walk.begin_nulls();
                             SearchState::Nulls
@@ -114,17 +114,17 @@ impl DistanceSearch {
                             SearchState::Done
                         };
                     }
-                    found
+                    tid
                 }
                 SearchState::Nulls => {
-                    let found = self.walk.next_null();
-                    if found.is_none() {
+                    let tid = self.walk.next_null();
+                    if tid.is_none() {
                         self.state = SearchState::Done;
                     }
-                    found
+                    tid
                 }
             };
-            if let Some(tid) = found
+            if let Some(tid) = tid
                 && self.rows.fetch(tid)
             {
                 return true;

@@ -27,12 +27,11 @@ impl Estimate {
     /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the estimate
     /// includes the common values of the other one that are near it.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], max_distance: i32) -> Self {
-        let sides = [(a, b), (b, a)].into_iter();
-        let found = sides
-            .filter_map(|(fingerprint, query)| Some((fingerprint, planner.known_value(query)?.value::<i64>()?)))
-            .next();
         let by_chance = share_within(max_distance);
-        let Some((fingerprint, query)) = found else { return Self { by_chance, common: 0.0, rest: 1.0 } };
+        let constant = |(fingerprint, query)| Some((fingerprint, planner.known_value(query)?.value::<i64>()?));
+        let Some((fingerprint, query)) = [(a, b), (b, a)].into_iter().find_map(constant) else {
+            return Self { by_chance, common: 0.0, rest: 1.0 };
+        };
         let statistics = planner.common_values(fingerprint);
         let is_near = |value: i64| (value ^ query).count_ones().cast_signed() <= max_distance;
         let near_values = statistics.values.iter().filter(|(value, _)| is_near(*value));

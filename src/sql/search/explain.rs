@@ -33,8 +33,8 @@ pub unsafe fn explain(
             {
                 output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
             }
-            if let Some(limit) = shown(Role::Limit) {
-                output.text(c"Within", &limit);
+            if let Some(max_distance) = shown(Role::MaxDistance) {
+                output.text(c"Within", &max_distance);
             }
         }
         if !settings.scope.is_empty() {
@@ -47,7 +47,7 @@ pub unsafe fn explain(
         match &settings.search {
             Search::Distance(settings) => {
                 let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
-                output.list(c"Layouts", layouts.map(|found| format!("{} blocks", found.blocks).into_bytes()));
+                output.list(c"Layouts", layouts.map(|indexed| format!("{} blocks", indexed.blocks).into_bytes()));
             }
             Search::Bands(bands) => output.number(c"Bands", bands.indexes.len() as f64),
         }

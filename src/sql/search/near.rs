@@ -72,12 +72,12 @@ fn simhash_near_support(request: Internal) -> Result<Internal> {
 /// The share of the rows that `simhash_near` with these arguments selects; in a join, the share of the pairs of rows;
 /// in a semi-join, the share of the outer rows that have a near row.
 fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
-    let &[a, b, limit] = arguments else { return None };
+    let &[a, b, max_distance] = arguments else { return None };
     let rows = planner.most_rows([a, b]);
     if a.value_type() == pg_sys::TEXTOID {
         // Which bands of the texts are indexed, whose statistics help, is known when paths are offered.
         return Some(if is_semi_join { MIN_SHARE_WITH_NEAR_ROW } else { 1.0 / rows });
     }
-    let estimate = Estimate::new(planner, [a, b], expected_distance(limit));
+    let estimate = Estimate::new(planner, [a, b], expected_distance(max_distance));
     Some(if is_semi_join { estimate.share_with_near_row(rows) } else { estimate.share(rows) })
 }

@@ -55,11 +55,11 @@ impl TextCondition {
     /// relation's rows.
     pub fn all_of(relation: BaseRelation, are_parts_asked: bool) -> Vec<Self> {
         let conditions = relation.all_conditions().into_iter();
-        let parts = conditions.flat_map(|found| {
-            let parts = if are_parts_asked { found.expression.parts() } else { vec![found.expression] };
-            parts.into_iter().map(move |part| (found, part))
+        let parts = conditions.flat_map(|condition| {
+            let parts = if are_parts_asked { condition.expression.parts() } else { vec![condition.expression] };
+            parts.into_iter().map(move |part| (condition, part))
         });
-        let near = parts.filter_map(|(found, part)| Some((found, part, NearTexts::read(part)?)));
+        let near = parts.filter_map(|(condition, part)| Some((condition, part, NearTexts::read(part)?)));
         let sides = near.flat_map(|(condition, part, near)| {
             let ([a, b], is_whole) = (near.texts, part.is(condition.expression));
             [(a, b), (b, a)].into_iter().filter_map(move |(text, query)| {

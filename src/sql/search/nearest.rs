@@ -14,7 +14,7 @@ use super::USUAL_DISTANCE;
 use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, Outcome};
 
 pub struct NearestSearch {
-    limit: i32,
+    max_distance: i32,
     /// The tids of near entries, by their distance.
     stored: Vec<Vec<ItemPointerData>>,
     count: usize,
@@ -29,7 +29,7 @@ pub struct NearestSearch {
     farthest: i32,
     reading: Reading,
     /// Number of entries that the steps have found.
-    found: u64,
+    entries: u64,
     /// Whether the last one was fetched, and no transaction sees its row.
     is_dead: bool,
 }
@@ -56,9 +56,9 @@ pub fn largest_capacity() -> usize {
 impl NearestSearch {
     /// Returns the nearest rows first, of those for which the walk has begun a search.
     pub fn new(walk: &BlockWalk) -> Self {
-        let limit = walk.max_distance.min(LARGEST_DISTANCE);
+        let max_distance = walk.max_distance.min(LARGEST_DISTANCE);
         Self {
-            limit,
+            max_distance,
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
             count: 0,
             capacity: FIRST_CAPACITY.min(largest_capacity()),
@@ -66,16 +66,16 @@ impl NearestSearch {
             complete_within: -1,
             // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
             // ones.
-            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, limit),
+            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, max_distance),
             reading: Reading::Steps,
-            found: 0,
+            entries: 0,
             is_dead: false,
         }
     }
 
     /// The tid of the next row, whether the snapshot sees it or not; None at the end.
     pub fn next(&mut self, walk: &mut BlockWalk) -> Option<ItemPointerData> {
-        while self.current <= self.limit {
+        while self.current <= self.max_distance {
             if self.current <= self.complete_within {
                 let of_distance = &mut self.stored[self.current as usize];
                 if let Some(tid) = of_distance.pop() {
@@ -107,7 +107,7 @@ impl NearestSearch {
 
     /// Makes the next step. If a full scan is cheaper, full scans come next.
     fn make_step(&mut self, walk: &mut BlockWalk) {
-        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
+        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.max_distance);
         let left = walk.full_scan_cost() - walk.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match walk.next(target, &(0..=farthest), left) {
@@ -134,9 +134,9 @@ impl NearestSearch {
     /// entry. Only at this moment can it be marked, and few rows that are found are fetched in the end. So this fetches
     /// one in [`ENTRIES_BETWEEN_FETCHES`], and goes on as long as rows are dead: those of many deleted copies.
     fn marks_dead(&mut self, walk: &mut BlockWalk) -> bool {
-        self.found += 1;
-        let is_fetched = self.is_dead || self.found.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
-        self.is_dead = is_fetched && walk.fetch_found() == Fetched::Dead;
+        self.entries += 1;
+        let is_fetched = self.is_dead || self.entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
+        self.is_dead = is_fetched && walk.fetch_last() == Fetched::Dead;
         self.is_dead
     }
 
@@ -144,7 +144,7 @@ impl NearestSearch {
     fn make_full_scan(&mut self, walk: &mut BlockWalk) {
         self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.count = 0;
-        self.farthest = self.limit;
+        self.farthest = self.max_distance;
         walk.begin_full_scan(false);
         while self.farthest >= self.current {
             match walk.next(0, &(self.current as u32..=self.farthest as u32), 0.0) {

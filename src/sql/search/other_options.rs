@@ -73,9 +73,9 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let options = read_criterion(constant_document(criterion)?).ok()?.options;
     let (relid, table) = planner.table_of(text)?;
     let table = Relation::open_locked(table);
-    let found = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
+    let indexes = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
     let text = text.with_varno(relid, 1);
-    let of_text: Vec<_> = found.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
+    let of_text: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
     let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.

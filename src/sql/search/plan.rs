@@ -16,7 +16,7 @@ pub enum Role {
     /// A fingerprint or a text.
     Query,
     /// The largest distance, an integer of any type. Without it, the search is for all rows.
-    Limit,
+    MaxDistance,
     /// The criterion of near texts, a constant.
     Criterion,
     /// The value of a column before the block or the band in the indexes.
@@ -78,7 +78,7 @@ impl Settings {
     /// An index of the plan.
     pub fn first_index(&self) -> Option<Oid> {
         match &self.search {
-            Search::Distance(settings) => settings.layouts.iter().flatten().map(|found| found.index).next(),
+            Search::Distance(settings) => settings.layouts.iter().flatten().map(|indexed| indexed.index).next(),
             Search::Bands(bands) => bands.indexes.first().copied(),
         }
     }

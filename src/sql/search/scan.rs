@@ -84,9 +84,9 @@ impl NearScan {
                 Running { search, is_begun: false, searches: 0, slot, reported: (0, 0) }
             });
             let of_search = settings.roles.iter().zip(&expressions);
-            let of_search = of_search.filter(|(role, _)| matches!(role, Role::Query | Role::Limit));
+            let of_search = of_search.filter(|(role, _)| matches!(role, Role::Query | Role::MaxDistance));
             let compiled =
-                |(role, found): (&Role, &Expression)| (*role, pg_sys::ExecInitExpr(found.as_ptr().cast(), parent));
+                |(&role, value): (&Role, &Expression)| (role, pg_sys::ExecInitExpr(value.as_ptr().cast(), parent));
             let expressions = Expressions(of_search.map(compiled).collect());
             Self { settings, expressions, scope, running }
         }
@@ -106,7 +106,7 @@ impl NearScan {
                 running.begin(settings, expressions, scope, node);
             }
         }
-        let is_found = match &mut running.search {
+        let has_row = match &mut running.search {
             RunningSearch::Distance(search) => search.next(),
             RunningSearch::Bands(search, _) => search.next(),
         };
@@ -116,7 +116,7 @@ impl NearScan {
             if let Some(counters) = node.ss.ps.instrument.as_mut() {
                 running.report(counters);
             }
-            if is_found { running.slot } else { pg_sys::ExecClearTuple(running.slot) }
+            if has_row { running.slot } else { pg_sys::ExecClearTuple(running.slot) }
         }
     }
 
@@ -157,17 +157,18 @@ impl Expressions {
     /// # Safety
     /// The node is running.
     unsafe fn goal(&self, node: &CustomScanState) -> Option<Goal> {
-        // SAFETY: the caller passes the running node of the expressions. The query, a bigint, and the limit, an
-        // integer, are passed by value.
+        // SAFETY: the caller passes the running node of the expressions. The query, a bigint, and the largest
+        // distance, an integer, are passed by value.
         unsafe {
             let query = self.value(Role::Query, node).map(|query| query.value() as u64);
-            let Some(limit) = self.compiled(Role::Limit) else {
+            let Some(compiled) = self.compiled(Role::MaxDistance) else {
                 // If the query is NULL, so are all distances, and all rows may come in any order.
                 let query = query.unwrap_or(0);
                 return Some(Goal { query, max_distance: LARGEST_DISTANCE, is_for_all: true });
             };
-            let limit = integer_value(pg_sys::exprType((*limit).expr.cast()), self.value(Role::Limit, node)?);
-            let max_distance = largest_distance(limit.unwrap_or_else(|| raise_unreadable_plan()));
+            let bound = self.value(Role::MaxDistance, node)?;
+            let bound = integer_value(pg_sys::exprType((*compiled).expr.cast()), bound);
+            let max_distance = largest_distance(bound.unwrap_or_else(|| raise_unreadable_plan()));
             Some(Goal { query: query?, max_distance, is_for_all: false })
         }
     }

@@ -36,10 +36,10 @@ struct TextSearch {
 
 thread_local! {
     /// The last queries whose values were known, the latest first. The planner asks for them once for each partition.
-    static KNOWN_QUERIES: RefCell<Vec<KnownQuery>> = const { RefCell::new(Vec::new()) };
+    static CACHED_QUERIES: RefCell<Vec<CachedQuery>> = const { RefCell::new(Vec::new()) };
 }
 
-struct KnownQuery {
+struct CachedQuery {
     text: CachedText,
     criterion: TextCriterion,
     options: Options,
@@ -47,10 +47,10 @@ struct KnownQuery {
     keys: Option<TextKeys>,
 }
 
-/// How many queries are known, for a statement that has several.
-const MAX_KNOWN_QUERIES: usize = 4;
-/// The longest query that is known, in bytes.
-const MAX_KNOWN_BYTES: usize = 1 << 20;
+/// How many queries are cached, for a statement that has several.
+const MAX_CACHED_QUERIES: usize = 4;
+/// The longest query that is cached, in bytes.
+const MAX_CACHED_BYTES: usize = 1 << 20;
 /// The share of the candidates that have the same numbers: PostgreSQL's default for an equality without statistics.
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
@@ -66,8 +66,8 @@ impl TextPaths {
         }
         let table = Relation::open_locked(relation.table());
         let indexes = indexes.into_iter().map(Relation::open_locked);
-        let found = band_indexes(&table, indexes, KeyExpressions::Planned);
-        let search = |condition| TextSearch::new(relation, &table, condition, &found);
+        let indexes = band_indexes(&table, indexes, KeyExpressions::Planned);
+        let search = |condition| TextSearch::new(relation, &table, condition, &indexes);
         Self { relation, searches: conditions.into_iter().filter_map(search).collect() }
     }
 
@@ -99,10 +99,10 @@ impl TextPaths {
 
 impl TextSearch {
     /// Warns if there are indexes on bands of its text, and none serves it. None if it is within another condition.
-    fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, found: &[BandIndex]) -> Option<Self> {
+    fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, indexed: &[BandIndex]) -> Option<Self> {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
         let text = condition.text.with_varno(relation.relid(), 1);
-        let of_text = found.iter().filter(|index| index.is_of_text(table, text));
+        let of_text = indexed.iter().filter(|index| index.is_of_text(table, text));
         let (serving, others): (Vec<_>, Vec<_>) = of_text.partition(|index| index.call.options.has_bands_for(options));
         let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
         match (complete, others.first()) {
@@ -172,8 +172,8 @@ fn share_near(
         return None;
     }
     let NearTexts { criterion, options, .. } = &condition.near;
-    let known = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
-    let keys = known.and_then(|text| known_keys(text, *criterion, options));
+    let text = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
+    let keys = text.and_then(|text| cached_keys(text, *criterion, options));
     let share = |index: &BandIndex| {
         let band = index.key.expression(table)?.with_varno(1, relation.relid());
         let value = match &keys {
@@ -190,20 +190,20 @@ fn share_near(
 
 /// What a search for a text looks up, computed once for the last few texts; None if the text has no feature, or cannot
 /// be read.
-fn known_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
+fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
     let identity = text.identity();
-    KNOWN_QUERIES.with_borrow_mut(|known| {
+    CACHED_QUERIES.with_borrow_mut(|queries| {
         let is_this =
-            |query: &KnownQuery| query.text.is(identity) && query.criterion == criterion && query.options == *options;
-        if let Some(position) = known.iter().position(is_this) {
-            known[..=position].rotate_right(1);
-            return known[0].keys.clone();
+            |query: &CachedQuery| query.text.is(identity) && query.criterion == criterion && query.options == *options;
+        if let Some(position) = queries.iter().position(is_this) {
+            queries[..=position].rotate_right(1);
+            return queries[0].keys.clone();
         }
         let keys = TextKeys::of(text, criterion, options).ok().flatten();
         let mut query = CachedText::default();
-        if query.remember(identity, MAX_KNOWN_BYTES) {
-            known.truncate(MAX_KNOWN_QUERIES - 1);
-            known.insert(0, KnownQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
+        if query.remember(identity, MAX_CACHED_BYTES) {
+            queries.truncate(MAX_CACHED_QUERIES - 1);
+            queries.insert(0, CachedQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
         }
         keys
     })
