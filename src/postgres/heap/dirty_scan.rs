@@ -36,6 +36,7 @@ pub enum VersionState {
 
 /// A row version that a scan has found.
 pub struct FoundVersion<'a> {
+    pub table: &'a Relation,
     pub version: RowVersion<'a>,
     pub state: VersionState,
     /// The tid in the index entry. All versions of a HOT chain share it, in all indexes of the table.
@@ -120,7 +121,7 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left = self.refusals_left.saturating_sub(1);
     }
 
-    /// Whether no look-up was cut short: the limit of refusals has not been reached.
+    /// Whether the scan was not cut short: the limit of refusals has not been reached.
     pub fn has_read_all(&self) -> bool {
         self.refusals_left > 0
     }
@@ -174,7 +175,8 @@ impl<'a> DirtyScan<'a> {
                 }
             }
         };
-        Some(FoundVersion { version: self.version(), state, entry: self.entry, value: self.value, has_moved })
+        let (table, version) = (self.table, self.version());
+        Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, has_moved })
     }
 
     /// Reads the next entry; false if it has none whose row is to be fetched. None at the end.
@@ -231,7 +233,7 @@ fn visible_from<'a>(
     slot: &'a TableSlot,
     snapshot: &mut pg_sys::SnapshotData,
 ) -> Option<RowVersion<'a>> {
-    let is_its = |version: RowVersion, inserter: Option<_>| inserter.is_none_or(|known| version.inserter() == known);
+    let is_its = |version: RowVersion, inserter: Option<_>| inserter.is_none_or(|id| version.inserter() == id);
     // SAFETY: a snapshot that outlives the calls, and a static one, by which every version is visible.
     unsafe {
         // A version that the dirty snapshot does not see will not change any more.

@@ -30,8 +30,8 @@ pub enum Action {
 
 impl Action {
     pub fn named(name: &str) -> Result<Self> {
-        let found = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
-        found.ok_or_else(|| {
+        let action = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
+        action.ok_or_else(|| {
             invalid_parameter(format!("unknown action \"{}\"", shorten(name)))
                 .set_hint("The actions are reject, skip and mark.")
         })

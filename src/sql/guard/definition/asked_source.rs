@@ -47,14 +47,14 @@ pub fn find_source(
     let with_own = if is_indexed(&root) { &[] } else { &members.all[1..] };
     let mut partitions = with_own.iter().map(|&member| Relation::open(member)).filter(is_indexed);
     let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
-    let found = source_in(&first, named, asked, schema)?;
+    let of_first = source_in(&first, named, asked, schema)?;
     for other in partitions {
         let of_other = source_in(&other, named, asked, schema)?;
-        if found != of_other {
-            return Err(disagreement([(&first, &found), (&other, &of_other)])?);
+        if of_first != of_other {
+            return Err(disagreement([(&first, &of_first), (&other, &of_other)])?);
         }
     }
-    Ok(found)
+    Ok(of_first)
 }
 
 fn source_in(
@@ -170,18 +170,18 @@ fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &Ask
 
 /// The fingerprints whose blocks are indexed.
 fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
-    let mut found: Vec<(Bits, RowValue)> = Vec::new();
+    let mut fingerprints: Vec<(Bits, RowValue)> = Vec::new();
     let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored);
     for index in table.open_indexes().filter_map(read) {
         for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
             let bits = Bits::of_bigint(fingerprint);
             let column = fingerprint.as_own_column().or_else(|| column_of(table, bits).map(|column| column.attnum));
-            if !found.iter().any(|(other, _)| other.equals(bits)) {
-                found.push((bits, column.map_or(RowValue::Expression(fingerprint), RowValue::Column)));
+            if !fingerprints.iter().any(|(other, _)| other.equals(bits)) {
+                fingerprints.push((bits, column.map_or(RowValue::Expression(fingerprint), RowValue::Column)));
             }
         }
     }
-    found.into_iter().map(|(_, fingerprint)| fingerprint).collect()
+    fingerprints.into_iter().map(|(_, fingerprint)| fingerprint).collect()
 }
 
 /// The fingerprint that a source is or, if it is another column, those that are made from it and indexed.

@@ -22,13 +22,13 @@ const MAX_CACHED_TRIGGERS: usize = 4096;
 pub type PerTable<T> = RefCell<HashMap<Oid, Rc<T>>>;
 
 /// What has been made for a table before or, the first time, what `make` makes.
-pub fn of_table<T>(known: &PerTable<T>, table: Oid, make: impl FnOnce() -> Result<T>) -> Result<Rc<T>> {
-    if let Some(known) = known.borrow().get(&table) {
-        return Ok(known.clone());
+pub fn of_table<T>(tables: &PerTable<T>, table: Oid, make: impl FnOnce() -> Result<T>) -> Result<Rc<T>> {
+    if let Some(value) = tables.borrow().get(&table) {
+        return Ok(value.clone());
     }
-    let made = Rc::new(make()?);
-    known.borrow_mut().insert(table, made.clone());
-    Ok(made)
+    let value = Rc::new(make()?);
+    tables.borrow_mut().insert(table, value.clone());
+    Ok(value)
 }
 
 #[derive(Default)]
@@ -46,11 +46,11 @@ thread_local! {
 }
 
 /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
-/// so that neither they nor their indexes are dropped. `function` is the trigger function. `known` is a guard that
+/// so that neither they nor their indexes are dropped. `function` is the trigger function. `previous` is a guard that
 /// this statement has obtained before, whose tables are locked already.
-pub fn guard_of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Guard>>) -> Result<Rc<Guard>> {
+pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Guard>>) -> Result<Rc<Guard>> {
     let mut guard = cached(function, event)?;
-    if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
+    if previous.is_some_and(|previous| Rc::ptr_eq(previous, &guard)) {
         return Ok(guard);
     }
     loop {
@@ -85,18 +85,18 @@ fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     }
     drop_changed();
     let trigger = event.trigger().tgoid;
-    let known = CACHE.with_borrow(|cache| cache.by_trigger.get(&trigger).cloned());
-    if let Some(known) = known.filter(|known| known.identity.has_arguments_of(event)) {
-        return Ok(known);
+    let guard = CACHE.with_borrow(|cache| cache.by_trigger.get(&trigger).cloned());
+    if let Some(guard) = guard.filter(|guard| guard.identity.has_arguments_of(event)) {
+        return Ok(guard);
     }
     let identity = Identity::from_event(event)?;
-    let known = CACHE.with_borrow_mut(|cache| {
+    let guard = CACHE.with_borrow_mut(|cache| {
         if cache.by_trigger.len() >= MAX_CACHED_TRIGGERS {
             *cache = Cache::default();
         }
         cache.guards.get(&identity).cloned()
     });
-    let guard = known.map_or_else(|| Guard::new(function, &identity, event).map(Rc::new), Ok)?;
+    let guard = guard.map_or_else(|| Guard::new(function, &identity, event).map(Rc::new), Ok)?;
     CACHE.with_borrow_mut(|cache| {
         cache.guards.insert(identity, guard.clone());
         cache.by_trigger.insert(trigger, guard.clone());

@@ -21,7 +21,7 @@ pub enum GuardCriterion {
 
 #[derive(Clone, Debug)]
 pub struct GuardedTexts {
-    pub near: TextCriterion,
+    pub criterion: TextCriterion,
     /// The options of the bands, and of comparing texts.
     pub options: Options,
     /// The options as JSON, among the other keys of a criterion.
@@ -34,24 +34,24 @@ impl GuardCriterion {
     }
 
     fn new(document: &CriterionDocument, json: &str) -> Self {
-        let Some(near) = document.texts() else { return Self::Distance(document.max_distance()) };
-        Self::Texts(GuardedTexts { near, options: document.options.clone(), document: json.to_owned() })
+        let Some(criterion) = document.texts() else { return Self::Distance(document.max_distance()) };
+        Self::Texts(GuardedTexts { criterion, options: document.options.clone(), document: json.to_owned() })
     }
 
     /// The criterion as JSON. Only options are left to a default, and these are those of `simhash_band`.
     pub fn to_json(&self) -> Result<String> {
         match self {
-            Self::Texts(GuardedTexts { near: TextCriterion { resemblance, bands }, document, .. }) => {
+            Self::Texts(GuardedTexts { criterion: TextCriterion { resemblance, bands }, document, .. }) => {
                 laid_over(&format!(r#"{{"resemblance": {resemblance}, "bands": {bands}}}"#), document)
             }
-            Self::Distance(most) => Ok(format!(r#"{{"resemblance": null, "max_distance": {most}}}"#)),
+            Self::Distance(max_distance) => Ok(format!(r#"{{"resemblance": null, "max_distance": {max_distance}}}"#)),
         }
     }
 }
 
 impl PartialEq for GuardedTexts {
     fn eq(&self, other: &Self) -> bool {
-        (self.near, &self.options) == (other.near, &other.options)
+        (self.criterion, &self.options) == (other.criterion, &other.options)
     }
 }
 

@@ -8,14 +8,14 @@ use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
 pub fn check_can_guard(table: &Relation, scope: &[String]) -> Result<()> {
-    let Some(found) = distribution(table.oid())? else { return Ok(()) };
-    check_scope(&table.name()?, &found, scope)?;
+    let Some(distribution) = distribution(table.oid())? else { return Ok(()) };
+    check_scope(&table.name()?, &distribution, scope)?;
     check_allows_triggers(table)
 }
 
 /// Refuses to create or drop a trigger while Citus does not allow it.
 pub fn check_allows_triggers(table: &Relation) -> Result<()> {
-    let is_local = distribution(table.oid())?.is_none_or(|found| found == Distribution::Local);
+    let is_local = distribution(table.oid())?.is_none_or(|distribution| distribution == Distribution::Local);
     if is_local || read_setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on") {
         return Ok(());
     }
@@ -30,8 +30,8 @@ pub fn check_allows_triggers(table: &Relation) -> Result<()> {
 pub fn check_sees_all(table: &Relation, scope: &[String]) -> Result<()> {
     check_not_distributed(table)?;
     let Some(table) = table_of_shard(table)? else { return Ok(()) };
-    let (Some(found), Some(name)) = (distribution(table)?, relation_name(table)?) else { return Ok(()) };
-    check_scope(&name, &found, scope)
+    let (Some(distribution), Some(name)) = (distribution(table)?, relation_name(table)?) else { return Ok(()) };
+    check_scope(&name, &distribution, scope)
 }
 
 fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<()> {

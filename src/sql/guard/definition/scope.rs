@@ -95,18 +95,18 @@ impl ScopeColumn {
         }
         let flags = pg_sys::TYPECACHE_EQ_OPR | pg_sys::TYPECACHE_HASH_PROC;
         // SAFETY: the type of an existing column exists.
-        let found = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
-        if found.eq_opr == Oid::INVALID {
+        let cached = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
+        if cached.eq_opr == Oid::INVALID {
             let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
         // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
-        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(found.eq_opr)) };
+        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(cached.eq_opr)) };
         if !is_allowed_type(base) {
             return Err(refused_type(&column.type_name(), "scope"));
         }
         // The type cache returns a hash function only if it agrees with the equality.
-        let hash = Some(found.hash_proc).filter(|hash| *hash != Oid::INVALID);
+        let hash = Some(cached.hash_proc).filter(|hash| *hash != Oid::INVALID);
         Ok(Self { column, equality, hash })
     }
 }

@@ -41,11 +41,11 @@ impl SearchedFingerprints {
     /// look up each value of this column.
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
         let fingerprint = fingerprint(table, source)?;
-        let found = blocks_in(table, table.open_indexes(), fingerprint, KeyExpressions::Stored);
+        let blocks = blocks_in(table, table.open_indexes(), fingerprint, KeyExpressions::Stored);
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
-        let usable: Vec<_> = found.iter().filter(is_usable).collect();
+        let usable: Vec<_> = blocks.iter().filter(is_usable).collect();
         let before: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
         let of_scope = |before: &Vec<i16>| {

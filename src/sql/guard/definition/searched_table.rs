@@ -50,8 +50,8 @@ impl SearchedTable {
         let scope = GuardScope::new(table, &arguments.scope)?;
         let lookup = match &arguments.criterion {
             GuardCriterion::Texts(texts) => Lookup::Texts(SearchedTexts::read(table, expression, &scope, texts)?),
-            GuardCriterion::Distance(most) => {
-                Lookup::Fingerprints(SearchedFingerprints::read(table, expression, &scope, *most)?)
+            GuardCriterion::Distance(max_distance) => {
+                Lookup::Fingerprints(SearchedFingerprints::read(table, expression, &scope, *max_distance)?)
             }
         };
         Ok(Self {

@@ -18,7 +18,7 @@ use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 
 pub struct SearchedTexts {
-    pub near: TextCriterion,
+    pub criterion: TextCriterion,
     pub options: Options,
     /// The positions, in the guard's scope, of the columns that the indexes have before the band.
     pub before: Vec<usize>,
@@ -32,18 +32,18 @@ impl SearchedTexts {
     /// Finds the indexes of a table: of several, those whose bands have what must be the same, and of several scopes
     /// the one with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
-        let GuardedTexts { near, options, .. } = guarded;
+        let &GuardedTexts { criterion, ref options, .. } = guarded;
         let of_text = indexed_bands(table, Some(text));
         let of_options: Vec<_> = of_text.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
         let columns: Vec<_> = scope.columns().collect();
         let is_within = |index: &&&BandIndex| index.scope.iter().all(|column| columns.contains(column));
         let bands = Bands::of(of_options.iter().filter(is_within).copied());
-        let served = bands.iter().filter(|bands| bands.indexes.len() >= near.bands);
+        let served = bands.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
         if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len())) {
             let position = |column: &i16| columns.iter().position(|own| own == column);
             let before = served.scope.iter().filter_map(position).collect();
-            let indexes = served.indexes[..near.bands].to_vec();
-            return Ok(Self { near: *near, options: options.clone(), before, indexes, has_same: served.has_same });
+            let indexes = served.indexes[..criterion.bands].to_vec();
+            return Ok(Self { criterion, options: options.clone(), before, indexes, has_same: served.has_same });
         }
         let (source, most) = (source_sql(table, text)?, bands.iter().map(|bands| bands.indexes.len()).max());
         match of_text.first().filter(|_| of_options.is_empty()) {
@@ -61,13 +61,13 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
         let is_of_text = text.is_none_or(|text| plain(index.call.text).equals(text));
         is_of_text && !index.is_partial && index.has_own_equality
     };
-    let found = band_indexes(table, table.open_indexes(), KeyExpressions::Stored);
-    found.into_iter().filter(is_wanted).collect()
+    let indexes = band_indexes(table, table.open_indexes(), KeyExpressions::Stored);
+    indexes.into_iter().filter(is_wanted).collect()
 }
 
 /// The error for a text of which only the first `indexed` bands are indexed.
 pub fn no_bands(table: &Relation, source: &str, indexed: usize, guarded: &GuardedTexts) -> Result<ErrorReport> {
-    let (name, bands) = (table.name()?, guarded.near.bands);
+    let (name, bands) = (table.name()?, guarded.criterion.bands);
     let message = match indexed {
         0 => format!("table \"{name}\" has no index on the bands of {source}"),
         1 => format!("table \"{name}\" has an index on the first band of {source}, and the guard needs {bands}"),
@@ -103,8 +103,8 @@ pub fn index_call(table: &str, source: &str, guarded: &GuardedTexts) -> String {
     if options != "{}" {
         arguments.push(shown_literal(&options));
     }
-    if guarded.near.bands != DEFAULT_BANDS {
-        arguments.push(format!("bands => {}", guarded.near.bands));
+    if guarded.criterion.bands != DEFAULT_BANDS {
+        arguments.push(format!("bands => {}", guarded.criterion.bands));
     }
     format!("simhash_index({})", arguments.join(", "))
 }

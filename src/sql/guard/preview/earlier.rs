@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
-use postgres::heap::dirty_scan::{EntrySet, VersionState};
+use postgres::heap::dirty_scan::{EntrySet, FoundVersion, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 
 use super::Preview;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
-use crate::sql::guard::row::search::{Candidate, Closeness, EarlierSearches, NearQuery, Sought};
+use crate::sql::guard::row::search::{Closeness, EarlierSearches, NearQuery, Sought};
 
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
@@ -57,29 +57,29 @@ impl Preview {
         };
         let primary_key = own.primary_key.of_row(row);
         // Without keys that have an order, the tids decide.
-        let is_earlier = |searched: &SearchedTable, found: Row<'_>| {
+        let is_earlier = |searched: &SearchedTable, other: Row<'_>| {
             let order =
-                searched.primary_key.compare(&searched.primary_key.of_row(found), &own.primary_key, &primary_key);
-            order.then_with(|| position(searched, found).cmp(&position(own, row))).is_lt()
+                searched.primary_key.compare(&searched.primary_key.of_row(other), &own.primary_key, &primary_key);
+            order.then_with(|| position(searched, other).cmp(&position(own, row))).is_lt()
         };
         let (mut best, mut looked_at): (Option<EarlierRow>, _) = (None, 0);
         query.each_near(&self.searched, |searched, candidate| {
-            let found = candidate.found.version.row();
-            let is_new = candidate.found.state == VersionState::Present && earlier.is_new(searched.oid, found);
+            let other = candidate.version.row();
+            let is_new = candidate.state == VersionState::Present && earlier.is_new(searched.oid, other);
             self.pairs_left.set(self.pairs_left.get() - i64::from(is_new));
             if is_new
-                && is_earlier(searched, found)
+                && is_earlier(searched, other)
                 && let Some(closeness) = self.closeness(&query, searched, &candidate)?
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
             {
                 query.sought.narrow(closeness);
-                best = Some(EarlierRow { closeness, shown: self.shown(searched, found)? });
+                best = Some(EarlierRow { closeness, shown: self.shown(searched, other)? });
             }
-            let is_found = best.as_ref().filter(|best| self.gap(best) >= 0.0).is_some_and(|best| {
+            let is_decided = best.as_ref().filter(|best| self.gap(best) >= 0.0).is_some_and(|best| {
                 looked_at += usize::from(is_new);
                 looked_at == MAX_LOOKED_AT || best.closeness.is_highest()
             });
-            Ok(if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(best)
     }
@@ -89,9 +89,9 @@ impl Preview {
         &self,
         query: &NearQuery,
         searched: &SearchedTable,
-        candidate: &Candidate,
+        candidate: &FoundVersion,
     ) -> Result<Option<Closeness>> {
-        let is_among = self.conditions.is_among(searched, candidate.found.version.row())?;
+        let is_among = self.conditions.is_among(searched, candidate.version.row())?;
         if is_among { query.closeness(searched, candidate) } else { Ok(None) }
     }
 

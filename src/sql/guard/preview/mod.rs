@@ -216,7 +216,7 @@ impl Preview {
         let mut least_resemblance = None;
         // Texts that resemble each other less than near-duplicates are shown too.
         if let GuardCriterion::Texts(texts) = &mut criterion {
-            let least = &mut texts.near.resemblance;
+            let least = &mut texts.criterion.resemblance;
             least_resemblance = Some(*least);
             *least = least.min(LEAST_SHOWN);
         }

@@ -39,11 +39,11 @@ pub fn each_sampled_row(
     let mut percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0);
     let sampled = loop {
         let sampled = sampled_tids(&members, percent as f32, i64::from(sample) * MAX_TIMES_SAMPLE)?;
-        let found = sampled.iter().map(Vec::len).sum::<usize>() as f64;
-        if percent >= 100.0 || found >= LEAST_OF_SAMPLE * f64::from(sample) {
+        let count = sampled.iter().map(Vec::len).sum::<usize>() as f64;
+        if percent >= 100.0 || count >= LEAST_OF_SAMPLE * f64::from(sample) {
             break sampled;
         }
-        percent = (percent * (f64::from(sample) / found).min(MAX_STEP)).min(100.0);
+        percent = (percent * (f64::from(sample) / count).min(MAX_STEP)).min(100.0);
     };
     let mut rows = Vec::new();
     for (member, tids) in sampled.iter().enumerate() {
@@ -71,12 +71,12 @@ pub fn each_sampled_row(
 fn sampled_tids(
     tables: &[(&Target, &SearchedTable)],
     percent: f32,
-    mut limit: i64,
+    mut left: i64,
 ) -> Result<Vec<Vec<ItemPointerData>>> {
     let mut sampled = Vec::new();
     for (table, _) in tables {
         let query = Query::parse(to_server(&format!(
-            "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {limit}",
+            "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {left}",
             table.sql(),
         ))?)?;
         // The table is locked, but another table may have got its name.
@@ -86,7 +86,7 @@ fn sampled_tids(
         let mut tids = Vec::new();
         // SAFETY: a ctid is a pointer to a tid, which is copied.
         query.each_value(|tid| tids.push(unsafe { *tid.cast_mut_ptr::<ItemPointerData>() }))?;
-        limit -= tids.len() as i64;
+        left -= tids.len() as i64;
         sampled.push(tids);
     }
     Ok(sampled)

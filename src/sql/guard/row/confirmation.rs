@@ -34,8 +34,8 @@ impl SourceReader {
     /// What a new row is looked up by; None if its source is NULL, or has no word.
     pub fn key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
         match &searched.lookup {
-            Lookup::Texts(SearchedTexts { near, options, .. }) => {
-                let keys = self.with_new_text(searched, row, |text| TextKeys::of(text, *near, options))?;
+            Lookup::Texts(SearchedTexts { criterion, options, .. }) => {
+                let keys = self.with_new_text(searched, row, |text| TextKeys::of(text, *criterion, options))?;
                 Ok(keys.flatten().map(RowKey::Text))
             }
             Lookup::Fingerprints(fingerprints) => self.0.of_new_row(searched.oid, &searched.source, row, |value| {
@@ -47,8 +47,9 @@ impl SourceReader {
     /// What a stored row is looked up by; None as for a new row.
     pub fn stored_key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
         match &searched.lookup {
-            Lookup::Texts(SearchedTexts { near, options, .. }) => {
-                let keys = self.with_stored_text(searched, row, |text| TextKeys::uncached(text, *near, options))?;
+            Lookup::Texts(SearchedTexts { criterion, options, .. }) => {
+                let keys =
+                    self.with_stored_text(searched, row, |text| TextKeys::uncached(text, *criterion, options))?;
                 Ok(keys.flatten().map(RowKey::Text))
             }
             Lookup::Fingerprints(fingerprints) => {
@@ -141,8 +142,8 @@ impl<'a> NewText<'a> {
 
     /// The features of the new text; None if it is NULL.
     fn features(&self) -> Result<Option<&Prepared>> {
-        if let Some(known) = self.features.get() {
-            return Ok(known.as_deref());
+        if let Some(features) = self.features.get() {
+            return Ok(features.as_deref());
         }
         let prepared = self.reader.with_new_text(self.own, self.row, |text| {
             let text = decode(text.detoast())?.as_str();

@@ -62,8 +62,7 @@ impl ConflictingRows {
         self.awaited.is_none() && (self.may_have_moved || !self.tids.is_empty())
     }
 
-    fn add(&mut self, found: &FoundVersion, waits_for_locks: bool) {
-        let FoundVersion { version, state, entry, has_moved, .. } = *found;
+    fn add(&mut self, &FoundVersion { version, state, entry, has_moved, .. }: &FoundVersion, waits_for_locks: bool) {
         let tid = version.row().tid();
         if has_moved {
             self.may_have_moved = true;
@@ -138,7 +137,7 @@ impl UniqueIndexes {
     /// `self` was made for this table, and the row belongs to it.
     pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment, gone: &EntrySet) -> ConflictingRows {
         let slot = TableSlot::new(table);
-        let mut found = ConflictingRows::default();
+        let mut rows = ConflictingRows::default();
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
         // per-row memory is reset, at the end.
         unsafe {
@@ -149,12 +148,12 @@ impl UniqueIndexes {
                 let mut scan = DirtyScan::begin(table, &index, &slot, (since, gone), keys.len(), None);
                 scan.scan().rescan(&mut keys);
                 while let Some(version) = scan.next(|_| true, gone) {
-                    found.add(&version, self.waits_for_locks);
+                    rows.add(&version, self.waits_for_locks);
                 }
             }
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
         }
-        found
+        rows
     }
 
     /// The new row with its generated columns, if indexes depend on one. It is valid until the next row.

@@ -13,7 +13,7 @@ use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
 use super::running::{PendingRow, rows_of_other_statements};
-use super::search::{Candidate, Closeness, NearQuery, Sought};
+use super::search::{Closeness, NearQuery, Sought};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -58,9 +58,8 @@ pub struct NearDuplicate<'a> {
 
 /// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
 /// snapshot.
-fn is_visible(candidate: &Candidate) -> bool {
-    let version = candidate.found.version;
-    let (table, slot) = (candidate.table.as_ptr(), version.row().slot());
+fn is_visible(FoundVersion { table, version, .. }: &FoundVersion) -> bool {
+    let (table, slot) = (table.as_ptr(), version.row().slot());
     // SAFETY: the table is open, and the slot holds one of its rows.
     unsafe {
         pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
@@ -83,19 +82,19 @@ struct NearRows<'a> {
 /// reject: thousands of copies may be marked with one row, and the search does not look among them for a closer one.
 pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outcome<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
-    let mut found = NearRows::default();
+    let mut rows = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
-        let is_present = candidate.found.state == VersionState::Present;
-        if is_present && !query.earlier.is_new(searched.oid, candidate.found.version.row()) {
+        let is_present = candidate.state == VersionState::Present;
+        if is_present && !query.earlier.is_new(searched.oid, candidate.version.row()) {
             return Ok(ControlFlow::Continue(()));
         }
         if may_be_duplicate(statement, searched, &candidate)? {
-            found.add(searched, &candidate, query)?;
+            rows.add(searched, &candidate, query)?;
         }
-        let is_decided = found.nearest.as_ref().is_some_and(|found| any_suffices || found.closeness.is_highest());
+        let is_decided = rows.nearest.as_ref().is_some_and(|nearest| any_suffices || nearest.closeness.is_highest());
         Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    Ok(match found {
+    Ok(match rows {
         // A row that is already present decides, whatever other transactions do.
         NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
         NearRows { awaited: Some(awaited), .. } => Outcome::Depends(awaited),
@@ -109,13 +108,13 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
 /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
 /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
 /// found.
-fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: &Candidate) -> Result<bool> {
-    let row = candidate.found.version.row();
+fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: &FoundVersion) -> Result<bool> {
+    let row = candidate.version.row();
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
-    match candidate.found.state {
+    match candidate.state {
         // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
         // not read them yet, as in [`NearRows::add`].
         VersionState::Depends { inserts: true, .. } if searched.has_external_condition(row) => Ok(true),
@@ -166,8 +165,8 @@ fn is_duplicate(statement: &Statement, pending: &PendingRow, query: &NearQuery) 
 
 impl<'a> NearRows<'a> {
     /// Adds a row that may be a near-duplicate, if it is close enough.
-    fn add(&mut self, searched: &'a SearchedTable, candidate: &Candidate, query: &NearQuery) -> Result<()> {
-        let FoundVersion { version, state, entry, .. } = candidate.found;
+    fn add(&mut self, searched: &'a SearchedTable, candidate: &FoundVersion, query: &NearQuery) -> Result<()> {
+        let FoundVersion { version, state, entry, .. } = *candidate;
         let row = version.row();
         match state {
             VersionState::Depends { on, inserts } => {
@@ -185,7 +184,7 @@ impl<'a> NearRows<'a> {
             VersionState::Present => {
                 let Some(closeness) = query.closeness(searched, candidate)? else { return Ok(()) };
                 let tid = row.tid();
-                if self.nearest.as_ref().is_some_and(|known| known.comes_before(closeness, searched, tid)) {
+                if self.nearest.as_ref().is_some_and(|nearest| nearest.comes_before(closeness, searched, tid)) {
                     return Ok(());
                 }
                 query.sought.narrow(closeness);

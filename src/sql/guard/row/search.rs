@@ -65,12 +65,6 @@ pub enum Closeness {
     Distance(u32),
 }
 
-/// A version of a row that may be near.
-pub struct Candidate<'a> {
-    pub table: &'a Relation,
-    pub found: FoundVersion<'a>,
-}
-
 /// What the searches for one row have learnt, so that the next one looks only at what has come since.
 ///
 /// Rows are known by their tids, and are added only if they were present at some time since the first search began. No
@@ -105,19 +99,19 @@ impl EarlierSearches {
     }
 
     /// Adds a row that is not close enough.
-    fn refute(&self, searched: &SearchedTable, Candidate { table, found }: &Candidate) {
+    fn refute(&self, searched: &SearchedTable, candidate: &FoundVersion) {
         // If the inserting transaction rolls back, another row may get the tid.
-        if matches!(found.state, VersionState::Depends { inserts: true, .. }) {
+        if matches!(candidate.state, VersionState::Depends { inserts: true, .. }) {
             return;
         }
-        self.refuted.add(table.oid(), found.entry);
-        let row = found.version.row();
+        self.refuted.add(candidate.table.oid(), candidate.entry);
+        let row = candidate.version.row();
         if searched.has_external_source(row)
             && let Some(text) = row.stored_bytes(&searched.source.read_from)
         {
-            let mut refuted = self.refuted_texts.borrow_mut();
-            refuted.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-            refuted.insert(text);
+            let mut texts = self.refuted_texts.borrow_mut();
+            texts.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+            texts.insert(text);
         }
     }
 
@@ -146,11 +140,11 @@ impl<'a> Sought<'a> {
     }
 
     /// From now on, only rows matter that are at least as close as this one or, of fingerprints, closer.
-    pub fn narrow(&self, found: Closeness) {
-        match (self, found) {
-            (Self::Text { text, .. }, Closeness::Resemblance(found)) => text.least_resemblance.set(found),
-            (Self::Fingerprint { max_distance, .. }, Closeness::Distance(found)) => {
-                max_distance.set(found.cast_signed() - 1);
+    pub fn narrow(&self, closeness: Closeness) {
+        match (self, closeness) {
+            (Self::Text { text, .. }, Closeness::Resemblance(resemblance)) => text.least_resemblance.set(resemblance),
+            (Self::Fingerprint { max_distance, .. }, Closeness::Distance(distance)) => {
+                max_distance.set(distance.cast_signed() - 1);
             }
             _ => {}
         }
@@ -160,7 +154,7 @@ impl<'a> Sought<'a> {
 impl Closeness {
     /// Whether no row can be closer.
     pub fn is_highest(self) -> bool {
-        matches!(self, Self::Distance(0)) || matches!(self, Self::Resemblance(found) if found >= 1.0)
+        matches!(self, Self::Distance(0)) || matches!(self, Self::Resemblance(resemblance) if resemblance >= 1.0)
     }
 }
 
@@ -173,10 +167,10 @@ impl NearQuery<'_> {
     pub fn each_near<'t>(
         &self,
         tables: &'t [SearchedTable],
-        mut show: impl FnMut(&'t SearchedTable, Candidate) -> Result<ControlFlow<()>>,
+        mut show: impl FnMut(&'t SearchedTable, FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         for searched in tables {
-            let mut show = |candidate: Candidate| show(searched, candidate);
+            let mut show = |candidate: FoundVersion| show(searched, candidate);
             if self.each_recent(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break() {
                 break;
             }
@@ -184,15 +178,14 @@ impl NearQuery<'_> {
         Ok(())
     }
 
-    /// How close a row is that was found; None if it is not close enough.
-    pub fn closeness(&self, searched: &SearchedTable, candidate: &Candidate) -> Result<Option<Closeness>> {
-        let Candidate { found, .. } = candidate;
-        let row = found.version.row();
+    /// How close a candidate is; None if it is not close enough.
+    pub fn closeness(&self, searched: &SearchedTable, candidate: &FoundVersion) -> Result<Option<Closeness>> {
+        let row = candidate.version.row();
         match &self.sought {
             Sought::Text { text, .. } => {
                 // Another version than the one that was looked up may have other bands.
-                let has_band = !found.has_moved
-                    || self.reader.stored_key(searched, row)?.is_some_and(|found| self.key.may_be_near(&found));
+                let has_band = !candidate.has_moved
+                    || self.reader.stored_key(searched, row)?.is_some_and(|key| self.key.may_be_near(&key));
                 let resemblance = if has_band { text.confirm(searched, row)? } else { None };
                 if resemblance.is_none() {
                     self.earlier.refute(searched, candidate);
@@ -201,10 +194,10 @@ impl NearQuery<'_> {
             }
             Sought::Fingerprint { value, max_distance } => {
                 // All versions that share an entry have the same values in the columns of its expressions.
-                let known = found
+                let fingerprint = candidate
                     .value
                     .map_or_else(|| self.reader.stored_fingerprint(searched, row), |value| Ok(Some(value)))?;
-                let distance = known.map(|found| (found.cast_unsigned() ^ value).count_ones());
+                let distance = fingerprint.map(|fingerprint| (fingerprint.cast_unsigned() ^ value).count_ones());
                 let is_near = |distance: &u32| distance.cast_signed() <= max_distance.get();
                 Ok(distance.filter(is_near).map(Closeness::Distance))
             }
@@ -215,7 +208,7 @@ impl NearQuery<'_> {
     fn each_recent(
         &self,
         searched: &SearchedTable,
-        show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
+        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let recent = searched.originals.near(self.key);
         if recent.is_empty() {
@@ -225,9 +218,9 @@ impl NearQuery<'_> {
         let slot = TableSlot::new(&table);
         for tid in recent {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
-            let state = VersionState::Present;
-            let found = FoundVersion { version, state, entry: version.row().tid(), value: None, has_moved: true };
-            if self.may_be_near(searched, &found) && show(Candidate { table: &table, found })?.is_break() {
+            let (state, entry) = (VersionState::Present, version.row().tid());
+            let candidate = FoundVersion { table: &table, version, state, entry, value: None, has_moved: true };
+            if self.may_be_near(searched, &candidate) && show(candidate)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -238,7 +231,7 @@ impl NearQuery<'_> {
     fn each_indexed(
         &self,
         searched: &SearchedTable,
-        show: &mut impl FnMut(Candidate) -> Result<ControlFlow<()>>,
+        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
@@ -251,17 +244,16 @@ impl NearQuery<'_> {
             since: self.since,
             gone: self.gone,
             refuted: &self.earlier.refuted,
-            is_shown: &|found| self.may_be_near(searched, found),
+            is_shown: &|candidate| self.may_be_near(searched, candidate),
         };
-        let mut show = |found: FoundVersion| show(Candidate { table: &table, found });
         match (&searched.lookup, &self.sought) {
             // SAFETY: these are indexes of the table on bands and sizes.
             (Lookup::Texts(SearchedTexts { indexes, has_same, .. }), Sought::Text { keys, .. }) => unsafe {
-                walk.each_by_bands(indexes, *has_same, keys, &mut show)
+                walk.each_by_bands(indexes, *has_same, keys, show)
             },
             // SAFETY: these are indexes of the table on blocks.
-            (Lookup::Fingerprints(found), Sought::Fingerprint { value, max_distance }) => unsafe {
-                walk.each_by_blocks(&found.layouts, found.rows, *value, max_distance, &mut show)
+            (Lookup::Fingerprints(fingerprints), Sought::Fingerprint { value, max_distance }) => unsafe {
+                walk.each_by_blocks(&fingerprints.layouts, fingerprints.rows, *value, max_distance, show)
             },
             _ => unreachable!("all tables of a guard are searched in one way"),
         }
