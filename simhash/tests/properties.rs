@@ -17,7 +17,7 @@ use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
-use simhash::fingerprint::hash::{Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
+use simhash::fingerprint::hash::{Seeded, bytes_at, hash, hash_1_to_8, hash_9_to_16};
 use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
@@ -489,12 +489,12 @@ proptest! {
         seed: u64,
     ) {
         let text = [&vec![b'x'; before], &feature[..], &vec![b'y'; after]].concat();
-        let word = word_at(&text, before, before + feature.len());
-        prop_assert_eq!(word.is_some(), (1..=8).contains(&feature.len()) && text.len() >= 8);
-        if let Some(word) = word {
-            prop_assert_eq!(&word.to_le_bytes()[..feature.len()], &feature);
-            prop_assert_eq!(hash_1_to_8(word, feature.len()), hash(&feature));
-            prop_assert_eq!(Seeded(seed).hash_1_to_8(word, feature.len()), Seeded(seed).hash(&feature));
+        let bytes = bytes_at(&text, before, before + feature.len());
+        prop_assert_eq!(bytes.is_some(), (1..=8).contains(&feature.len()) && text.len() >= 8);
+        if let Some(bytes) = bytes {
+            prop_assert_eq!(&bytes.to_le_bytes()[..feature.len()], &feature);
+            prop_assert_eq!(hash_1_to_8(bytes, feature.len()), hash(&feature));
+            prop_assert_eq!(Seeded(seed).hash_1_to_8(bytes, feature.len()), Seeded(seed).hash(&feature));
         }
     }
 

@@ -13,21 +13,22 @@ use crate::text::normalise::{normalise, normalise_separators};
 use crate::text::places::rewrite;
 use crate::text::tokens::tokenize;
 
-/// Most words of the option `same`.
+/// Most words of the option `same`: the number of bits of [`Agreement::occurring_words`].
 pub const MAX_SAME_WORDS: usize = 64;
 /// Most bytes of one of these words.
 pub const MAX_SAME_WORD_BYTES: usize = 256;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Same {
-    /// The same numbers in the same order. A number is a token with a digit, or several with points, hyphens and the
-    /// like between them, with its minus sign.
+    /// Both texts have the same numbers in the same order. A number is a token with a digit, or several with points,
+    /// hyphens and the like between them, with its minus sign.
     pub numbers: bool,
     /// Each word is in both texts or in neither.
     pub words: Words,
 }
 
-/// Distinct words, each as its tokens in normal form, of which the last comes first; in the order of these.
+/// Sorted distinct words. Each is a list of tokens in normal form, in reverse: its last token is first, so that the
+/// token just read selects the words that may end there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Arc<[Box<[String]>]>);
 
@@ -37,15 +38,15 @@ impl Same {
         !self.numbers && self.words.0.is_empty()
     }
 
-    /// Reads a text in normal form.
-    pub(super) fn of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
+    /// What of a text in normal form must be the same in another one.
+    pub(super) fn agreement_of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
         let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
-        Ok(Agreement { numbers, words: self.words.found(normal, tick)? })
+        Ok(Agreement { numbers, occurring_words: self.words.occurring(normal, tick)? })
     }
 
-    /// The same, and all numbers of the text, each in a line. Groups of three digits are shown as one number, whatever
-    /// separates them.
-    pub(super) fn listed(&self, normal: &str, tick: &dyn Fn()) -> Result<(Agreement, String)> {
+    /// What must be the same, and all numbers of the text, each in a line. Groups of three digits are shown as one
+    /// number, whatever separates them.
+    pub(super) fn agreement_and_numbers(&self, normal: &str, tick: &dyn Fn()) -> Result<(Agreement, String)> {
         let (mut numbers, mut may_go_on) = (String::new(), false);
         let list = |number: &str| {
             numbers.try_reserve(number.len() + 2)?;
@@ -63,19 +64,20 @@ impl Same {
             each_number(normal, tick, list)?;
         }
         numbers.push('\n');
-        Ok((self.of(normal, tick)?, numbers))
+        Ok((self.agreement_of(normal, tick)?, numbers))
     }
 
-    /// What must be the same in two texts, whose numbers are listed too.
-    pub(super) fn checks(&self, [(a, of_a), (b, of_b)]: [(Agreement, String); 2]) -> Vec<Check> {
-        let words = |of: Agreement| {
-            let words = self.words.iter().enumerate().filter(|(word, _)| of.words >> word & 1 == 1);
+    /// What must be the same in two texts, from what [`Self::agreement_and_numbers`] has found in each.
+    pub(super) fn agreement_checks(&self, [(a, numbers_a), (b, numbers_b)]: [(Agreement, String); 2]) -> Vec<Check> {
+        let words_of = |agreement: Agreement| {
+            let words = self.words.iter().enumerate().filter(|(word, _)| agreement.occurring_words >> word & 1 == 1);
             words.map(|(_, tokens)| tokens.join(" ") + "\n").collect::<String>()
         };
-        let of_numbers = self.numbers.then(|| same("numbers", [&of_a, &of_b], a.numbers == b.numbers));
+        let numbers = self.numbers.then(|| same("numbers", [&numbers_a, &numbers_b], a.numbers == b.numbers));
         let has_words = !self.words.0.is_empty();
-        let of_words = has_words.then(|| same("words", [&words(a), &words(b)], a.words == b.words));
-        of_numbers.into_iter().chain(of_words).collect()
+        let words =
+            has_words.then(|| same("words", [&words_of(a), &words_of(b)], a.occurring_words == b.occurring_words));
+        numbers.into_iter().chain(words).collect()
     }
 }
 
@@ -109,9 +111,9 @@ impl Words {
     }
 
     /// A bit for each word: 1 if the text in normal form has it.
-    fn found(&self, normal: &str, tick: &dyn Fn()) -> Result<u64> {
-        let mut found = 0;
-        let Some(longest) = self.0.iter().map(|tokens| tokens.len()).max() else { return Ok(found) };
+    fn occurring(&self, normal: &str, tick: &dyn Fn()) -> Result<u64> {
+        let mut occurring = 0;
+        let Some(longest) = self.0.iter().map(|tokens| tokens.len()).max() else { return Ok(occurring) };
         // The latest token comes first.
         let mut latest = VecDeque::with_capacity(longest);
         let mut find = |token: Range<usize>| {
@@ -120,25 +122,26 @@ impl Words {
             let first = self.0.partition_point(|tokens| *tokens[0] < *latest[0]);
             for (word, tokens) in self.0.iter().enumerate().skip(first).take_while(|(_, tokens)| tokens[0] == latest[0])
             {
-                let is_found = tokens.len() <= latest.len() && tokens.iter().zip(&latest).all(|(a, b)| a == b);
-                found |= u64::from(is_found) << word;
+                let occurs = tokens.len() <= latest.len() && tokens.iter().zip(&latest).all(|(a, b)| a == b);
+                occurring |= u64::from(occurs) << word;
             }
         };
         tokenize(normal, &mut find, tick)?;
-        Ok(found)
+        Ok(occurring)
     }
 }
 
-/// What of a text must agree with another one; the same for all texts if the options ask for nothing.
+/// What of a text must agree with another one. Equal for all texts if the options ask for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
     numbers: NumberList,
-    words: u64,
+    /// A bit for each of the [`Words`] of the option: 1 if the text has it.
+    occurring_words: u64,
 }
 
 impl Agreement {
     /// What is XORed with each band of the text, so that texts that do not agree share none.
     pub fn key(self) -> i32 {
-        ((self.numbers.digest() ^ self.words).wrapping_mul(GOLDEN_RATIO) >> 32) as i32
+        ((self.numbers.digest() ^ self.occurring_words).wrapping_mul(GOLDEN_RATIO) >> 32) as i32
     }
 }

@@ -27,14 +27,14 @@ impl FeatureSet {
     /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
     /// fingerprint and a sort of the features.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
-        let (hashes, weights) = if fingerprinter.options.is_plain_set() {
+        let (hashes, weights) = if fingerprinter.options().is_plain_set() {
             (plain(fingerprinter, text)?, Vec::new())
         } else {
             weighted(fingerprinter, text)?
         };
         let total = match weights.len() {
             0 => hashes.len() as u128,
-            _ => ticking(&weights, fingerprinter.tick).map(|weight| u128::from(*weight)).sum(),
+            _ => ticking(&weights, fingerprinter.tick()).map(|weight| u128::from(*weight)).sum(),
         };
         let agreement = fingerprinter.agreement(text)?;
         Ok((total > 0).then_some(Self { total, hashes, weights, agreement }))
@@ -90,16 +90,16 @@ impl FeatureSet {
 
 fn plain(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
     let mut found = Vec::new();
-    fingerprinter.count_compared(text, |new| {
-        found.try_reserve(new.len())?;
-        found.extend_from_slice(new);
+    fingerprinter.count_compared(text, |hashes| {
+        found.try_reserve(hashes.len())?;
+        found.extend_from_slice(hashes);
         Ok(())
     })?;
     if let Some(sorted) = sorted(&found)? {
         return Ok(sorted);
     }
-    sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick);
-    collect(found.len(), found.iter().copied(), fingerprinter.tick)
+    sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick());
+    collect(found.len(), found.iter().copied(), fingerprinter.tick())
 }
 
 /// Buckets in which hashes are sorted, and the most in each.
@@ -144,7 +144,7 @@ fn sorted(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
 
 /// The hashes of the distinct features, and their weights; without features that weigh nothing.
 fn weighted(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
-    let tick = fingerprinter.tick;
+    let tick = fingerprinter.tick();
     let features = fingerprinter.weighted_features(text, true)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {

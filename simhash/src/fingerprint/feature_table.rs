@@ -28,9 +28,9 @@ const MIN_SLOTS: usize = 2 * FEATURE_BATCH;
 const MAX_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
-    /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
-    pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<()> {
-        let slots = features.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
+    /// Empties the table, and sizes it for about `expected` features. `counted` says whether occurrences are counted.
+    pub fn reset(&mut self, expected: usize, counted: bool, tick: &dyn Fn()) -> Result<()> {
+        let slots = expected.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
         if self.hashes.len() == slots && !counted && slots <= NUMBERS_BETWEEN_TICKS {
@@ -50,7 +50,7 @@ impl FeatureTable {
     /// Counts a feature by its hash, and returns whether the hash is new.
     #[inline(always)]
     pub fn insert(&mut self, hash: u64, tick: &dyn Fn()) -> Result<bool> {
-        self.insert_all(&mut [hash], tick).map(|new| new == 1)
+        self.insert_all(&mut [hash], tick).map(|new_count| new_count == 1)
     }
 
     /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves those that are new to the front, and returns
@@ -59,7 +59,7 @@ impl FeatureTable {
     pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize> {
         debug_assert!(hashes.len() <= FEATURE_BATCH);
         let (slots, counts) = (&mut self.hashes[..], &mut self.counts[..]);
-        let mut new = 0;
+        let mut new_count = 0;
         for i in 0..hashes.len() {
             let hash = hashes[i];
             let mut is_new = self.zero == 0;
@@ -73,15 +73,15 @@ impl FeatureTable {
                     *count = count.saturating_add(1);
                 }
             }
-            hashes[new] = hash;
-            new += usize::from(is_new);
+            hashes[new_count] = hash;
+            new_count += usize::from(is_new);
         }
-        self.distinct += new;
+        self.distinct += new_count;
         // The table was at most half full before, so there was a free slot for each of these features.
         if self.distinct * 2 > self.hashes.len() {
             self.grow(tick)?;
         }
-        Ok(new)
+        Ok(new_count)
     }
 
     /// Each distinct hash with its count (1 if occurrences are not counted), in no particular order.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::hash::{Seeded, length_of, lowest_bytes, word_at};
+use super::hash::{Seeded, bytes_at, length_of, lowest_bytes};
 use super::options::{Options, Tokens};
 use super::units::each_unit;
 use crate::error::Result;
@@ -14,9 +14,9 @@ pub trait FeatureSink {
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
     /// A word of 1 to 8 bytes. They are the lowest bytes of `word`, and none of them is 0.
     #[inline(always)]
-    fn word(&mut self, word: u64, hash: Seeded) -> Result<()> {
-        let length = length_of(word);
-        self.feature(&word.to_le_bytes()[..length], hash.hash_1_to_8(word, length))
+    fn short_word(&mut self, bytes: u64, hash: Seeded) -> Result<()> {
+        let length = length_of(bytes);
+        self.feature(&bytes.to_le_bytes()[..length], hash.hash_1_to_8(bytes, length))
     }
     /// A pair of neighbouring features.
     #[inline(always)]
@@ -133,9 +133,9 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
 
     #[inline(always)]
     fn single_word(&mut self, token: Range<usize>) -> Result<()> {
-        match word_at(self.text, token.start, token.end) {
-            Some(word) if word & self.high == 0 => {
-                self.emit.word(word | self.small & lowest_bytes(token.end - token.start), self.hash)
+        match bytes_at(self.text, token.start, token.end) {
+            Some(bytes) if bytes & self.high == 0 => {
+                self.emit.short_word(bytes | self.small & lowest_bytes(token.end - token.start), self.hash)
             }
             _ => {
                 let fold = [self.small, self.high];

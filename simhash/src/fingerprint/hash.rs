@@ -8,7 +8,7 @@ pub fn hash(feature: &[u8]) -> u64 {
 /// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes, of a text of at least
 /// 8.
 #[inline(always)]
-pub fn word_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
+pub fn bytes_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
     // The last words of a text are read together with what is before them.
     let at = start.min(text.len().checked_sub(8)?);
@@ -18,8 +18,8 @@ pub fn word_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
 
 /// The number of bytes of a word of 1 to 8 bytes, of which none is 0.
 #[inline(always)]
-pub fn length_of(word: u64) -> usize {
-    8 - word.leading_zeros() as usize / 8
+pub fn length_of(bytes: u64) -> usize {
+    8 - bytes.leading_zeros() as usize / 8
 }
 
 /// A mask of the lowest 1 to 8 bytes.
@@ -55,8 +55,8 @@ impl Seeded {
     }
 
     #[inline(always)]
-    pub fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
-        if self.0 == 0 { hash_1_to_8(word, length) } else { self.seeded(&word.to_le_bytes()[..length]) }
+    pub fn hash_1_to_8(self, bytes: u64, length: usize) -> u64 {
+        if self.0 == 0 { hash_1_to_8(bytes, length) } else { self.seeded(&bytes.to_le_bytes()[..length]) }
     }
 
     #[inline(always)]
@@ -91,12 +91,12 @@ const SECRET_9_TO_16: [u64; 2] =
 /// every third time. Here both are computed, and one is chosen without a branch: Reuters news took 2.9 ns a byte
 /// instead of 3.2, licences 2.3 instead of 2.6.
 #[inline(always)]
-pub fn hash_1_to_8(word: u64, length: usize) -> u64 {
+pub fn hash_1_to_8(bytes: u64, length: usize) -> u64 {
     const PRIME64_2: u64 = 0xc2b2_ae3d_27d4_eb4f;
     const PRIME64_3: u64 = 0x1656_67b1_9e37_79f9;
     const PRIME_MX2: u64 = 0x9fb2_1c65_1e98_df25;
 
-    let byte = |i: usize| word >> (8 * i) & 0xff;
+    let byte = |i: usize| bytes >> (8 * i) & 0xff;
 
     let mut tiny = byte(0) << 16 | byte(length >> 1) << 24 | byte(length - 1) | (length as u64) << 8;
     tiny ^= SECRET_1_TO_3;
@@ -104,7 +104,7 @@ pub fn hash_1_to_8(word: u64, length: usize) -> u64 {
     tiny = (tiny ^ tiny >> 29).wrapping_mul(PRIME64_3);
     tiny ^= tiny >> 32;
 
-    let (first, last) = (word << 32, word >> (8 * length.saturating_sub(4)) & 0xffff_ffff);
+    let (first, last) = (bytes << 32, bytes >> (8 * length.saturating_sub(4)) & 0xffff_ffff);
     let mut small = (first | last) ^ SECRET_4_TO_8;
     small ^= small.rotate_left(49) ^ small.rotate_left(24);
     small = small.wrapping_mul(PRIME_MX2);

@@ -37,7 +37,7 @@ impl Default for Style {
 /// The text with its [matches](super::matches) marked. Fragments are the surroundings of the longest matches, in the
 /// order of the text; without a match, the begin of the text. Nothing is escaped.
 pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, style: &Style) -> Result<String> {
-    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
     let shared = shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
     let mut found = shared.matches;
     let normal = NormalForm::new(content, options, tick)?;

@@ -22,8 +22,8 @@ pub const TABLE_SAMPLE: usize = 300;
 pub const MAX_TABLE_WEIGHTS: usize = 300;
 /// Most bytes of the weights of a table, as `jsonb`.
 pub const MAX_TABLE_WEIGHT_BYTES: usize = 16 << 10;
-/// Of a table, what at least one in so many texts has is common.
-const ONE_IN: usize = 10;
+/// What at least one in `COMMON_ONE_IN` texts of a table has is common.
+const COMMON_ONE_IN: usize = 10;
 /// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
 const WEIGHT_BYTES: usize = 24;
 
@@ -113,7 +113,7 @@ impl TextSample {
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
-            let features = fingerprinter.weighted_features(text, false)?.distinct;
+            let features = fingerprinter.weighted_features(text, false)?.table;
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;
@@ -163,7 +163,7 @@ impl TextSample {
 
     /// Whether a tenth of the texts have what so many of them have; nothing is common to one text.
     fn is_common(&self, frequency: u32) -> bool {
-        frequency > 1 && frequency as usize * ONE_IN >= self.texts.len()
+        frequency > 1 && frequency as usize * COMMON_ONE_IN >= self.texts.len()
     }
 
     /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
@@ -271,7 +271,7 @@ fn each_succession(
         }
     }
 
-    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
     fingerprinter
         .read_normal(text, |normal| each_feature(normal, false, options, tick, Successions { previous: None, pass }))
 }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::features::{long_word, takes_capitals};
-use super::hash::{Seeded, hash_1_to_8, lowest_bytes, word_at};
+use super::hash::{Seeded, bytes_at, hash_1_to_8, lowest_bytes};
 use super::options::Options;
 use super::tally::Tally;
 use crate::error::Result;
@@ -27,13 +27,13 @@ pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result
     }
     let small = if options.case_fold { CASE_BITS } else { 0 };
     let hashes = [0; SLOTS];
-    let mut words = Words { text: text.as_bytes(), small, folded: Vec::new(), hashes, tally, has_zero: false };
+    let mut words = LineWords { text: text.as_bytes(), small, folded: Vec::new(), hashes, tally, has_zero: false };
     tokenize(text, &mut words, &|| ())?;
     Ok(!words.has_zero)
 }
 
 /// The distinct words of a line.
-struct Words<'a> {
+struct LineWords<'a> {
     text: &'a [u8],
     /// [`CASE_BITS`], which makes capitals small; 0 if the options do not fold case.
     small: u64,
@@ -46,7 +46,7 @@ struct Words<'a> {
     has_zero: bool,
 }
 
-impl Words<'_> {
+impl LineWords<'_> {
     #[inline(always)]
     fn insert(&mut self, hash: u64) {
         let is_taken = |slot: usize| self.hashes[slot].min(self.hashes[slot] ^ hash) != 0;
@@ -60,11 +60,11 @@ impl Words<'_> {
     }
 }
 
-impl TokenSink for Words<'_> {
+impl TokenSink for LineWords<'_> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<()> {
-        let hash = match word_at(self.text, token.start, token.end) {
-            Some(word) => hash_1_to_8(word | self.small & lowest_bytes(token.len()), token.len()),
+        let hash = match bytes_at(self.text, token.start, token.end) {
+            Some(bytes) => hash_1_to_8(bytes | self.small & lowest_bytes(token.len()), token.len()),
             // A word of more than eight bytes, or any in a line of fewer than eight.
             None => long_word(&self.text[token], [self.small, 0], &mut self.folded, Seeded(0), |_, hash| Ok(hash))?,
         };

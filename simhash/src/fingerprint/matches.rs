@@ -79,7 +79,7 @@ pub fn matches(
     changed: usize,
     unit: Unit,
 ) -> Result<Vec<Match>> {
-    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
     let mut found = shared_runs(fingerprinter, content, clue, changed)?.matches;
     if found.is_empty() {
         return Ok(found);
@@ -120,7 +120,7 @@ pub(super) fn shared_runs(
     changed: usize,
 ) -> Result<Shared> {
     let (texts, mut letters) = ([content, clue], ByHash::default());
-    if fingerprinter.options.tokens == options::Tokens::Chars {
+    if fingerprinter.options().tokens == options::Tokens::Chars {
         each_token(fingerprinter, clue, |letter, _| {
             letters.try_reserve(1)?;
             let next = u64::from(UNKNOWN) + 1 + letters.len() as u64;
@@ -144,7 +144,7 @@ fn shared<T: Token>(
 ) -> Result<Shared> {
     let [content, clue] = texts.map(|text| tokens(fingerprinter, text, &token));
     let (mut content, mut clue) = (content?, clue?);
-    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
     let per_run = match options.tokens {
         options::Tokens::Words => WORDS_PER_LONG_RUN,
         options::Tokens::Chars => LETTERS_PER_LONG_RUN,
@@ -182,7 +182,7 @@ fn each_token(
     text: &str,
     mut emit: impl FnMut(u64, bool) -> Result<()>,
 ) -> Result<()> {
-    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
     fingerprinter.read_normal(text, |normal| {
         let emit = |range: Range<usize>, spaceless| emit(hash(&normal.as_bytes()[range]), spaceless);
         each_unit(normal, options.tokens, &mut Tokens { emit, count: 0, tick }, tick)

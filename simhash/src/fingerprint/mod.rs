@@ -11,6 +11,7 @@
 
 pub mod agreement;
 pub mod bands;
+mod collect;
 pub mod difference;
 pub mod feature_list;
 pub mod feature_set;

@@ -69,9 +69,9 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     }
 
     #[inline(always)]
-    fn word(&mut self, word: u64, hash: Seeded) -> Result<()> {
-        self.sink.word(word, hash)?;
-        self.follow(word, || hash.hash_1_to_8(word, super::hash::length_of(word)))
+    fn short_word(&mut self, bytes: u64, hash: Seeded) -> Result<()> {
+        self.sink.short_word(bytes, hash)?;
+        self.follow(bytes, || hash.hash_1_to_8(bytes, super::hash::length_of(bytes)))
     }
 
     #[inline(always)]

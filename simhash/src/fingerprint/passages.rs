@@ -65,7 +65,7 @@ pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64
 fn selected(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
     let mut window = Window::new(gap);
     each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG))?;
-    Ok(ascending(window.end()?, fingerprinter.tick))
+    Ok(ascending(window.end()?, fingerprinter.tick()))
 }
 
 /// What a search looks up to find a clue in other texts.
@@ -114,7 +114,7 @@ pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result
     };
     let runs = match share * tokens as f64 >= MANY_WORDS as f64 {
         true => selected(fingerprinter, text, usize::MAX)?,
-        false => ascending(runs, fingerprinter.tick),
+        false => ascending(runs, fingerprinter.tick()),
     };
     Ok(Clue { runs, length, found })
 }
@@ -194,7 +194,7 @@ fn each_run(
     text: &str,
     emit: impl FnMut(Range<usize>, u64) -> Result<()>,
 ) -> Result<(Length, bool)> {
-    let Fingerprinter { options, tick, .. } = *fingerprinter;
+    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
     fingerprinter.read_normal(text, |normal| {
         let (text, is_ascii, last) = (normal.as_bytes(), normal.is_ascii(), [Token::default(); RECENT]);
         let mut runs = Runs { text, is_ascii, last, tokens: 0, letters: 0, emit, tick };

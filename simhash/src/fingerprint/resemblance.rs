@@ -43,7 +43,7 @@ enum Features {
 impl Prepared {
     /// Reads the features of a text. Costs as much as its fingerprint, in time and in memory.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Self> {
-        let features = if fingerprinter.options.is_plain_set() {
+        let features = if fingerprinter.options().is_plain_set() {
             Features::Set(fingerprinter.compared_features(text)?)
         } else {
             Features::Weighted(fingerprinter.weighted_features(text, true)?)
@@ -74,8 +74,8 @@ impl Prepared {
             Features::Set(features) => of_sets(features, reached, fingerprinter, other)?,
             Features::Weighted(features) => {
                 let other = fingerprinter.weighted_features(other, true)?;
-                let (of_other, common) = total_and_common(&other, features, fingerprinter.tick);
-                share(common, features.total(fingerprinter.tick), of_other)
+                let (of_other, common) = total_and_common(&other, features, fingerprinter.tick());
+                share(common, features.total(fingerprinter.tick()), of_other)
             }
         };
         Ok(if agrees { found } else { found.map(|_| 0.0) })
@@ -96,13 +96,13 @@ fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinte
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
     // are free, and each branch on that is mispredicted.
-    let count = |new: &[u64]| {
-        let is_common = new.iter().filter(|hash| features.contains(**hash)).count();
+    let count = |hashes: &[u64]| {
+        let is_common = hashes.iter().filter(|hash| features.contains(**hash)).count();
         common += is_common as u128;
-        others += (new.len() - is_common) as u128;
+        others += (hashes.len() - is_common) as u128;
         // At best, the rest of the other text has all features of this one.
         let most = share(of_self, of_self, of_self + others);
-        is_out_of_reach = least > 0.0 && !new.is_empty() && most.is_none_or(|most| most < least);
+        is_out_of_reach = least > 0.0 && !hashes.is_empty() && most.is_none_or(|most| most < least);
         // Any error ends the reading. This one is not reported.
         if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
     };

@@ -10,23 +10,23 @@ use crate::ticking::ticking;
 #[derive(Debug)]
 pub struct WeightedFeatures {
     /// Features and perhaps pairs of neighbours.
-    pub(super) distinct: FeatureTable,
+    pub(super) table: FeatureTable,
     pub(super) options: Options,
-    /// The pairs' factors by the option `weights`. Empty if the features have no pairs.
-    pub(super) factors: PairFactors,
+    /// Empty if the features have no pairs.
+    pub(super) pair_factors: PairFactors,
 }
 
 impl WeightedFeatures {
     /// Each feature's hash and weight, in no particular order. With the option `weights`, weights are in units that all
     /// features share, and may be 0.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
+        self.table.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
     }
 
     /// Each feature's hash and weight; if the option `weight` counts occurrences, for each occurrence a hash of its own
     /// and what the occurrence adds to the weight.
     pub(super) fn levels(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.distinct.iter().flat_map(move |(hash, count)| {
+        self.table.iter().flat_map(move |(hash, count)| {
             let levels = if self.options.weight == Weight::Set { 1 } else { count };
             let before = move |of: u32| if of == 1 { 0 } else { self.weigh(hash, of - 1) };
             (1..=levels).map(move |of| (level(hash, of), self.weigh(hash, of) - before(of)))
@@ -40,18 +40,18 @@ impl WeightedFeatures {
 
     /// The weight of the feature with this hash; 0 if the fingerprint is made without it.
     pub fn weight(&self, hash: u64) -> u64 {
-        match self.distinct.count(hash) {
+        match self.table.count(hash) {
             0 => 0,
             count => self.weigh(hash, count),
         }
     }
 
     pub fn memory(&self) -> usize {
-        self.distinct.memory() + self.factors.capacity() * size_of::<(u64, u64)>()
+        self.table.memory() + self.pair_factors.capacity() * size_of::<(u64, u64)>()
     }
 
     fn weigh(&self, hash: u64, count: u32) -> u64 {
-        match self.factors.get(&hash) {
+        match self.pair_factors.get(&hash) {
             Some(factor) => self.options.weigh_count(count) * factor,
             None => self.options.weigh(hash, count),
         }

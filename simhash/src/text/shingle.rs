@@ -20,7 +20,7 @@ pub struct Shingler<'t> {
     last: [(usize, usize); RING],
     tokens: usize,
     /// How many tokens at the end of the run have only the joiner between them.
-    joined: usize,
+    joined_tokens: usize,
     shingle: Vec<u8>,
 }
 
@@ -28,19 +28,19 @@ impl<'t> Shingler<'t> {
     /// Makes shingles of `n` (1 to [`MAX_NGRAM`]) tokens of `text`, with `joiner` between two tokens.
     pub fn new(text: &'t [u8], n: usize, joiner: Option<u8>) -> Self {
         debug_assert!((1..=MAX_NGRAM).contains(&n));
-        Self { text, n, joiner, last: [(0, 0); RING], tokens: 0, joined: 0, shingle: Vec::new() }
+        Self { text, n, joiner, last: [(0, 0); RING], tokens: 0, joined_tokens: 0, shingle: Vec::new() }
     }
 
     /// Takes the next token of the run. Returns the shingle that ends with it; None if the run is too short so far.
     #[inline(always)]
     pub fn push(&mut self, token: Range<usize>) -> Result<Option<&[u8]>> {
         let (_, previous_end) = self.last[self.tokens.wrapping_sub(1) % RING];
-        let joined = self.tokens > 0
+        let is_joined = self.tokens > 0
             && match self.joiner {
                 None => previous_end == token.start,
                 Some(joiner) => previous_end + 1 == token.start && self.text[previous_end] == joiner,
             };
-        self.joined = if joined { self.joined + 1 } else { 1 };
+        self.joined_tokens = if is_joined { self.joined_tokens + 1 } else { 1 };
         self.last[self.tokens % RING] = (token.start, token.end);
         self.tokens += 1;
         if self.tokens < self.n {
@@ -77,7 +77,7 @@ impl<'t> Shingler<'t> {
             self.last[(self.tokens - i) % RING] = (token.start, token.end);
         }
         // Whether the last two are joined does not matter: the next shingles may be copied.
-        self.joined = 1;
+        self.joined_tokens = 1;
     }
 
     /// Ends the run. Returns the whole run if it was too short for a shingle, but not empty.
@@ -93,7 +93,7 @@ impl<'t> Shingler<'t> {
     /// Tokens of the run as a shingle; the last one must be the token pushed last.
     #[inline(always)]
     fn shingle(&mut self, tokens: Range<usize>) -> Result<&[u8]> {
-        if self.joined >= tokens.len() {
+        if self.joined_tokens >= tokens.len() {
             let (start, _) = self.last[tokens.start % RING];
             let (_, end) = self.last[(tokens.end - 1) % RING];
             return Ok(&self.text[start..end]);

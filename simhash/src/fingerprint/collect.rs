@@ -1,0 +1,211 @@
+//! Collects the distinct features of a text, and its pairs of neighbouring features.
+
+use super::feature_table::{FEATURE_BATCH, FeatureTable};
+use super::features::{FeatureSink, each_feature, takes_capitals};
+use super::hash::{Seeded, length_of};
+use super::neighbours::{Neighbours, PairFactors};
+use super::options::Options;
+use super::seen_words::SeenWords;
+use crate::error::Result;
+use crate::text::ignore::Ignored;
+use crate::text::normalise::{normalise, normalise_beyond_capitals};
+
+/// What is collected of a text. Its memory is reused for the next text.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The text in normal form.
+    pub normal: String,
+    /// The distinct features, and the pairs if they are stored with features.
+    pub features: FeatureTable,
+    /// The distinct pairs if they are stored apart.
+    pub pairs: FeatureTable,
+    pub pair_factors: PairFactors,
+    seen: SeenWords,
+}
+
+impl Collected {
+    pub fn memory(&self) -> usize {
+        let factors = self.pair_factors.capacity() * size_of::<(u64, u64)>();
+        self.normal.capacity() + self.features.memory() + self.pairs.memory() + factors
+    }
+}
+
+/// Collects the features of texts, all by the same options.
+pub struct FeatureCollector<'a> {
+    pub collected: &'a mut Collected,
+    pub options: &'a Options,
+    /// Called about every 64 kB of a text. May unwind.
+    pub tick: &'a dyn Fn(),
+}
+
+/// Which table stores the pairs of neighbouring features.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PairStorage {
+    /// None: pairs are left out.
+    None,
+    WithFeatures,
+    Apart,
+}
+
+/// Takes the hashes of distinct features, each once, many at a time.
+pub trait DistinctSink {
+    fn add_features(&mut self, hashes: &[u64]) -> Result<()>;
+    #[inline]
+    fn add_pairs(&mut self, hashes: &[u64]) -> Result<()> {
+        self.add_features(hashes)
+    }
+}
+
+impl<F: FnMut(&[u64]) -> Result<()>> DistinctSink for F {
+    #[inline]
+    fn add_features(&mut self, hashes: &[u64]) -> Result<()> {
+        self(hashes)
+    }
+}
+
+impl FeatureCollector<'_> {
+    /// Makes the normal form of a text, without what is ignored.
+    pub fn normalise(&mut self, text: &str, ignored: Ignored) -> Result<()> {
+        let normal = &mut self.collected.normal;
+        normal.clear();
+        normalise(text, self.options.case_fold, normal, self.tick)?;
+        ignored.remove(normal, self.tick)
+    }
+
+    /// Collects the features of a text, and its pairs if the options compare texts by them.
+    #[inline]
+    pub fn collect(&mut self, text: &str, pair_storage: PairStorage, sink: impl DistinctSink) -> Result<()> {
+        let (options, tick) = (self.options, self.tick);
+        let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::None };
+        let counted = !options.is_plain_set();
+        let is_copied = if takes_capitals(options) {
+            self.collected.normal.clear();
+            normalise_beyond_capitals(text, options.case_fold, &mut self.collected.normal, tick)?
+        } else {
+            self.normalise(text, options.ignore)?;
+            true
+        };
+        let Collected { normal, features, pairs, pair_factors, seen } = &mut *self.collected;
+        let text = if is_copied { normal } else { text };
+        let expected = expected_features(text);
+        let expected_pairs = expected.max(text.len() / 8);
+        let expected_in = |storage| if pair_storage == storage { expected_pairs } else { 0 };
+        features.reset(expected + expected_in(PairStorage::WithFeatures), counted, tick)?;
+        pairs.reset(expected_in(PairStorage::Apart), false, tick)?;
+        seen.reset(if counted { 0 } else { text.len() })?;
+        pair_factors.clear();
+        let has_capitals = !is_copied && options.case_fold;
+        let mut batches = Batches {
+            seen,
+            features,
+            pairs: (pair_storage == PairStorage::Apart).then_some(pairs),
+            sink,
+            seed: options.seed,
+            tick,
+            words: [0; FEATURE_BATCH],
+            words_len: 0,
+            hashes: [0; FEATURE_BATCH],
+            hashes_len: 0,
+            pair_hashes: [0; FEATURE_BATCH],
+            pair_hashes_len: 0,
+        };
+        if pair_storage != PairStorage::None {
+            let neighbours = Neighbours::new(&mut batches, options, pair_factors);
+            each_feature(text, has_capitals, options, tick, neighbours)?;
+        } else {
+            each_feature(text, has_capitals, options, tick, &mut batches)?;
+        }
+        batches.flush_words()?;
+        batches.flush_hashes()?;
+        batches.flush_pairs()
+    }
+}
+
+/// Bytes of a text that repeats few features if it is in a script without spaces.
+const DIVERSE_TEXT_BYTES: usize = 4096;
+
+/// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
+/// small grows, and one that is too large does not stay in the first-level cache.
+///
+/// English texts of 40 kB have a distinct word for each 50 bytes, and single lines one for each 7; Chinese texts of 17
+/// kB have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
+pub fn expected_features(normal: &str) -> usize {
+    match normal.as_bytes().first_chunk::<128>() {
+        Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
+            8 + normal.len() / 32
+        }
+        _ if normal.len() <= DIVERSE_TEXT_BYTES => normal.len() / 4,
+        _ => normal.len() / 8,
+    }
+}
+
+/// Features that wait to be looked up in the tables, many at a time.
+struct Batches<'a, S> {
+    seen: &'a mut SeenWords,
+    features: &'a mut FeatureTable,
+    /// The table of pairs; None if they are stored with features.
+    pairs: Option<&'a mut FeatureTable>,
+    sink: S,
+    tick: &'a dyn Fn(),
+    seed: u64,
+    /// Short words that are not yet hashed, without most repetitions. Whether a word is a repetition is unpredictable,
+    /// so nothing branches on it.
+    words: [u64; FEATURE_BATCH],
+    words_len: usize,
+    /// Hashes of other features. They are looked up together, in a loop that does nothing else and so has all that it
+    /// needs in registers: Chinese takes .85 of the time.
+    hashes: [u64; FEATURE_BATCH],
+    hashes_len: usize,
+    pair_hashes: [u64; FEATURE_BATCH],
+    pair_hashes_len: usize,
+}
+
+impl<S: DistinctSink> Batches<'_, S> {
+    /// Hashes the waiting words, and looks them up.
+    #[inline(never)]
+    fn flush_words(&mut self) -> Result<()> {
+        let words = &mut self.words[..std::mem::take(&mut self.words_len)];
+        let hash = Seeded(self.seed);
+        words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
+        let new_count = self.features.insert_all(words, self.tick)?;
+        self.sink.add_features(&words[..new_count])
+    }
+
+    #[inline(never)]
+    fn flush_hashes(&mut self) -> Result<()> {
+        let hashes = &mut self.hashes[..std::mem::take(&mut self.hashes_len)];
+        let new_count = self.features.insert_all(hashes, self.tick)?;
+        self.sink.add_features(&hashes[..new_count])
+    }
+
+    #[inline(never)]
+    fn flush_pairs(&mut self) -> Result<()> {
+        let hashes = &mut self.pair_hashes[..std::mem::take(&mut self.pair_hashes_len)];
+        let table = self.pairs.as_deref_mut().unwrap_or(self.features);
+        let new_count = table.insert_all(hashes, self.tick)?;
+        self.sink.add_pairs(&hashes[..new_count])
+    }
+}
+
+impl<S: DistinctSink> FeatureSink for &mut Batches<'_, S> {
+    #[inline(always)]
+    fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
+        self.hashes[self.hashes_len % FEATURE_BATCH] = hash;
+        self.hashes_len += 1;
+        if self.hashes_len == FEATURE_BATCH { self.flush_hashes() } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn short_word(&mut self, bytes: u64, _: Seeded) -> Result<()> {
+        self.words[self.words_len % FEATURE_BATCH] = bytes;
+        self.words_len += usize::from(!self.seen.repeats(bytes));
+        if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn pair(&mut self, hash: u64) -> Result<()> {
+        self.pair_hashes[self.pair_hashes_len % FEATURE_BATCH] = hash;
+        self.pair_hashes_len += 1;
+        if self.pair_hashes_len == FEATURE_BATCH { self.flush_pairs() } else { Ok(()) }
+    }
+}
