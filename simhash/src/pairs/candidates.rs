@@ -1,12 +1,12 @@
 //! The rows that may be near another one, by their sketches.
 //!
-//! Two rows may be near if they share a band and their sketches do not refute it. The rows that share a band are compared
-//! by their sketches until each is known to be in such a pair, or is compared with all others. So among rows that are near
-//! each other, each is compared with one or two.
+//! Two rows may be near if they share a band and their sketches do not refute it. The rows of a bucket, which share a
+//! band, are compared by their sketches until each is known to be in such a pair, or is compared with all others. So
+//! among rows that are near each other, each is compared with one or two.
 //!
-//! In a run of rows that share a band and are all refuted, each is compared with each, which takes about 2 ns a pair:
-//! 10 s for a hundred thousand texts of one template that resemble each other by .7. Of texts that resemble each other
-//! almost enough, sketches refute too few. Then their features are compared: 3 s for ten thousand of resemblance .8.
+//! If all rows of a bucket are refuted, each is compared with each, which takes about 2 ns a pair: 10 s for a hundred
+//! thousand texts of one template that resemble each other by .7. Sketches refute too few of the texts that resemble
+//! each other almost enough. Then their features are compared: 3 s for ten thousand of resemblance .8.
 
 use super::texts::Texts;
 use crate::error::Result;
@@ -15,8 +15,8 @@ use crate::fingerprint::sketch::{Comparison, DifferenceSketch, MostDifferent, fi
 use crate::memory::{fill, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
-/// The number of no run.
-pub const NO_RUN: u32 = u32::MAX;
+/// The number of no bucket.
+pub const NO_BUCKET: u32 = u32::MAX;
 /// More than the errors of rounding resemblances.
 const ROUNDING: f64 = 1e-9;
 /// Rows that are sorted at once by the key of a band: their sort takes 8 MB.
@@ -27,28 +27,29 @@ pub struct Candidates {
     /// Ascending.
     pub rows: Vec<u32>,
     pub sketches: Vec<DifferenceSketch>,
-    pub runs: Vec<Runs>,
+    /// For each band, its buckets.
+    pub buckets: Vec<Buckets>,
     pub comparison: Comparison,
     /// The least resemblance of two rows that are near.
     pub least: f64,
 }
 
-/// Candidates by stars. A star is a candidate, its middle, which was compared with all later ones, and some that are near
-/// it.
+/// Candidates by stars. A star is a group of candidates: its middle, and rays that are near the middle. The middle was
+/// compared with all later candidates.
 pub trait Stars {
-    /// The middle of the star of a candidate; None if the candidate does not matter.
+    /// The middle of the star of a candidate; None if the candidate need not be compared.
     fn middle(&self, candidate: u32) -> Option<u32>;
 
-    /// The least resemblance of a middle and another candidate of its star.
+    /// The least resemblance of a middle and a ray of its star.
     fn least_resemblance(&self, middle: u32) -> f64;
 
-    /// Whether it matters that candidates of two stars are near each other.
+    /// Whether the near pairs that were found so far do not connect two stars, each named by its middle.
     fn are_apart(&mut self, middle: u32, other: u32) -> bool;
 }
 
-/// The runs of a band: the rows that share it, of which each may be near another one.
-pub struct Runs {
-    /// For each candidate the number of its run, or [`NO_RUN`].
+/// The buckets of a band. A bucket has rows that share the band, of which each may be near another one.
+pub struct Buckets {
+    /// For each candidate the number of its bucket, or [`NO_BUCKET`].
     pub numbers: Vec<u32>,
     pub count: u32,
 }
@@ -56,41 +57,42 @@ pub struct Runs {
 impl Candidates {
     /// Finds all candidates. Fails if memory is refused.
     ///
-    /// In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 bytes for each row if most share a band.
+    /// In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 for each row if most share a band.
     pub fn new(texts: Texts, tick: &dyn Fn()) -> Result<Self> {
         let Texts { least_resemblance: least, comparison, mut sketches, keys } = texts;
-        let mut runs = Vec::new();
-        runs.try_reserve_exact(keys.len())?;
+        let mut buckets = Vec::new();
+        buckets.try_reserve_exact(keys.len())?;
         let mut finder = Finder::new(&sketches, comparison, least, tick);
         for keys in keys {
-            runs.push(finder.find(&keys, |row| !sketches[row].is_none(), Finder::find_run)?);
+            buckets.push(finder.find(&keys, |row| !sketches[row].is_none(), Finder::fill_bucket)?);
         }
         let mut rows = Vec::new();
         for row in ticking(0..sketches.len(), tick) {
-            if !is_candidate(&runs, row) {
+            if !is_candidate(&buckets, row) {
                 continue;
             }
             let candidate = rows.len();
             sketches[candidate] = sketches[row];
-            runs.iter_mut().for_each(|runs| runs.numbers[candidate] = runs.numbers[row]);
+            buckets.iter_mut().for_each(|of_band| of_band.numbers[candidate] = of_band.numbers[row]);
             push(&mut rows, row as u32)?;
         }
         sketches.truncate(rows.len());
         sketches.shrink_to_fit();
-        for runs in &mut runs {
-            runs.numbers.truncate(rows.len());
-            runs.numbers.shrink_to_fit();
+        for Buckets { numbers, .. } in &mut buckets {
+            numbers.truncate(rows.len());
+            numbers.shrink_to_fit();
         }
-        Ok(Self { rows, sketches, runs, comparison, least })
+        Ok(Self { rows, sketches, buckets, comparison, least })
     }
 
-    /// Leaves in the runs only the candidates of two stars that may be near each other, and matter.
+    /// Leaves in the buckets only the candidates of two stars that are apart and may be near each other.
     pub fn narrow(&mut self, stars: &mut impl Stars, tick: &dyn Fn()) -> Result<()> {
         let mut finder = Finder::new(&self.sketches, self.comparison, self.least, tick);
-        for runs in &mut self.runs {
-            let keys = std::mem::take(&mut runs.numbers);
-            let has_key = |candidate: usize| keys[candidate] != NO_RUN;
-            *runs = finder.find(&keys, has_key, |finder, rows, runs| finder.find_run_of_stars(rows, runs, stars))?;
+        for of_band in &mut self.buckets {
+            let keys = std::mem::take(&mut of_band.numbers);
+            let has_key = |candidate: usize| keys[candidate] != NO_BUCKET;
+            *of_band = finder
+                .find(&keys, has_key, |finder, candidates, buckets| finder.fill_by_stars(candidates, buckets, stars))?;
         }
         Ok(())
     }
@@ -101,41 +103,42 @@ impl Candidates {
 
     /// Whether a candidate may be near another one.
     pub fn is_candidate(&self, candidate: usize) -> bool {
-        is_candidate(&self.runs, candidate)
+        is_candidate(&self.buckets, candidate)
     }
 }
 
-fn is_candidate(runs: &[Runs], row: usize) -> bool {
-    runs.iter().any(|runs| runs.numbers[row] != NO_RUN)
+fn is_candidate(buckets: &[Buckets], row: usize) -> bool {
+    buckets.iter().any(|of_band| of_band.numbers[row] != NO_BUCKET)
 }
 
+/// Finds buckets of items: of rows or, to narrow them, of candidates.
 struct Finder<'a> {
+    /// The sketch of each item.
     sketches: &'a [DifferenceSketch],
     comparison: Comparison,
     least: f64,
-    most: MostDifferent,
+    most_different: MostDifferent,
     tick: &'a dyn Fn(),
-    /// Comparisons since the last tick.
-    compared: usize,
-    /// Rows by their keys, or those of a run by their groups: a row is the lower half of a number.
+    /// Since the last tick.
+    comparisons: usize,
+    /// Items by their keys: an item is the lower half of a number.
     order: Vec<u64>,
-    /// The rows of a run that may be near none of those that they were compared with, and their sketches.
+    /// The items of a bucket that may be near none of those that they were compared with, and their sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
-    /// The other rows.
+    /// The other items of the bucket.
     paired: Vec<u32>,
 }
 
 impl<'a> Finder<'a> {
     fn new(sketches: &'a [DifferenceSketch], comparison: Comparison, least: f64, tick: &'a dyn Fn()) -> Self {
-        let most = MostDifferent::with_resemblance(least);
         Self {
             sketches,
             comparison,
             least,
-            most,
+            most_different: MostDifferent::with_resemblance(least),
             tick,
-            compared: 0,
+            comparisons: 0,
             order: Vec::new(),
             refuted: Vec::new(),
             refuted_sketches: Vec::new(),
@@ -143,159 +146,167 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The runs of the rows that have a key. `find_run` adds the run of rows with the same key.
+    /// The buckets of the items that have a key. `fill_bucket` fills the next one from items with the same key.
     fn find(
         &mut self,
         keys: &[u32],
         has_key: impl Fn(usize) -> bool,
-        mut find_run: impl FnMut(&mut Self, &mut [u64], &mut Runs) -> Result<()>,
-    ) -> Result<Runs> {
-        let mut runs = Runs { numbers: Vec::new(), count: 0 };
-        fill(&mut runs.numbers, keys.len(), NO_RUN, self.tick)?;
+        mut fill_bucket: impl FnMut(&mut Self, &mut [u64], &mut Buckets) -> Result<()>,
+    ) -> Result<Buckets> {
+        let mut buckets = Buckets { numbers: Vec::new(), count: 0 };
+        fill(&mut buckets.numbers, keys.len(), NO_BUCKET, self.tick)?;
         let parts = keys.len().div_ceil(SORTED_ROWS).next_power_of_two() as u32;
         let mut order = std::mem::take(&mut self.order);
         for part in 0..parts {
             order.clear();
             order.try_reserve(keys.len() / parts as usize)?;
-            for (row, &key) in ticking(keys.iter().enumerate(), self.tick) {
-                if key % parts == part && has_key(row) {
-                    push(&mut order, u64::from(key) << 32 | row as u64)?;
+            for (item, &key) in ticking(keys.iter().enumerate(), self.tick) {
+                if key % parts == part && has_key(item) {
+                    push(&mut order, u64::from(key) << 32 | item as u64)?;
                 }
             }
             sort_all(&mut order, self.tick);
             let mut start = 0;
             while start < order.len() {
                 let key = order[start] >> 32;
-                let len = order[start..].iter().take_while(|row| *row >> 32 == key).count();
+                let len = order[start..].iter().take_while(|item| *item >> 32 == key).count();
                 if len > 1 {
-                    find_run(self, &mut order[start..start + len], &mut runs)?;
+                    fill_bucket(self, &mut order[start..start + len], &mut buckets)?;
                 }
                 start += len;
             }
         }
         self.order = order;
-        Ok(runs)
+        Ok(buckets)
     }
 
-    /// Adds the run of some rows with the same key.
-    fn find_run(&mut self, rows: &mut [u64], runs: &mut Runs) -> Result<()> {
+    /// Fills the next bucket from items with the same key.
+    fn fill_bucket(&mut self, items: &mut [u64], buckets: &mut Buckets) -> Result<()> {
         self.refuted.clear();
         self.refuted_sketches.clear();
         self.paired.clear();
-        for &row in &*rows {
-            self.pair(row as u32, runs)?;
+        for &item in &*items {
+            self.add(item as u32, buckets)?;
         }
-        runs.count += u32::from(!self.paired.is_empty());
+        buckets.count += u32::from(!self.paired.is_empty());
         Ok(())
     }
 
-    /// Compares a row with earlier ones. All that may be near it are in the run then and, if there is one, the row itself.
-    fn pair(&mut self, row: u32, runs: &mut Runs) -> Result<()> {
-        let sketch = self.sketches[row as usize];
-        let mut is_paired = false;
+    /// Compares an item with earlier ones with the same key. If it may be near any, puts it and them into the bucket.
+    fn add(&mut self, item: u32, buckets: &mut Buckets) -> Result<()> {
+        let may_be_near = self.pair_refuted(item, buckets)?
+            || (0..self.paired.len()).rev().any(|i| self.may_resemble(self.paired[i], item, self.most_different));
+        if may_be_near {
+            return self.pair(item, buckets);
+        }
+        push(&mut self.refuted_sketches, self.sketches[item as usize])?;
+        push(&mut self.refuted, item)
+    }
+
+    /// Puts into the bucket the refuted items that the next one may be near. Returns whether there are any.
+    fn pair_refuted(&mut self, next: u32, buckets: &mut Buckets) -> Result<bool> {
+        let sketch = self.sketches[next as usize];
+        let paired = self.paired.len();
         let mut index = 0;
         while index < self.refuted.len() {
             let end = self.refuted.len().min(index + NUMBERS_BETWEEN_TICKS);
-            let found = first_allowed(&self.refuted_sketches[index..end], &sketch, self.comparison, self.most);
-            self.compared(found.map_or(end - index, |found| found + 1));
+            let others = &self.refuted_sketches[index..end];
+            let found = first_allowed(others, &sketch, self.comparison, self.most_different);
+            self.count_comparisons(found.map_or(end - index, |found| found + 1));
             index = found.map_or(end, |found| index + found);
             if found.is_some() {
-                is_paired = true;
                 self.refuted_sketches.swap_remove(index);
                 let other = self.refuted.swap_remove(index);
-                runs.numbers[other as usize] = runs.count;
-                push(&mut self.paired, other)?;
+                self.pair(other, buckets)?;
             }
         }
-        for index in (0..self.paired.len()).rev() {
-            if is_paired {
-                break;
-            }
-            is_paired = self.may_resemble(self.paired[index], row, self.most);
-        }
-        if !is_paired {
-            push(&mut self.refuted_sketches, sketch)?;
-            return push(&mut self.refuted, row);
-        }
-        runs.numbers[row as usize] = runs.count;
-        push(&mut self.paired, row)
+        Ok(self.paired.len() > paired)
     }
 
-    /// Adds the run of some candidates with the same key, by their stars.
-    fn find_run_of_stars(&mut self, rows: &mut [u64], runs: &mut Runs, stars: &mut impl Stars) -> Result<()> {
-        let is_ray = |row: &u64| row >> 32 != row & u64::from(u32::MAX);
+    /// Puts an item into the bucket.
+    fn pair(&mut self, item: u32, buckets: &mut Buckets) -> Result<()> {
+        buckets.numbers[item as usize] = buckets.count;
+        push(&mut self.paired, item)
+    }
+
+    /// Fills the next bucket from candidates with the same key, by their stars.
+    fn fill_by_stars(&mut self, candidates: &mut [u64], buckets: &mut Buckets, stars: &mut impl Stars) -> Result<()> {
         let mut count = 0;
-        for index in 0..rows.len() {
-            let row = rows[index] as u32;
-            if let Some(middle) = stars.middle(row) {
-                rows[count] = u64::from(middle) << 32 | u64::from(row);
+        for index in 0..candidates.len() {
+            let candidate = candidates[index] as u32;
+            if let Some(middle) = stars.middle(candidate) {
+                candidates[count] = u64::from(middle) << 32 | u64::from(candidate);
                 count += 1;
             }
         }
-        self.compared(rows.len());
-        let rows = &mut rows[..count];
-        if !rows.iter().any(is_ray) {
+        self.count_comparisons(candidates.len());
+        let candidates = &mut candidates[..count];
+        if !candidates.iter().any(is_ray) {
             return Ok(());
         }
-        sort_all(rows, self.tick);
-        let (mut rays, mut others) = (Vec::new(), Vec::new());
+        sort_all(candidates, self.tick);
+        let (mut with_rays, mut without_rays) = (Vec::new(), Vec::new());
         let mut start = 0;
-        for star in rows.chunk_by(|a, b| a >> 32 == b >> 32) {
-            let has_rays = star.iter().any(is_ray);
-            push(if has_rays { &mut rays } else { &mut others }, start..start + star.len())?;
+        for star in candidates.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let of_kind = if star.iter().any(is_ray) { &mut with_rays } else { &mut without_rays };
+            push(of_kind, start..start + star.len())?;
             start += star.len();
         }
-        let mut is_run = false;
-        for (number, star) in rays.iter().enumerate() {
-            for other in rays[..number].iter().chain(&others) {
-                self.compared(1);
-                let middles = [star, other].map(|star| (rows[star.start] >> 32) as u32);
+        let mut is_filled = false;
+        for (number, star) in with_rays.iter().enumerate() {
+            for other in with_rays[..number].iter().chain(&without_rays) {
+                self.count_comparisons(1);
+                let [a, b] = [star, other].map(|star| (candidates[star.start] >> 32) as u32);
                 // Distances, 1 - resemblance, satisfy the triangle inequality (Levandowsky, Winter, Nature 1971).
-                let [radius, radius_of_other] = middles.map(|middle| 1.0 - stars.least_resemblance(middle));
+                let [radius, radius_of_other] = [a, b].map(|middle| 1.0 - stars.least_resemblance(middle));
                 let least = self.least - radius - radius_of_other - ROUNDING;
-                let most = MostDifferent::with_resemblance(least);
-                if stars.are_apart(middles[0], middles[1]) && self.may_resemble(middles[0], middles[1], most) {
-                    is_run |= self.find_between(&rows[star.clone()], &rows[other.clone()], runs);
+                let most_different = MostDifferent::with_resemblance(least);
+                if stars.are_apart(a, b) && self.may_resemble(a, b, most_different) {
+                    is_filled |= self.add_pairs(&candidates[star.clone()], &candidates[other.clone()], buckets);
                 }
             }
         }
-        runs.count += u32::from(is_run);
+        buckets.count += u32::from(is_filled);
         Ok(())
     }
 
-    /// Adds to the next run the candidates of two stars that may be near each other, if the earlier one is not the middle
-    /// of its star. Returns whether there are any.
-    fn find_between(&mut self, star: &[u64], other: &[u64], runs: &mut Runs) -> bool {
+    /// Puts into the bucket the candidates of two stars that may be near each other, unless the earlier one of a pair
+    /// is a middle, which was compared with the later one. Returns whether there are any.
+    fn add_pairs(&mut self, star: &[u64], other: &[u64], buckets: &mut Buckets) -> bool {
         let mut is_any = false;
         for a in star {
             for b in other {
                 let earlier = if (*a as u32) < *b as u32 { a } else { b };
-                let is_middle = earlier >> 32 == earlier & u64::from(u32::MAX);
-                let [a, b] = [a, b].map(|row| *row as u32);
-                let are_known = [a, b].iter().all(|row| runs.numbers[*row as usize] == runs.count);
-                self.compared(1);
-                if !is_middle && !are_known && self.may_resemble(a, b, self.most) {
+                let [a, b] = [a, b].map(|candidate| *candidate as u32);
+                let are_in = [a, b].iter().all(|candidate| buckets.numbers[*candidate as usize] == buckets.count);
+                self.count_comparisons(1);
+                if is_ray(earlier) && !are_in && self.may_resemble(a, b, self.most_different) {
                     is_any = true;
-                    (runs.numbers[a as usize], runs.numbers[b as usize]) = (runs.count, runs.count);
+                    (buckets.numbers[a as usize], buckets.numbers[b as usize]) = (buckets.count, buckets.count);
                 }
             }
         }
         is_any
     }
 
-    fn may_resemble(&mut self, row: u32, other: u32, most: MostDifferent) -> bool {
-        let [sketch, of_other] = [row, other].map(|row| &self.sketches[row as usize]);
-        self.compared(1);
-        most.allows(self.comparison.difference(sketch, of_other), sketch, of_other)
+    fn may_resemble(&mut self, item: u32, other: u32, most_different: MostDifferent) -> bool {
+        let [sketch, of_other] = [item, other].map(|item| &self.sketches[item as usize]);
+        self.count_comparisons(1);
+        most_different.allows(self.comparison.difference(sketch, of_other), sketch, of_other)
     }
 
-    fn compared(&mut self, count: usize) {
-        self.compared += count;
-        if self.compared >= NUMBERS_BETWEEN_TICKS {
-            self.compared = 0;
+    fn count_comparisons(&mut self, count: usize) {
+        self.comparisons += count;
+        if self.comparisons >= NUMBERS_BETWEEN_TICKS {
+            self.comparisons = 0;
             (self.tick)();
         }
     }
+}
+
+/// Whether a candidate, whose star has the upper half of the number, is not the middle of its star.
+fn is_ray(candidate: &u64) -> bool {
+    candidate >> 32 != candidate & u64::from(u32::MAX)
 }
 
 fn sort_all(numbers: &mut [u64], tick: &dyn Fn()) {

@@ -9,9 +9,9 @@ use crate::memory::fill;
 
 /// The verified clusters. The first row of a cluster represents each of its rows.
 ///
-/// Rows are compared only if they are not in one cluster yet. At first, rows that are near an earlier one are not held, so
-/// that of a large cluster few are: the middles of [`Stars`]. Then what remains is to compare the rows that were not held
-/// with later rows of other clusters.
+/// Rows are compared only if they are not in one cluster yet. At first, rows that are near an earlier one are not held,
+/// so that few of a large cluster are: the middles of [`Stars`]. Then what remains is to compare the rows that were not
+/// held with later rows of other clusters.
 pub struct Confirmed {
     forest: Forest,
     is_second_round: bool,

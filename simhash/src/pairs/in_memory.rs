@@ -43,6 +43,7 @@ pub fn representatives<O: Outcome>(
     }
     let mut found = Vec::new();
     found.try_reserve_exact(texts.len())?;
-    found.extend(verification.into_results(tick)?.into_iter().zip(has_feature).map(|(row, is)| is.then_some(row)));
+    let results = verification.into_results(tick)?.into_iter().zip(has_feature);
+    found.extend(results.map(|(row, has_feature)| has_feature.then_some(row)));
     Ok(found)
 }

@@ -1,11 +1,11 @@
 //! Reads the texts of candidates, and compares them within a budget of memory.
 //!
-//! Rows are read in ascending order, because a caller may have them on disk. Each is compared with the earlier ones that
-//! are held: it may be near them by a shared band and the sketches. If what is held exceeds the budget, no more rows are
-//! held in this pass. The first one that is not held begins the next pass: all that were held are compared with all later
-//! rows by then.
+//! Rows are read in ascending order, because a caller may have them on disk. Each is compared with the earlier ones
+//! that are held and that it may be near by a shared band and the sketches. If what is held exceeds the budget, no more
+//! rows are held in this pass. The first one that is not held begins the next pass: by then, all that were held are
+//! compared with all later rows.
 
-use super::candidates::{Candidates, NO_RUN};
+use super::candidates::{Candidates, NO_BUCKET};
 use super::texts::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
@@ -13,6 +13,9 @@ use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
 use crate::memory::{fill, push};
 use crate::pairs::groups::ascending;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
+
+/// The index of no candidate.
+const NO_INDEX: u32 = u32::MAX;
 
 /// What is found among candidates, each named by its position among them.
 pub trait Outcome: Sized {
@@ -28,7 +31,7 @@ pub trait Outcome: Sized {
     /// Whether later candidates are compared with this one.
     fn holds(&self, candidate: u32) -> bool;
 
-    /// After all candidates: whether to begin again, with the candidates that are left in the runs.
+    /// After all candidates: whether to begin again, with the candidates that are left in the buckets.
     fn begins_again(&mut self, _candidates: &mut Candidates, _tick: &dyn Fn()) -> Result<bool> {
         Ok(false)
     }
@@ -64,9 +67,9 @@ pub struct Verification<O> {
 struct Held {
     candidates: Vec<HeldCandidate>,
     features: Vec<FeatureSet>,
-    /// For each band and run, the index of the last one held, or [`NO_RUN`].
+    /// For each band and bucket, the index of the last one held, or [`NO_INDEX`].
     last: Vec<Vec<u32>>,
-    /// For each one and band, the index of the one before it in its run, or [`NO_RUN`].
+    /// For each one and band, the index of the one before it in its bucket, or [`NO_INDEX`].
     before: Vec<u32>,
     /// Bytes that they take.
     memory: usize,
@@ -75,7 +78,7 @@ struct Held {
 struct HeldCandidate {
     position: u32,
     sketch: DifferenceSketch,
-    /// The position of the last candidate that has met this one in a run.
+    /// The position of the last candidate that has met this one in a bucket; at first its own.
     met_by: u32,
 }
 
@@ -163,17 +166,17 @@ impl<O: Outcome> Verification<O> {
     /// Lists the candidates that the next one is compared with.
     fn list_compared(&mut self, tick: &dyn Fn()) -> Result<()> {
         let Self { candidates, outcome, held, position, .. } = self;
-        let (position, bands) = (*position as u32, candidates.runs.len());
+        let (position, bands) = (*position as u32, candidates.buckets.len());
         let sketch = &candidates.sketches[position as usize];
         self.compared.clear();
         let mut met = 0;
-        for (band, (runs, last)) in candidates.runs.iter().zip(&held.last).enumerate() {
-            let run = runs.numbers[position as usize];
-            if run == NO_RUN {
+        for (band, (buckets, last)) in candidates.buckets.iter().zip(&held.last).enumerate() {
+            let bucket = buckets.numbers[position as usize];
+            if bucket == NO_BUCKET {
                 continue;
             }
-            let mut index = last[run as usize];
-            while index != NO_RUN {
+            let mut index = last[bucket as usize];
+            while index != NO_INDEX {
                 met += 1;
                 if met % NUMBERS_BETWEEN_TICKS == 0 {
                     tick();
@@ -218,9 +221,9 @@ impl<O: Outcome> Verification<O> {
 impl Held {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let mut last = Vec::new();
-        for runs in &candidates.runs {
+        for buckets in &candidates.buckets {
             let mut of_band = Vec::new();
-            fill(&mut of_band, runs.count as usize, NO_RUN, tick)?;
+            fill(&mut of_band, buckets.count as usize, NO_INDEX, tick)?;
             push(&mut last, of_band)?;
         }
         Ok(Self { candidates: Vec::new(), features: Vec::new(), last, before: Vec::new(), memory: 0 })
@@ -228,23 +231,23 @@ impl Held {
 
     fn push(&mut self, position: usize, features: FeatureSet, candidates: &Candidates) -> Result<()> {
         let index = self.candidates.len() as u32;
-        self.before.try_reserve(candidates.runs.len())?;
-        for (runs, last) in candidates.runs.iter().zip(&mut self.last) {
-            let last = last.get_mut(runs.numbers[position] as usize);
-            self.before.push(last.map_or(NO_RUN, |last| std::mem::replace(last, index)));
+        self.before.try_reserve(candidates.buckets.len())?;
+        for (buckets, last) in candidates.buckets.iter().zip(&mut self.last) {
+            let last = last.get_mut(buckets.numbers[position] as usize);
+            self.before.push(last.map_or(NO_INDEX, |last| std::mem::replace(last, index)));
         }
-        self.memory += features.memory() + size_of::<HeldCandidate>() + candidates.runs.len() * size_of::<u32>();
+        self.memory += features.memory() + size_of::<HeldCandidate>() + candidates.buckets.len() * size_of::<u32>();
         push(&mut self.features, features)?;
-        let sketch = candidates.sketches[position];
-        push(&mut self.candidates, HeldCandidate { position: position as u32, sketch, met_by: NO_RUN })
+        let (position, sketch) = (position as u32, candidates.sketches[position]);
+        push(&mut self.candidates, HeldCandidate { position, sketch, met_by: position })
     }
 
     fn clear(&mut self, candidates: &Candidates, tick: &dyn Fn()) {
         ticking(self.features.drain(..), tick).for_each(drop);
         for held in ticking(self.candidates.drain(..), tick) {
-            for (runs, last) in candidates.runs.iter().zip(&mut self.last) {
-                if let Some(last) = last.get_mut(runs.numbers[held.position as usize] as usize) {
-                    *last = NO_RUN;
+            for (buckets, last) in candidates.buckets.iter().zip(&mut self.last) {
+                if let Some(last) = last.get_mut(buckets.numbers[held.position as usize] as usize) {
+                    *last = NO_INDEX;
                 }
             }
         }
