@@ -1,4 +1,4 @@
-//! Why two texts are near-duplicates or are not: all that a criterion looks at, also where the first check refutes them.
+//! Why two texts are near-duplicates or are not: all that a criterion looks at, even if the first check refutes them.
 
 use crate::check::Check;
 use crate::criterion::{CriterionDocument, TextCriterion};

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use crate::error::Result;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
-/// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code of another
+/// Fails if `bytes` bytes of memory are not available. Allocates them and frees them, so that the code of another
 /// library can allocate them.
 #[cold]
 pub fn check_available(bytes: usize) -> Result<()> {

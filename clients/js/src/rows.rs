@@ -41,15 +41,15 @@ pub extern "C" fn clusters(max_distance: i32) -> u32 {
 }
 
 /// The clusters of texts. Inputs: all texts, one after the other; the length of each in bytes, an i32, or -1 for none;
-/// and a criterion. Output: for each text an i32, the position of the first text of its cluster; -1 for a text without a
-/// feature.
+/// and a criterion. Output: for each text an i32, the position of the first text of its cluster; -1 for a text without
+/// a feature.
 #[unsafe(no_mangle)]
 pub extern "C" fn text_clusters() -> u32 {
     compare::<Confirmed>(|_, first| first)
 }
 
-/// Which texts stay. Inputs: as for `text_clusters`. Output: for each text an i32, the position of the earlier text that
-/// it duplicates; -1 for a text that stays.
+/// Which texts stay. Inputs: as for `text_clusters`. Output: for each text an i32, the position of the earlier text
+/// that it duplicates; -1 for a text that stays.
 #[unsafe(no_mangle)]
 pub extern "C" fn duplicate_of() -> u32 {
     compare::<Kept>(|row, kept| kept.filter(|&kept| kept as usize != row))

@@ -1,5 +1,5 @@
-//! `clusters` and `text_clusters`: the clusters of near-duplicates among many fingerprints or texts; `duplicate_of`: which
-//! texts stay if each near-duplicate of an earlier one goes.
+//! `clusters` and `text_clusters`: the clusters of near-duplicates among many fingerprints or texts; `duplicate_of`:
+//! which texts stay if each near-duplicate of an earlier one goes.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -42,11 +42,11 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
 
 /// Return the cluster of each text as a NumPy array of int64: the position, from 0, of the first text of its cluster.
 ///
-/// A cluster is all texts that are connected by near pairs (see near). SQL's simhash_cluster of texts returns that row's
-/// key. A text that is None or has no word is in no cluster: -1.
+/// A cluster is all texts that are connected by near pairs (see near). SQL's simhash_cluster of texts returns that
+/// row's key. A text that is None or has no word is in no cluster: -1.
 ///
-/// The texts are an iterable of str or None, or a Series of pandas, or Arrow data. The keyword arguments are the keys of
-/// a criterion, as in SQL: resemblance (0.84 by default), bands, and options.
+/// The texts are an iterable of str or None, or a Series of pandas, or Arrow data. The keyword arguments are the keys
+/// of a criterion, as in SQL: resemblance (0.84 by default), bands, and options.
 ///
 /// Needs 72 bytes for each text, and features of texts: up to 256 MB. The GIL is released.
 ///
@@ -61,8 +61,8 @@ pub fn text_clusters<'py>(
     as_array(texts.py(), compare::<Confirmed>(texts, criterion)?.into_iter())
 }
 
-/// Return for each text the position, from 0, of the earlier text that it duplicates, as a NumPy array of int64; -1 for a
-/// text that stays.
+/// Return for each text the position, from 0, of the earlier text that it duplicates, as a NumPy array of int64; -1 for
+/// a text that stays.
 ///
 /// A text goes if it is near (see near) an earlier one that stays: of several, it duplicates the one that it resembles
 /// most. SQL's simhash_duplicate_of returns that row's key. A text that is None or has no word stays.

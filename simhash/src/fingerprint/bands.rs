@@ -1,41 +1,40 @@
 //! The bands of a text: keys that texts with many common features probably share, to look them up by.
 //!
-//! A minimum is the smallest value that a hash function gives the features and pairs of a text. Of two texts, the one
-//! that has the smallest value of both together has it alone unless the texts have that feature in common, so their
-//! minima are equal with a probability that is their resemblance (Broder, SEQUENCES 1997). A band is a key of
-//! [`MINIMA_PER_BAND`] minima with hash functions of their own: texts of resemblance J share one with probability J^4,
-//! and at least one of six with 1 - (1 - J^4)^6 (Indyk, Motwani, STOC 1998). That is .998 for J = .9, .13 for J = .4,
-//! and .0006 for J = .1.
+//! A minimum is the smallest value that a hash function gives the features and pairs of a text. The smallest value of
+//! two texts together is the minimum of both if both have its feature, and of one if not. So their minima are equal
+//! with a probability that is their resemblance (Broder, SEQUENCES 1997). A band is a key of [`MINIMA_PER_BAND`] minima
+//! with hash functions of their own: texts of resemblance J share one with probability J^4, and at least one of six
+//! with 1 - (1 - J^4)^6 (Indyk, Motwani, STOC 1998). That is .998 for J = .9, .13 for J = .4, and .0006 for J = .1.
 //!
 //! With 24 independent functions, chance would give some features of a short text several minima and others none. So a
 //! feature stands at one minimum first, drawn by its hash, and at others only where no feature stands yet. Each feature
-//! is then as probable as before at each minimum, but few changed features spoil few minima: of short texts of
-//! resemblance .84 and more, .998 share a band in place of .99. And a long text costs one multiplication for each feature
-//! and six bands (Ertl, arXiv:1706.05698; Li, Owen and Zhang, NIPS 2012).
+//! is then as probable as before at each minimum, but few changed features spoil few minima: .998 of the short texts of
+//! resemblance .84 and more share a band in place of .99. And a long text costs one multiplication for each feature and
+//! six bands (Ertl, arXiv:1706.05698; Li, Owen and Zhang, NIPS 2012).
 //!
 //! # The format
 //!
-//! Bands are stored, so this is a format, of version [`BAND_FORMAT`](crate::BAND_FORMAT). `tests/golden/bands.py` is the
-//! same as a program. All numbers are unsigned, of 64 bits, and overflow without an error.
+//! Bands are stored, so this is a format, of version [`BAND_FORMAT`](crate::BAND_FORMAT). `tests/golden/bands.py` is
+//! the same as a program. All numbers are unsigned, of 64 bits, and overflow without an error.
 //!
 //! 1. A text has parts: each distinct feature by its hash, xxh3-64 with the seed of the options, and each distinct pair
 //!    of neighbours by the hash that [`neighbours`](super::neighbours) defines. Shingles of characters have no pairs.
 //! 2. A part weighs 1. With the option `weights`, a feature weighs what it says, in billionths, and a pair as much as
 //!    the lighter of its two features. A part that weighs 0 is none. A text without a part has no bands.
-//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`level`]. It weighs what it adds
-//!    to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for `log`,
+//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`level`]. It weighs what it
+//!    adds to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for `log`,
 //!    `round(256 * (1 + ln(n))) - round(256 * (1 + ln(n - 1)))` of 256, which may be 0 from the 262nd on.
-//! 4. Six bands in a row, from band 0 on, are a group, with 24 minima. In round `r` of group `g`, from 0 to 47, the hash of
-//!    each part is multiplied by [`FACTORS`]`[g][r]`. Up to round 23 the part stands at one minimum: the product's upper
-//!    half, times 24, divided by 2^32. In round `24 + j` it stands at minimum `j`. Its value there is the product's lower
-//!    half, XORed with the upper half of its hash.
+//! 4. Six bands in a row, from band 0 on, are a group, with 24 minima. In round `r` of group `g`, from 0 to 47, the
+//!    hash of each part is multiplied by [`FACTORS`]`[g][r]`. Up to round 23 the part stands at one minimum: the
+//!    product's upper half, times 24, divided by 2^32. In round `24 + j` it stands at minimum `j`. Its value there is
+//!    the product's lower half, XORed with the upper half of its hash.
 //! 5. A minimum is the least value that stands there in the first round in which any does. A part takes part in minimum
-//!    `j` if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so minima
-//!    are equal with the probability of the weighted resemblance. If no part takes part, all do.
+//!    `j` if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so
+//!    minima are equal with the probability of the weighted resemblance. If no part takes part, all do.
 //! 6. Band `i` is made of the minima from `4 * (i % 6)` to `4 * (i % 6) + 3` of its group, in 16 bytes, each
-//!    little-endian: the lower half of their xxh3-64 with seed 0, whatever the seed of the options, as a signed integer.
+//!    little-endian: the lower half of their xxh3-64 with seed 0, whatever the options' seed, as a signed integer.
 //! 7. By the option `same`, each band is XORed with the upper half of a 64-bit product, the digest of what must be the
-//!    same times 0x9e3779b97f4a7c15. So texts that differ in it share no band, and of others a band is equal if it is
+//!    same times 0x9e3779b97f4a7c15. So texts that differ in it share no band, and others share a band if they do
 //!    without the option. The digest is the XOR of three numbers: how many [`numbers`](super::numbers) the text has,
 //!    with each group of digits counted; their hash, which begins as 0, and of which each group, in its canonical form
 //!    (after `|` if it has three digits, and words are between it and the number before it), makes

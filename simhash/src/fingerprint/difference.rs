@@ -28,7 +28,7 @@ pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result
 /// The share of the weight of a text's features and pairs of neighbouring features that another text has too, 0 to 1:
 /// 1 for an excerpt. None if `a` has no feature.
 ///
-/// Of each, the smaller of its two weights counts. The option `same` has no effect. Costs as much as two
+/// The smaller of the two weights of each counts. The option `same` has no effect. Costs as much as two
 /// fingerprints, in time and in memory.
 pub fn containment(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
     let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, true));

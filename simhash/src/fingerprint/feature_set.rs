@@ -10,8 +10,8 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 /// Features that are compared between two checks whether the rest can still matter.
 const FEATURES_BETWEEN_CHECKS: usize = 32;
 
-/// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the
-/// options weigh features.
+/// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the options weigh
+/// features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
     /// The sum of the weights, more than 0.
@@ -40,8 +40,8 @@ impl FeatureSet {
         Ok((total > 0).then_some(Self { total, hashes, weights, agreement }))
     }
 
-    /// The [`resemblance`](super::resemblance::resemblance) of the two texts; None if it is less than `least`. Both sets
-    /// are made with the same options.
+    /// The [`resemblance`](super::resemblance::resemblance) of the two texts; None if it is less than `least`. Both
+    /// sets are made with the same options.
     ///
     /// One pass over both lists, which ends as soon as it is certain that the resemblance is less.
     pub fn resemblance_from(&self, other: &Self, least: f64, tick: &dyn Fn()) -> Option<f64> {

@@ -12,7 +12,7 @@ use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 
 pub trait FeatureSink {
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
-    /// A word of 1 to 8 bytes. They are the lowest bytes of `word`, and none of them is 0.
+    /// A word of 1 to 8 bytes. They are the lowest ones of `bytes`, and none of them is 0.
     #[inline(always)]
     fn short_word(&mut self, bytes: u64, hash: Seeded) -> Result<()> {
         let length = length_of(bytes);
@@ -205,9 +205,9 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     }
 }
 
-/// Passes `emit` a word of more than eight bytes, or one with capitals and other characters than ASCII, with its hash. The
-/// word has capitals that stand for small letters if `small` is [`CASE_BITS`], and perhaps other characters than ASCII if
-/// `high` is [`HIGH_BITS`]; else they are 0. `folded` is for the small letters.
+/// Passes `emit` a word of more than eight bytes, or one with capitals and other characters than ASCII, with its hash.
+/// The word has capitals that stand for small letters if `small` is [`CASE_BITS`], and perhaps other characters than
+/// ASCII if `high` is [`HIGH_BITS`]; else they are 0. `folded` is for the small letters.
 #[inline(never)]
 pub(super) fn long_word<T>(
     word: &[u8],

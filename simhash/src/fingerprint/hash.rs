@@ -16,7 +16,7 @@ pub fn bytes_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes) >> (8 * (start - at)) & lowest_bytes(length))
 }
 
-/// The number of bytes of a word of 1 to 8 bytes, of which none is 0.
+/// The length of a word of 1 to 8 bytes, none of which is 0.
 #[inline(always)]
 pub fn length_of(bytes: u64) -> usize {
     8 - bytes.leading_zeros() as usize / 8
@@ -84,7 +84,7 @@ const SECRET_4_TO_8: u64 = 0x1cad_21f7_2c81_017c ^ 0xdb97_9083_e96d_d4de;
 const SECRET_9_TO_16: [u64; 2] =
     [0x1f67_b3b7_a4a4_4072 ^ 0x78e5_c0cc_4ee6_79cb, 0x2172_ffcc_7dd0_5a82 ^ 0x8e24_43f7_7446_08b8];
 
-/// The hash of a feature of `length` (1 to 8) bytes. They are the lowest bytes of `word`, whose other bytes are 0. By
+/// The hash of a feature of `length` (1 to 8) bytes. They are the lowest ones of `bytes`, whose others are 0. By
 /// the xxHash specification; the same as [`hash`], which `tests/properties.rs` checks.
 ///
 /// xxh3 has one path for 1 to 3 bytes and another for 4 to 8; on words of natural text, the branch is mispredicted

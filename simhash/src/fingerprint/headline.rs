@@ -82,7 +82,7 @@ fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> 
     for found in found {
         push(&mut longest, found)?;
     }
-    // The words are at most as many as bytes of a text, and so are the places.
+    // A text has no more words than bytes, so a number of words and a place take 32 bits each.
     sort(&mut longest, &|found| u64::from(!found.words) << 32 | u64::from(found.content.start), u64::BITS, tick);
     fill(&mut is_shown, tokens, false, tick)?;
     for found in longest {

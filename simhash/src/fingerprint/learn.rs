@@ -46,7 +46,7 @@ pub struct Learnt {
     pub fifths: u8,
 }
 
-/// The value of the option `weights` as JSON: the weights of the commonest features, as many as take `bytes` of
+/// The value of the option `weights` as JSON: the weights of the commonest features, which take up to `bytes` bytes of
 /// `jsonb`.
 pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
     let mut weights = serde_json::Map::new();
@@ -161,7 +161,7 @@ impl TextSample {
         Ok(to_json(&self.named(&common, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
-    /// Whether a tenth of the texts have what so many of them have; nothing is common to one text.
+    /// Whether a feature that `frequency` of the texts have is common; nothing is common to one text.
     fn is_common(&self, frequency: u32) -> bool {
         frequency > 1 && frequency as usize * COMMON_ONE_IN >= self.texts.len()
     }

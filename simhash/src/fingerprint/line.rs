@@ -49,6 +49,7 @@ struct LineWords<'a> {
 impl LineWords<'_> {
     #[inline(always)]
     fn insert(&mut self, hash: u64) {
+        // Neither free nor of the same hash.
         let is_taken = |slot: usize| self.hashes[slot].min(self.hashes[slot] ^ hash) != 0;
         let mut slot = hash as usize % SLOTS;
         while is_taken(slot) {

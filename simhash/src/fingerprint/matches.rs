@@ -22,11 +22,11 @@ use crate::text::places::Places;
 use crate::text::tokens::TokenSink;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
 
-/// What `changed` is of [`matches()`] for users, and the most that it may be.
+/// The `changed` of [`matches()`] for users, and its largest value.
 pub const MAX_CHANGED: usize = 2;
 
-/// Tokens of the content for each long run that is known at a time: a text has at most half as many words as bytes. And
-/// the fewest and the most such runs.
+/// Tokens of the content for each long run that is known at a time, and the fewest and the most such runs. A text has
+/// at most half as many words as bytes.
 const WORDS_PER_LONG_RUN: usize = 8;
 const LETTERS_PER_LONG_RUN: usize = 64;
 const LONG_RUNS: (usize, usize) = (1 << 12, 1 << 20);
@@ -65,13 +65,13 @@ impl Unit {
 }
 
 /// The matches of a text and a clue, in the order of the text: runs of three words, or five letters of scripts without
-/// spaces, that stand in both. Runs between which at most `changed` words differ, up to [`MAX_CHANGED`], are one match: in
-/// larger gaps, other matches could stand. No word is in two matches; the longest runs are taken first. A clue of fewer
-/// words is one run.
+/// spaces, that stand in both. Runs between which at most `changed` words differ, up to [`MAX_CHANGED`], are one match:
+/// in larger gaps, other matches could stand. No word is in two matches; the longest runs are taken first. A clue of
+/// fewer words is one run.
 ///
-/// Of the options, those count that say how a text is read, normalised and cut into tokens. Costs as much as some
-/// fingerprints of both texts, and about 5 bytes of memory for each word of the text and 8 for each one of the clue. Where
-/// characters are compared, it is mostly 2 bytes for each one of the text and 5 for each one of the clue.
+/// Only the options count that say how a text is read, normalised and cut into tokens. Costs as much as some
+/// fingerprints of both texts, and about 5 bytes of memory for each word of the text and 8 for each one of the clue.
+/// Where characters are compared, it is mostly 2 bytes for each one of the text and 5 for each one of the clue.
 pub fn matches(
     fingerprinter: &mut Fingerprinter,
     content: &str,
@@ -112,7 +112,7 @@ pub(super) struct Shared {
     clue: usize,
 }
 
-/// The tokens of a text are as small as the letters of the clue allow, since a text may have as many letters as bytes.
+/// Finds the runs by tokens as small as the clue's letters allow, since a text may have as many letters as bytes.
 pub(super) fn shared_runs(
     fingerprinter: &mut Fingerprinter,
     content: &str,

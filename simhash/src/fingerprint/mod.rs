@@ -1,13 +1,13 @@
-//! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
-//! stores the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`] and [`weight_map`]
-//! decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs these steps as
-//! the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
+//! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`collect`] stores
+//! the distinct ones in a [`feature_table`], with [`seen_words`] before it; [`line`] is a short cut. [`weights`] and
+//! [`weight_map`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
+//! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
 //! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells
-//! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights.
-//! [`passages`] are made of the same [`units`], to find texts within others, and [`mod@matches`], which are [`tiles`] of
-//! [`token`]s between shared [`starts`] and in chains of [`links`], show where, for a [`headline`]; [`bands`] are made of
-//! the same features, to find texts that resemble each other.
+//! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights. [`passages`]
+//! are made of the same [`units`], to find texts within others, and [`mod@matches`], which are [`tiles`] of [`token`]s
+//! between shared [`starts`] and in chains of [`links`], show where, for a [`headline`]; [`bands`] are made of the same
+//! features, to find texts that resemble each other.
 
 pub mod agreement;
 pub mod bands;

@@ -6,8 +6,8 @@
 //!
 //! The hash of a pair is a format, because [bands](super::bands) are made of it: two numbers are [`join`]ed, one for
 //! each feature. The number of a feature of at most eight bytes is its bytes in UTF-8, little-endian, which needs no
-//! hash; so the pairs of short words are the same with every seed. That of a longer one is its hash. A shingle of several
-//! tokens is a feature like any other: "a b" has three bytes.
+//! hash; so the pairs of short words are the same with every seed. That of a longer one is its hash. A shingle of
+//! several tokens is a feature like any other: "a b" has three bytes.
 
 use super::features::FeatureSink;
 use super::hash::Seeded;

@@ -20,8 +20,8 @@ use crate::text::tokens::{TokenSink, tokenize};
 /// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits
 /// after another number and words has a mark: "12 of 345" is not 12345.
 ///
-/// Two texts with as many numbers and the same hash of them are taken to have equal ones, as two features with the same
-/// hash are.
+/// Two texts with equally many numbers and the same hash of them are taken to have equal ones, as two features with the
+/// same hash are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NumberList {
     count: u64,

@@ -162,7 +162,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The same options with these weights, as JSON.
+    /// These options with other weights, which are JSON.
     pub fn with_weights(&self, weights: &str) -> Result<Self, InvalidOptions> {
         let mut options = self.clone();
         options.set("weights".to_owned(), weights)?;
@@ -371,7 +371,7 @@ impl InvalidOptions {
         Reason::Value { key, value: shorten(value), allowed }.into()
     }
 
-    /// The same, if the options are part of a criterion.
+    /// This error for options that are part of a criterion.
     pub(crate) fn in_criterion(self) -> Self {
         Self { in_criterion: true, ..self }
     }

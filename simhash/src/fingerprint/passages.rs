@@ -12,10 +12,11 @@
 //! windows of 3    77 31 58: 31          31 58 12: 12      passages: 12, 31
 //! ```
 //!
-//! Where more than [`GAP`] runs follow from one of these passages to the next, the run in the middle is a passage too. A
-//! search looks up all runs of its [`clue`], so it finds each text that has [`GAP`] runs of the clue in a row. Passages at
-//! such even distances find more edited clues than as many by a shorter window: by measurement, of 12 words of which two
-//! are changed, .91 in place of .87. Of a long clue, the runs with the smallest hashes are enough.
+//! Where more than [`GAP`] runs follow from one of these passages to the next, the run in the middle is a passage too.
+//! A search looks up all runs of its [`clue`], so it finds each text that has [`GAP`] runs of the clue in a row.
+//! Passages at such even distances find more edited clues than the same number of passages by a shorter window: by
+//! measurement, .91 of the clues of 12 words of which two are changed, in place of .87. The runs with the smallest
+//! hashes of a long clue are enough.
 //!
 //! Passages are stored, so no change may alter one of them.
 
@@ -40,23 +41,23 @@ const LONG: usize = 4;
 const SPACELESS: usize = 5;
 /// The characters of the words of a short run, at least.
 const LETTERS: usize = 13;
-/// Runs of which one is a passage. If the last one has [`LONG`] words, it does not count: whatever their lengths, eleven
-/// words in a row have a window.
+/// Runs of which one is a passage. If the last one has [`LONG`] words, it does not count: whatever their lengths,
+/// eleven words in a row have a window.
 const WINDOW: usize = 9;
-/// Of so many runs in a row, one is a passage.
+/// In each row of `GAP` runs, one is a passage.
 const GAP: usize = 5;
 /// Words, or letters of a script without spaces, in a row by which a clue finds all texts that have them.
 pub const CERTAIN: (usize, usize) = (LONG + GAP - 1, SPACELESS + GAP - 1);
-/// From so many words on that a text must have of a clue, fewer runs of it are looked up. An index takes time that grows
-/// with the square of what is looked up.
+/// If a text must have at least this many words of a clue, fewer runs of the clue are looked up. An index takes time
+/// that grows with the square of what is looked up.
 pub const MANY_WORDS: usize = 500;
 /// More tokens than a run has, and more runs than a window.
 const RECENT: usize = 16;
 
-/// The passages of a text, in ascending order as signed numbers: five of eighteen runs. A text that is shorter than a run
-/// has one passage, all of it. Empty if the text has no token.
+/// The passages of a text, in ascending order as signed numbers: five of eighteen runs. A text that is shorter than a
+/// run has one passage, all of it. Empty if the text has no token.
 ///
-/// Of the options, those count that say how a text is read, normalised and cut into tokens.
+/// Only the options count that say how a text is read, normalised and cut into tokens.
 pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
     selected(fingerprinter, text, GAP)
 }

@@ -52,9 +52,9 @@ impl Prepared {
         Ok(Self { agreement, features })
     }
 
-    /// The [`resemblance`] of the text and another one; None if it is less than
-    /// `least`, or if a text has no feature. Costs as much as the other text's fingerprint. If all weights are 1, the
-    /// other text is read only until it has so many features of its own that its resemblance is smaller.
+    /// The [`resemblance`] of the text and another one; None if it is less than `least`, or if a text has no feature.
+    /// Costs as much as the other text's fingerprint. If all weights are 1, the other text is read only until its own
+    /// features are too many for a resemblance of `least`.
     pub fn resemblance_from(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
         Ok(self.compare(least, fingerprinter, other)?.filter(|found| *found >= least))
     }

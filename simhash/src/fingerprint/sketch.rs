@@ -1,10 +1,10 @@
 //! The sketch of a text: what is known of it without its features, to tell which texts cannot resemble each other.
 //!
-//! Of the texts that share a band with another one, many do not resemble it. The parities refute nearly all of these
-//! without reading a text: bit i is 1 if the number of features whose hashes lead to i is odd (Mitzenmacher, Pagh, Pham,
-//! WWW 2014). For each bit in which the parities of two texts differ, one text has a feature that the other lacks. So
-//! this never refutes a pair that resembles each other. With 256 bits it refutes most pairs of texts of up to 600
-//! features; longer ones have more different features than bits.
+//! Many of the texts that share a band with another one do not resemble it. The parities refute nearly all of these
+//! without reading a text: bit i is 1 if the number of features whose hashes lead to i is odd (Mitzenmacher, Pagh,
+//! Pham, WWW 2014). For each bit in which the parities of two texts differ, one text has a feature that the other
+//! lacks. So this never refutes a pair that resembles each other. With 256 bits it refutes most pairs of texts of up to
+//! 600 features; longer ones have more different features than bits.
 
 use multiversion::multiversion;
 
@@ -97,7 +97,7 @@ impl MostDifferent {
         Self((1.0 - least) / (1.0 + least) + ROUNDING)
     }
 
-    /// Whether two texts that differ by so much at least may have the resemblance.
+    /// Whether two texts whose difference is at least `difference` may have the resemblance.
     #[inline(always)]
     pub fn allows(self, difference: i64, a: &DifferenceSketch, b: &DifferenceSketch) -> bool {
         let sum = i64::from(a.size) + i64::from(b.size);

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::memory::fill;
 use crate::ticking::ticking;
 
-/// Bits for each beginning in a set of them: of the others, few seem to be in it.
+/// Bits for each beginning in a set of them: few others seem to be in it.
 const SET_BITS: usize = 12;
 /// The most tokens of a beginning of the least weight.
 const MOST_TOKENS: usize = 5;
@@ -61,14 +61,14 @@ impl Starts {
         self.is_empty = false;
     }
 
-    /// Whether a run of so many tokens may start here: both texts have all beginnings within it.
+    /// Whether a run of `length` tokens may start here: both texts have all beginnings within it.
     #[inline]
     pub fn has(&self, start: usize, length: usize) -> bool {
         (start..start + 1 + length.saturating_sub(self.span)).all(|start| self.bits.has(start))
     }
 }
 
-/// Where runs of at least so many tokens may start in two texts, among the starts of shorter runs.
+/// Where runs of at least `length` tokens may start in two texts, among the starts of shorter runs.
 pub fn shared_starts<T: Token>(
     texts: [&[T]; 2],
     length: usize,

@@ -1,10 +1,10 @@
 //! Greedy string tiling (Wise 1993): the runs of tokens that two texts share, the longest first, no token in two runs.
 //!
 //! The places of the clue where a run can start are in chains, by a hash of the run's first tokens. Runs of at least
-//! [`LONG`] tokens come first: for each token of the content, the length of the longest run that starts with it is found.
-//! A token whose run is only the rest of the run of the token before it is left out. Then the longest of all is taken
-//! again and again. If a part of it has been taken meanwhile, the runs of its tokens are looked for again. If there is no
-//! memory for all of these runs, the longest are taken first, and then the others are looked for again.
+//! [`LONG`] tokens come first: for each token of the content, the length of the longest run that starts with it is
+//! found. A token whose run is only the rest of the run of the token before it is left out. Then the longest of all is
+//! taken again and again. If a part of it has been taken meanwhile, the runs of its tokens are looked for again. If
+//! there is no memory for all of these runs, the longest are taken first, and then the others are looked for again.
 //!
 //! Then no run has more than a few tokens. For each length, from the largest on, the chains are made anew. The first
 //! place in a chain that has these tokens is the run, so it is taken in one pass over the content, however often texts
@@ -12,8 +12,8 @@
 //!
 //! If all of the clue stands in the content, that is the only run. Otherwise, that takes linear time unless the texts
 //! repeat the same [`LONG`] tokens hundreds of times. Only [`MAX_PLACES`] of their places are looked at for each token,
-//! and after so much work for each token, whatever run is found is taken at once, so that none of its tokens is looked at
-//! again. All runs that are found are right, but among such repetitions the longest may not be the first.
+//! and after a work of [`MAX_WORK`] for each token, whatever run is found is taken at once, so that none of its tokens
+//! is looked at again. All runs that are found are right, but among such repetitions the longest may not be the first.
 
 use std::collections::BinaryHeap;
 use std::iter;
@@ -36,16 +36,16 @@ pub struct Tile {
     pub length: usize,
 }
 
-/// From so many tokens on, runs of all lengths are looked for at once.
+/// The fewest tokens of a long run. Long runs of all lengths are looked for at once.
 const LONG: usize = 16;
-/// So many tokens tell where runs of as many and more may start. Most runs of the least weight stand in both texts, and
-/// of texts of few words, most runs of seven.
+/// For each of these lengths, the places are listed where runs that are at least as long may start. Most runs of the
+/// least weight stand in both texts, and in texts of few words, most runs of seven do.
 const LENGTHS: [usize; 3] = [0, 7, 9];
-/// Places of the clue that are looked at for one token; and after so much work for each token of both texts.
+/// Places of the clue that are looked at for one token: few after a work of `MAX_WORK` for each token of both texts.
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
 const MAX_WORK: usize = 128;
-/// Two texts of fewer tokens together may take as much work as two of so many: some milliseconds.
+/// Two texts with fewer tokens together may take the work of two texts with this many: some milliseconds.
 const FEW_TOKENS: usize = 8192;
 /// Places of a chain that are looked at for those of other tokens.
 const MAX_OTHERS: usize = 4096;
@@ -54,8 +54,8 @@ const PLACE_WORK: usize = 4;
 /// Places of the clue for each chain.
 const PLACES_PER_CHAIN: usize = 8;
 
-/// Overwrites the tokens of all runs: those of the content for [`tiles_of`]. If the clue is shorter than a run, it is one.
-/// There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
+/// Overwrites the tokens of all runs: those of the content for [`tiles_of`]. If the clue is shorter than a run, it is
+/// one. There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
 pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
     // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
     if let Some(start) = find(content, clue, tick)? {
@@ -144,7 +144,7 @@ fn extended<T: Token>(clue: &[T], borders: &Links, mut length: usize, token: T) 
 struct Tiling<'a, T> {
     content: &'a mut [T],
     clue: &'a mut [T],
-    /// The chains have the places where runs of at least so many tokens, and of the least weight, start.
+    /// The chains have the places where runs of at least this many tokens, and of the least weight, start.
     length: usize,
     /// From each place of the clue, to the next one in its chain; after these, from each chain to its first place.
     links: Links,
@@ -231,8 +231,8 @@ impl<'a, T: Token> Tiling<'a, T> {
         self.clue.len() + scaled(hash, self.chains)
     }
 
-    /// The first place of the clue where the tokens that start here stand, and how many; or the longest run of these, if
-    /// it is longer than the one that is known. Places of runs that have been taken leave their chain.
+    /// The first place of the clue where the tokens that start here stand, and how many; or the longest run of these,
+    /// if it is longer than the one that is known. Places of runs that have been taken leave their chain.
     fn run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
         let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return (0, 0) };
         let mut before = self.chain(hash);

@@ -1,8 +1,8 @@
 //! Tokens as numbers, for [`tiles`](super::tiles), and the beginnings of runs.
 //!
 //! A token is a hash, which is even for words and odd for letters of scripts without spaces. 31 bits are enough: of a
-//! billion pairs of words between equal runs, one pair is taken for equal. Where characters are compared, it is the number
-//! of a letter.
+//! billion pairs of words between equal runs, one pair is taken for equal. Where characters are compared, it is the
+//! number of a letter.
 
 /// The least weight of a run: three words or five letters.
 pub const RUN: usize = 15;
@@ -14,10 +14,10 @@ pub const TAKEN_FROM_CLUE: u32 = 0;
 /// A letter of the content that the clue does not have.
 pub const UNKNOWN: u32 = 1;
 
-/// A token, of as many bytes as its text needs.
+/// A token as a number, as small as its text allows.
 pub trait Token: Copy + Eq + Into<u32> {
-    /// From here on, numbers say that a token of the content is in a run. The first ones of a run write its place in the
-    /// clue, the lowest digit first.
+    /// From here on, numbers say that a token of the content is in a run. The first ones of a run write its place in
+    /// the clue, the lowest digit first.
     const TAKEN: u32;
     /// A token in a run, after the place.
     const REST: u32;
@@ -58,7 +58,7 @@ pub fn token(hash: u64, spaceless: bool) -> u32 {
     (hash as u32 & (u32::TAKEN - 2)).max(2) | u32::from(spaceless)
 }
 
-/// A hash of the shortest beginning of at least so many tokens that weighs as much as a run, and its length.
+/// A hash of the shortest beginning that has at least `least` tokens and weighs as much as a run, and its length.
 #[inline]
 pub fn beginning<T: Token>(tokens: &[T], least: usize) -> Option<(u32, usize)> {
     let (mut hash, mut sum) = (0u64, 0);

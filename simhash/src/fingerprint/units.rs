@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::text::tokens::{TokenSink, tokenize};
 use crate::ticking::ITEMS_BETWEEN_TICKS;
 
-/// Passes each unit of a text in normal form to `sink`. A character by itself is as a letter of a script without spaces.
+/// Passes each unit of a text in normal form to `sink`, and characters as letters of a script without spaces.
 #[inline]
 pub fn each_unit(normal: &str, tokens: Tokens, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<()> {
     match tokens {

@@ -97,7 +97,7 @@ impl Probed {
 }
 
 /// The blocks of a layout that a search within a distance looks up, with the smallest radii that miss nothing. None if
-/// there is no layout of so many blocks.
+/// there is no layout of `blocks` blocks.
 pub fn probed_blocks(blocks: i32, max_distance: i32) -> Option<impl Iterator<Item = Probed>> {
     BLOCK_COUNTS.contains(&blocks).then(|| {
         (0..blocks).filter_map(move |number| {

@@ -26,7 +26,7 @@ impl LockKeys<'_> {
     /// The keys of a fingerprint, in ascending order. Fingerprints that differ in at most `max_distance` bits share a
     /// key: cut into one part more, they have an equal part.
     ///
-    /// Of fingerprints that have nothing in common, one pair in 16,000 shares a key within the distance 3, one in 30
+    /// One in 16,000 pairs of fingerprints that have nothing in common shares a key within the distance 3, one in 30
     /// within 7, and one in 3 within 12.
     pub fn of_fingerprint(&self, fingerprint: u64, max_distance: i32) -> Vec<u32> {
         if max_distance > MAX_DISTANCE {

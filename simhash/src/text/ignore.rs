@@ -37,7 +37,7 @@ impl Ignored {
         self.remove_from(normal, None, tick)
     }
 
-    /// The same as [`Ignored::remove`]; it adds its steps to `places`.
+    /// Removes what does not count, as [`Ignored::remove`] does, and adds the steps to `places`.
     pub fn remove_from(self, normal: &mut String, mut places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
         let steps: [(bool, Step); 6] = [
             (!self.is_nothing(), normalise_separators),
@@ -131,8 +131,8 @@ pub const TLDS: &str = "com net org edu gov mil int info biz app dev cloud onlin
     example ae ai ar bg br ca cc ch ci cl cn co cz de dk ee eg fi fm fr gg gh gr hk hr hu ie io ir jp kr kz lt lu lv \
     ly mx ng nl nz ph pk pl pt ro ru sg sk th tk tn tr tv tw ua ug uk uy vn ws";
 
-/// Top-level domains that are words with which sentences begin, in English or another large language, so that "done.It" is
-/// more often a missing space than a domain.
+/// Top-level domains that are words with which sentences begin, in English or another large language, so that "done.It"
+/// is more often a missing space than a domain.
 pub const WORD_TLDS: &str = "at au be es eu id il in is it ke ma me my no pe sa se si to top us ve za";
 
 fn remove_urls(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {

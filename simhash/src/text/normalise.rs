@@ -63,8 +63,8 @@ pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn())
     Ok(())
 }
 
-/// The same as [`normalise`] for a text that normalisation changes. Returns false, and appends nothing, if it changes
-/// ASCII capitals at most.
+/// Appends the normal form of a text, as [`normalise`] does, if that changes more than ASCII capitals. Otherwise
+/// appends nothing, and returns false.
 #[inline]
 pub fn normalise_beyond_capitals(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<bool> {
     match next_changing_span(text, 0, MIN_SPAN_BYTES, tick)? {
@@ -74,7 +74,7 @@ pub fn normalise_beyond_capitals(text: &str, case_fold: bool, out: &mut String, 
     }
 }
 
-/// The same as [`normalise`]; it adds what changed to `edits`, in parts as short as can be.
+/// Appends the normal form of a text, as [`normalise`] does, and adds what changed to `edits`, in the shortest parts.
 pub fn normalise_with_edits(
     text: &str,
     case_fold: bool,
@@ -205,8 +205,8 @@ const JOINER: char = '\u{200d}';
 /// Bytes of a consonant and the sign that removes its vowel.
 const SEQUENCE_BYTES: usize = 6;
 
-/// The letter that a joiner makes of the end of a text: Malayalam's chillus, written so until Unicode 5.1, and Bengali's
-/// khanda ta, until Unicode 4.1.
+/// The letter that a joiner makes of the end of a text: Malayalam's chillus, written so until Unicode 5.1, and
+/// Bengali's khanda ta, until Unicode 4.1.
 fn joined_letter(before: &str) -> Option<char> {
     const LETTERS: [(&str, char); 7] = [
         ("\u{9a4}\u{9cd}", '\u{9ce}'),
@@ -318,7 +318,7 @@ pub fn remove_accents(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) ->
     Ok(())
 }
 
-/// Fails if the memory that ICU4X needs for a combining sequence of so many bytes is not available.
+/// Fails if the memory that ICU4X needs for a combining sequence of `bytes` bytes is not available.
 ///
 /// ICU4X collects the marks in a vector of four bytes for each, which doubles as it grows, and sorts them with a second
 /// vector. If that memory were refused, the process would end.

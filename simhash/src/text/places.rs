@@ -13,9 +13,9 @@ pub struct Places(Vec<Edits>);
 
 /// Where a text differs from the one that it was made from: all else was copied. In order.
 ///
-/// An edit is a part of the old text, and what stands in its place; both may be empty. Of each, three numbers are stored,
-/// with seven bits in a byte: the bytes that were copied before it, and both lengths. So an edit of a letter, of which a
-/// text may have millions, takes three bytes.
+/// An edit is a part of the old text, and what stands in its place; both may be empty. Three numbers are stored for
+/// each, with seven bits in a byte: the bytes that were copied before it, and both lengths. So an edit of a letter
+/// takes three bytes. A text may have millions of these.
 #[derive(Debug, Default)]
 pub struct Edits {
     numbers: Vec<u8>,

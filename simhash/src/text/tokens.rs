@@ -214,7 +214,7 @@ fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
     (starts, CHUNK + usize::from(is_inside(CHUNK)) + usize::from(is_inside(CHUNK) && is_inside(CHUNK + 1)))
 }
 
-/// The same as [`chunk_letters`] for any text, character by character.
+/// Does what [`chunk_letters`] does for any text, character by character.
 ///
 /// The only branch on what a character is tells ASCII from others. A branch that tells letters from punctuation would
 /// be mispredicted often.
@@ -252,8 +252,8 @@ fn is_ascii_word(byte: u8) -> bool {
     ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10)
 }
 
-/// The same as [`ascii_words`] for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads what
-/// it has just written in several parts waits for the writes.
+/// Does what [`ascii_words`] does, for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads
+/// what it has just written in several parts waits for the writes.
 #[inline(always)]
 fn end_words(text: &[u8]) -> Option<u64> {
     let (words, tail) = text.as_chunks::<8>();

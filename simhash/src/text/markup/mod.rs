@@ -26,13 +26,13 @@ pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()>
     text_with_places(html, None, out, None, tick)
 }
 
-/// The same for what a page is about: see [`page`]. Two passes if that is nothing. Also takes 16 bytes for each article,
-/// and more time for tags, because html5gum reads all of them.
+/// Overwrites `out` with the text of what an HTML page is about: see [`page`]. Two passes if that is nothing. Takes 16
+/// bytes more than [`text_of_html`] for each article, and more time for tags, because html5gum reads all of them.
 pub fn text_of_main(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     text_with_places(html, Some(Page::default()), out, None, tick)
 }
 
-/// The same as [`text_of_html`], or as [`text_of_main`] with a page; it adds its steps to `places`, which are none yet.
+/// Does what [`text_of_html`] does or, with a page, [`text_of_main`]. Adds its steps to `places`, which has none yet.
 pub fn text_with_places(
     html: &str,
     mut page: Option<Page>,

@@ -2,9 +2,9 @@
 //!
 //! 1. Dropped wherever they stand: `nav`, `aside`, `title`, the controls and labels of forms (not `form` itself, which
 //!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with the roles that ARIA
-//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`; `div` and `td` whose id
-//!    or class is one of [`NAMES`]. `header` and `footer` are dropped unless they are in `article`, `section`, `main` or
-//!    `blockquote`.
+//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`; `div` and `td` whose
+//!    id or class is one of [`NAMES`]. `header` and `footer` are dropped unless they are in `article`, `section`,
+//!    `main` or `blockquote`.
 //! 2. If there is `main`, or an element with this role, only its text counts.
 //! 3. Otherwise, if `article` elements have at least half of the text, only they count. Fewer may be quotations or a
 //!    list of other pages.

@@ -15,7 +15,7 @@ use crate::memory::check_available;
 use crate::text::mask::{CASE_BITS, HIGH_BITS, LOW_BITS};
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
-/// Stands for a tag that separates words. After one line break a word that was cut before it would go on, after two not.
+/// Stands for a tag that separates words. A word that was cut goes on after one line break, but not after two.
 pub const SEPARATOR: &[u8] = b"\n\n";
 
 /// The part of the document that html5gum has not read.
