@@ -78,8 +78,8 @@ export function band(text: string, band: number, options?: Options): number | nu
 export function bands(text: string, count?: number, options?: Options): number[] | null
 
 /**
- * By how much a text is compared: the number of its features and pairs of neighbouring features, by weight. Null for a
- * text without a feature.
+ * The size of a text: the number of its features and pairs of neighbouring features, by weight. Null for a text without
+ * a feature.
  */
 export function size(text: string, options?: Options): number | null
 

@@ -10,6 +10,8 @@ import { answer, call, memory } from './node_modules/pg-simhash/instance.js'
 
 const HELLO = -7685981735718036227n
 const PAGE = 1 << 16
+/** The pages that a module has at most. */
+const MAX_PAGES = 1 << 16
 
 test('a trap is an exception, and the next call gets a new instance', () => {
   const before = memory()
@@ -25,7 +27,7 @@ test('a trap is an exception, and the next call gets a new instance', () => {
 test('out of memory is an exception', () => {
   const before = memory()
   // Reserves all that a module can have, and touches none of it.
-  before.grow(65536 - before.buffer.byteLength / PAGE)
+  before.grow(MAX_PAGES - before.buffer.byteLength / PAGE)
   assert.throws(() => simhash('a '.repeat(1 << 20)), { name: 'RangeError', message: 'out of memory' })
   assert.notEqual(memory(), before)
   assert.equal(simhash('hello'), HELLO)

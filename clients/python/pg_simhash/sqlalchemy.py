@@ -65,15 +65,15 @@ DEFAULT_BANDS = 6
 DEFAULT_BLOCKS = 4
 
 
-def simhash(source: Content, /, **options: Unpack[Options]) -> ColumnElement[int]:
-    """The fingerprint of ``source``, a text or a ``tsvector``; NULL if a text has no word.
+def simhash(content: Content, /, **options: Unpack[Options]) -> ColumnElement[int]:
+    """The fingerprint of ``content``, a text or a ``tsvector``; NULL if a text has no word.
 
     Options are those of the SQL function, for texts only: ``simhash(Document.body, ngram=2)``. They have to be the same
     wherever fingerprints are compared.
     """
-    arguments = [literal(source, Text) if source is None or isinstance(source, str) else source]
+    arguments = [_content(content)]
     if options:
-        arguments.append(_options(options))
+        arguments.append(_document(options))
     return func.simhash(*arguments, type_=BigInteger)
 
 
@@ -97,14 +97,14 @@ def near(
     limit: Mapping[str, Any] | int | ColumnElement[int] | None = None,
 ) -> ColumnElement[bool]:
     """Whether two texts are near-duplicates by a criterion, such as ``{"resemblance": 0.9}``; or whether two
-    fingerprints differ in at most so many bits, by default 3.
+    fingerprints differ in at most ``limit`` bits, by default 3.
 
     A table whose bands or blocks are indexed is searched by the indexes: ``select(Document).where(near(Document.body,
     text))``. If the bands have options, give them in the criterion.
     """
     arguments = [literal(side, Text) if isinstance(side, str) else _fingerprint(side) for side in (a, b)]
     if isinstance(limit, Mapping):
-        arguments.append(_options(limit))
+        arguments.append(_document(limit))
     elif limit is not None:
         arguments.append(literal(limit, Integer) if isinstance(limit, int) else limit)
     return func.simhash_near(*arguments, type_=Boolean)
@@ -119,13 +119,14 @@ def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:
 
 
 def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:
-    """The Jaccard resemblance, 0 to 1, of the features of two texts. The options are those of their fingerprints.
+    """The resemblance of two texts, 0 to 1: the share of features and pairs of neighbouring features that they have in
+    common. Give the options of the bands.
 
     NULL if one of the texts has no word.
     """
     arguments = [_content(a), _content(b)]
     if options:
-        arguments.append(_options(options))
+        arguments.append(_document(options))
     return func.simhash_resemblance(*arguments, type_=Double)
 
 
@@ -145,12 +146,15 @@ def band(content: Content, number: int, **options: Unpack[Options]) -> ColumnEle
     Number and options are constants in the SQL, so that the planner recognises the expression of an index.
     """
     arguments = [_content(content), literal_column(str(int(number)), Integer)]
-    return func.simhash_band(*arguments, *([_options(options)] if options else []), type_=Integer)
+    return func.simhash_band(*arguments, *([_document(options)] if options else []), type_=Integer)
 
 
 def size(content: Content, **options: Unpack[Options]) -> ColumnElement[int]:
-    """How much of a text is compared, for indexes. The options are those of its bands."""
-    return func.simhash_size(_content(content), *([_options(options)] if options else []), type_=Integer)
+    """The size of a text, for indexes: the number of its features and pairs of neighbouring features, by weight.
+
+    Give the options of the bands.
+    """
+    return func.simhash_size(_content(content), *([_document(options)] if options else []), type_=Integer)
 
 
 def band_indexes(
@@ -236,9 +240,9 @@ def _column(of: Any) -> Any:
     return of
 
 
-def _options(options: Mapping[str, Any]) -> ColumnElement[Any]:
-    """Options as a constant, which generated columns and indexes need, written as PostgreSQL prints a jsonb."""
-    document = json.dumps(_in_order_of_jsonb(options), ensure_ascii=False).replace("'", "''")
+def _document(members: Mapping[str, Any]) -> ColumnElement[Any]:
+    """Options or a criterion as a constant, which generated columns and indexes need, as PostgreSQL prints a jsonb."""
+    document = json.dumps(_in_order_of_jsonb(members), ensure_ascii=False).replace("'", "''")
     return literal_column(f"'{document}'::jsonb", JSONB)
 
 

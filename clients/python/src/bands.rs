@@ -48,8 +48,8 @@ pub fn bands(text: &Bound<'_, PyAny>, count: i64, options: Option<&Bound<'_, PyD
     Ok(summary(text, count, options)?.map(|summary| summary.bands))
 }
 
-/// Return by how much a text is compared, as SQL's simhash_size does: the number of its features and pairs of
-/// neighbouring features, by weight.
+/// Return the size of a text, as SQL's simhash_size does: the number of its features and pairs of neighbouring
+/// features, by weight.
 ///
 /// None if the text has no feature. The option same has no effect.
 ///

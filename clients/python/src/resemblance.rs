@@ -16,7 +16,8 @@ use crate::fingerprint::with_fingerprinter;
 use crate::options;
 use crate::texts::required;
 
-/// Return the Jaccard resemblance of the features of two texts, 0 to 1, as SQL's simhash_resemblance does.
+/// Return the Jaccard resemblance of two texts, 0 to 1, as SQL's simhash_resemblance does: the share of features and
+/// pairs of neighbouring features that they have in common.
 ///
 /// None if one of them has no feature. Costs as much as the fingerprints of both, in time and in memory.
 ///

@@ -1,5 +1,5 @@
-// What the page of a library promises about its table docs: the error of a guard as values, and searches by the indexes.
-// A test file calls this with the functions of the page, for texts.
+// Tests what each ORM page in docs/frameworks promises: the guard's error as values, and searches that use the indexes.
+// A test file calls this with the functions of its page, for texts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fill, isNearDuplicateOf, NEAR, plan, TEXT } from './database.js'

@@ -58,9 +58,9 @@ class SimHashBand(Func):
 
 @deconstructible(path="pg_simhash.django.SimHashSize")
 class SimHashSize(SimHash):
-    """``simhash_size(content, options)``: how much of a text is compared, for indexes.
+    """``simhash_size(content, options)``: the size of a text, for indexes.
 
-    The options are those of the bands.
+    That is the number of its features and pairs of neighbouring features, by weight. Give the options of the bands.
     """
 
     function = "simhash_size"
@@ -98,9 +98,10 @@ class HammingDistance(Func):
 
 
 class Resemblance(Func):
-    """``simhash_resemblance(content, other, options)``: the share of features that two texts have in common, 0 to 1.
+    """``simhash_resemblance(content, other, options)``: the resemblance of two texts, 0 to 1.
 
-    A str is the name of a field; ``Value(text)`` is a text. The options are those of the bands.
+    That is the share of features and pairs of neighbouring features that they have in common. A str is the name of a
+    field; ``Value(text)`` is a text. Give the options of the bands.
     """
 
     function = "simhash_resemblance"

@@ -19,9 +19,13 @@ except ImportError:
     runs = None  # type: ignore[assignment]
 
 MAX_MARKS = 6
+"""How many marks of a text are shown."""
+
 MAX_MARK_CHARACTERS = 120
+"""How much of a mark is shown."""
+
 CONTEXT_CHARACTERS = 60
-"""How many marks of a text are shown, and how much of each, before it and after it."""
+"""How much is shown before a mark, and after it."""
 
 MAX_COMPARED_WORDS = 1000
 """How many words that are in no run are compared, from the first one on that differs."""
@@ -32,7 +36,8 @@ MAX_PLAIN_CHARACTERS = 320
 # Thai and its neighbours, Burmese, Khmer, and what is used for Chinese and Japanese: each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
-# What both texts begin and end with, so that all words or characters there are in a run with it.
+# Both texts are compared between these. Each is long enough for a run, so what both texts begin or end with is in a run
+# with it, however short it is. They are runes, which hardly any text has.
 BEGIN, END = "ᚠᚠ ᚢᚢ ᚦᚦ ", " ᚨᚨ ᚱᚱ ᚲᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"
 
@@ -72,9 +77,10 @@ def differences(a: str, b: str, options: Mapping[str, Any] | None = None) -> tup
     of_b = sorted((run.clue_start, run.clue_end) for run in found)
     words = _outside(a, [(run.content_start, run.content_end) for run in found], fold), _outside(b, of_b, fold)
     compared = [[word.folded for word in of_text] for of_text in words]
-    begin = _common(*compared)
-    after = _common(*(of_text[: begin - len(of_text) - 1 : -1] for of_text in compared))
-    first, second = (of_text[begin : len(of_text) - after][:MAX_COMPARED_WORDS] for of_text in words)
+    common_prefix = _common(*compared)
+    common_suffix = _common(*(list(reversed(of_text[common_prefix:])) for of_text in compared))
+    differing = (of_text[common_prefix : len(of_text) - common_suffix] for of_text in words)
+    first, second = (of_text[:MAX_COMPARED_WORDS] for of_text in differing)
     matcher = difflib.SequenceMatcher(None, [word.folded for word in first], [word.folded for word in second], False)
     for at, other, size in reversed(matcher.get_matching_blocks()):
         del first[at : at + size], second[other : other + size]
