@@ -47,20 +47,11 @@ pub enum PairStorage {
     Apart,
 }
 
-/// Takes the hashes of distinct features, each once, many at a time.
-pub trait DistinctSink {
-    fn add_features(&mut self, hashes: &[u64]) -> Result<()>;
-    #[inline]
-    fn add_pairs(&mut self, hashes: &[u64]) -> Result<()> {
-        self.add_features(hashes)
-    }
-}
-
-impl<F: FnMut(&[u64]) -> Result<()>> DistinctSink for F {
-    #[inline]
-    fn add_features(&mut self, hashes: &[u64]) -> Result<()> {
-        self(hashes)
-    }
+/// What a batch of hashes is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Features,
+    Pairs,
 }
 
 impl FeatureCollector<'_> {
@@ -72,9 +63,15 @@ impl FeatureCollector<'_> {
         ignored.remove(normal, self.tick)
     }
 
-    /// Collects the features of a text, and its pairs if the options compare texts by them.
+    /// Collects the features of a text, and its pairs if the options compare texts by them. Passes `sink` the hash of
+    /// each distinct one, many at a time.
     #[inline]
-    pub fn collect(&mut self, text: &str, pair_storage: PairStorage, sink: impl DistinctSink) -> Result<()> {
+    pub fn collect(
+        &mut self,
+        text: &str,
+        pair_storage: PairStorage,
+        sink: impl FnMut(Kind, &[u64]) -> Result<()>,
+    ) -> Result<()> {
         let (options, tick) = (self.options, self.tick);
         let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::None };
         let counted = !options.is_plain_set();
@@ -160,7 +157,7 @@ struct Batches<'a, S> {
     pair_hashes_len: usize,
 }
 
-impl<S: DistinctSink> Batches<'_, S> {
+impl<S: FnMut(Kind, &[u64]) -> Result<()>> Batches<'_, S> {
     /// Hashes the waiting words, and looks them up.
     #[inline(never)]
     fn flush_words(&mut self) -> Result<()> {
@@ -168,14 +165,14 @@ impl<S: DistinctSink> Batches<'_, S> {
         let hash = Seeded(self.seed);
         words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
         let new_count = self.features.insert_all(words, self.tick)?;
-        self.sink.add_features(&words[..new_count])
+        (self.sink)(Kind::Features, &words[..new_count])
     }
 
     #[inline(never)]
     fn flush_hashes(&mut self) -> Result<()> {
         let hashes = &mut self.hashes[..std::mem::take(&mut self.hashes_len)];
         let new_count = self.features.insert_all(hashes, self.tick)?;
-        self.sink.add_features(&hashes[..new_count])
+        (self.sink)(Kind::Features, &hashes[..new_count])
     }
 
     #[inline(never)]
@@ -183,11 +180,11 @@ impl<S: DistinctSink> Batches<'_, S> {
         let hashes = &mut self.pair_hashes[..std::mem::take(&mut self.pair_hashes_len)];
         let table = self.pairs.as_deref_mut().unwrap_or(self.features);
         let new_count = table.insert_all(hashes, self.tick)?;
-        self.sink.add_pairs(&hashes[..new_count])
+        (self.sink)(Kind::Pairs, &hashes[..new_count])
     }
 }
 
-impl<S: DistinctSink> FeatureSink for &mut Batches<'_, S> {
+impl<S: FnMut(Kind, &[u64]) -> Result<()>> FeatureSink for &mut Batches<'_, S> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
         self.hashes[self.hashes_len % FEATURE_BATCH] = hash;

@@ -2,7 +2,7 @@
 
 use super::agreement::Agreement;
 use super::bands::Minima;
-use super::collect::{Collected, DistinctSink, FeatureCollector, PairStorage, expected_features};
+use super::collect::{Collected, FeatureCollector, Kind, PairStorage, expected_features};
 use super::feature_list::FeatureList;
 use super::feature_table::FeatureTable;
 use super::features::each_feature;
@@ -125,7 +125,7 @@ impl<'a> Fingerprinter<'a> {
             this.minima.reset(bands);
             let mut parities = Parities::default();
             let size = if this.options().is_plain_set() {
-                this.collector.collect(text, PairStorage::WithFeatures, |hashes: &[u64]| {
+                this.collector.collect(text, PairStorage::WithFeatures, |_, hashes| {
                     this.minima.add_all(hashes);
                     parities.flip_all(hashes);
                     Ok(())
@@ -193,16 +193,16 @@ impl<'a> Fingerprinter<'a> {
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
     pub(super) fn compared_features(&mut self, text: &str) -> Result<FeatureTable> {
         self.read(text, |this, text| {
-            this.collector.collect(text, PairStorage::WithFeatures, |_: &[u64]| Ok(()))?;
+            this.collector.collect(text, PairStorage::WithFeatures, |_, _| Ok(()))?;
             Ok(std::mem::take(&mut this.collector.collected.features))
         })
     }
 
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Passes `sink` the
     /// hash of each of them once, many at a time, until it returns an error.
-    pub(super) fn count_compared(&mut self, text: &str, sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
+    pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
         self.read(text, |this, text| {
-            this.collector.collect(text, PairStorage::WithFeatures, sink)?;
+            this.collector.collect(text, PairStorage::WithFeatures, |_, hashes| sink(hashes))?;
             Ok(this.collector.collected.features.distinct())
         })
     }
@@ -278,7 +278,7 @@ impl<'a> Fingerprinter<'a> {
             self.tally.clear();
             if !vote_for_line(text, self.options(), self.tally)? {
                 self.tally.clear();
-                self.collector.collect(text, PairStorage::None, |hashes: &[u64]| {
+                self.collector.collect(text, PairStorage::None, |_, hashes| {
                     self.tally.vote_all(hashes);
                     Ok(())
                 })?;
@@ -296,11 +296,16 @@ impl<'a> Fingerprinter<'a> {
 
     /// The fingerprint and the size of a text whose features all weigh the same. Adds these to the minima.
     fn summarise_set(&mut self, text: &str) -> Result<(Option<u64>, i32)> {
-        let Self { collector, tally, minima, .. } = self;
-        tally.clear();
-        collector.collect(text, PairStorage::Apart, SummarySink { tally, minima })?;
-        let size = collector.collected.features.distinct() + collector.collected.pairs.distinct();
-        Ok((self.tally.fingerprint(), as_size(size)))
+        self.tally.clear();
+        self.collector.collect(text, PairStorage::Apart, |kind, hashes| {
+            if kind == Kind::Features {
+                self.tally.vote_all(hashes);
+            }
+            self.minima.add_all(hashes);
+            Ok(())
+        })?;
+        let Collected { features, pairs, .. } = &*self.collector.collected;
+        Ok((self.tally.fingerprint(), as_size(features.distinct() + pairs.distinct())))
     }
 
     /// Adds the features and pairs of a text to the minima by their weights, and passes `add_whole` those that weigh as
@@ -319,7 +324,7 @@ impl<'a> Fingerprinter<'a> {
 
     fn weigh(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
         let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::None };
-        self.collector.collect(text, pair_storage, |_: &[u64]| Ok(()))?;
+        self.collector.collect(text, pair_storage, |_, _| Ok(()))?;
         let Collected { features, pair_factors, .. } = &mut *self.collector.collected;
         let (table, pair_factors) = (std::mem::take(features), std::mem::take(pair_factors));
         Ok(WeightedFeatures { table, options: self.options().clone(), pair_factors })
@@ -329,22 +334,4 @@ impl<'a> Fingerprinter<'a> {
 /// A number of features as a size, which is at most `i32::MAX`.
 fn as_size(features: impl TryInto<i32>) -> i32 {
     features.try_into().unwrap_or(i32::MAX)
-}
-
-/// Adds features to a fingerprint and to bands, and pairs to bands.
-struct SummarySink<'a> {
-    tally: &'a mut Tally,
-    minima: &'a mut Minima,
-}
-
-impl DistinctSink for SummarySink<'_> {
-    fn add_features(&mut self, hashes: &[u64]) -> Result<()> {
-        self.tally.vote_all(hashes);
-        self.add_pairs(hashes)
-    }
-
-    fn add_pairs(&mut self, hashes: &[u64]) -> Result<()> {
-        self.minima.add_all(hashes);
-        Ok(())
-    }
 }

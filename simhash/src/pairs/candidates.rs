@@ -59,30 +59,29 @@ impl Candidates {
     ///
     /// In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 for each row if most share a band.
     pub fn new(texts: Texts, tick: &dyn Fn()) -> Result<Self> {
-        let Texts { least_resemblance: least, comparison, mut sketches, keys } = texts;
+        let Texts { least_resemblance: least, comparison, sketches, keys } = texts;
         let mut buckets = Vec::new();
         buckets.try_reserve_exact(keys.len())?;
         let mut finder = Finder::new(&sketches, comparison, least, tick);
         for keys in keys {
             buckets.push(finder.find(&keys, |row| !sketches[row].is_none(), Finder::fill_bucket)?);
         }
-        let mut rows = Vec::new();
-        for row in ticking(0..sketches.len(), tick) {
-            if !is_candidate(&buckets, row) {
-                continue;
+        let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least };
+        for row in ticking(0..all.sketches.len(), tick) {
+            if all.is_candidate(row) {
+                let candidate = all.len();
+                all.sketches[candidate] = all.sketches[row];
+                all.buckets.iter_mut().for_each(|of_band| of_band.numbers[candidate] = of_band.numbers[row]);
+                push(&mut all.rows, row as u32)?;
             }
-            let candidate = rows.len();
-            sketches[candidate] = sketches[row];
-            buckets.iter_mut().for_each(|of_band| of_band.numbers[candidate] = of_band.numbers[row]);
-            push(&mut rows, row as u32)?;
         }
-        sketches.truncate(rows.len());
-        sketches.shrink_to_fit();
-        for Buckets { numbers, .. } in &mut buckets {
-            numbers.truncate(rows.len());
+        all.sketches.truncate(all.rows.len());
+        all.sketches.shrink_to_fit();
+        for Buckets { numbers, .. } in &mut all.buckets {
+            numbers.truncate(all.rows.len());
             numbers.shrink_to_fit();
         }
-        Ok(Self { rows, sketches, buckets, comparison, least })
+        Ok(all)
     }
 
     /// Leaves in the buckets only the candidates of two stars that are apart and may be near each other.
@@ -103,12 +102,8 @@ impl Candidates {
 
     /// Whether a candidate may be near another one.
     pub fn is_candidate(&self, candidate: usize) -> bool {
-        is_candidate(&self.buckets, candidate)
+        self.buckets.iter().any(|of_band| of_band.numbers[candidate] != NO_BUCKET)
     }
-}
-
-fn is_candidate(buckets: &[Buckets], row: usize) -> bool {
-    buckets.iter().any(|of_band| of_band.numbers[row] != NO_BUCKET)
 }
 
 /// Finds buckets of items: of rows or, to narrow them, of candidates.
