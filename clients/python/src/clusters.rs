@@ -48,7 +48,7 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
 /// The texts are an iterable of str or None, or a Series of pandas, or Arrow data. The keyword arguments are the keys
 /// of a criterion, as in SQL: resemblance (0.84 by default), bands, and options.
 ///
-/// Needs 72 bytes for each text, and features of texts: up to 256 MB. The GIL is released.
+/// Needs 90 to 120 bytes for each text, and features of texts: up to 256 MB. The GIL is released.
 ///
 /// >>> text_clusters(["one two three four", "five six seven", "ONE two, three four", None]).tolist()
 /// [0, 1, 0, -1]

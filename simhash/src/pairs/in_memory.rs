@@ -14,7 +14,7 @@ const BUDGET: usize = 256 << 20;
 
 /// For each text, by its position, the one that represents it; None for a text that is missing or has no feature.
 ///
-/// Takes the memory of [`Texts`], 16 bytes for each text, and features of texts: up to 256 MB.
+/// Takes the memory of [`Texts`], 13 bytes for each text, or 34 if all are near others, and features: up to 256 MB.
 pub fn representatives<O: Outcome>(
     texts: &[Option<impl AsRef<str>>],
     criterion: TextCriterion,
@@ -41,9 +41,9 @@ pub fn representatives<O: Outcome>(
         };
         verification.push(features, tick)?;
     }
+    let results = verification.into_results(tick)?;
     let mut found = Vec::new();
     found.try_reserve_exact(texts.len())?;
-    let results = verification.into_results(tick)?.into_iter().zip(has_feature);
-    found.extend(results.map(|(row, has_feature)| has_feature.then_some(row)));
+    found.extend(results.into_iter().zip(has_feature).map(|(row, has_feature)| has_feature.then_some(row)));
     Ok(found)
 }

@@ -42,8 +42,8 @@ pub trait Outcome: Sized {
 
 /// Reads the texts of rows that may be near another one.
 ///
-/// Needs the memory of the [`Texts`] and 12 bytes for each row; afterwards 60 bytes for each candidate and 4 for each
-/// row; and memory for features: the budget and one text. A tick is called at least every few milliseconds. If it
+/// Needs the memory of the [`Texts`] and 12 bytes for each row; afterwards, with six bands, up to 93 for each
+/// candidate; and memory for features: the budget and one text. A tick is called at least every few milliseconds. If it
 /// panics, the only thing to do with the verification is to drop it.
 pub struct Verification<O> {
     /// Number of rows.
