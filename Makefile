@@ -6,7 +6,7 @@
 #   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo site check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
-	install package deb wheel js sbom release bench bench-against clean
+	install uninstall package deb wheel js sbom release bench bench-against clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -23,6 +23,7 @@ help:
 	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'
 	@echo 'make deny     checks the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
+	@echo 'make uninstall  removes its files from there (first, in each database: DROP EXTENSION pg_simhash)'
 	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
 	@echo 'make deb      makes a Debian package for that PostgreSQL'
 	@echo 'make wheel    makes the Python package'
@@ -35,7 +36,7 @@ help:
 	@echo
 	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
 
-demo site check unit test test-matrix fuzz deny install package deb wheel js release:
+demo site check unit test test-matrix fuzz deny install uninstall package deb wheel js release:
 	@tools/$@
 
 sbom:

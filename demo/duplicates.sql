@@ -73,7 +73,7 @@ PREPARE search(text) AS SELECT id, path FROM docs WHERE simhash_near(body, $1) O
 \set ECHO none
 EXECUTE search(:'body');
 \if :small
-\echo '-- PostgreSQL reads such a small table whole, which is faster. A large table is searched by the indexes.'
+\echo '-- A small table may be read whole, which is faster. This is the plan by the indexes:'
 SET enable_seqscan = off;
 \endif
 -- A generic plan shows a parameter in place of the text.

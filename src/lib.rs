@@ -1,4 +1,4 @@
-//! Near-duplicate text in PostgreSQL: SimHash fingerprints and exact search by Hamming distance.
+//! Near-duplicate text in PostgreSQL: searches by bands and fingerprints, and guards that keep copies out of tables.
 //!
 //! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The crate [`postgres`] wraps the server's
 //! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares.

@@ -64,6 +64,12 @@ SELECT simhash_index('letters', 'body', '{"tokens": "chars"}');
 SELECT errors($$SELECT simhash_guard('letters', criterion => '{}')$$);
 SELECT simhash_guard('letters', criterion => '{"tokens": "chars"}'), definition('letters');
 
+-- Indexes within a scope that the guard lacks.
+CREATE TABLE scoped (id integer PRIMARY KEY, "Tenant" text, lang text, body text);
+SELECT simhash_index('scoped', 'body', scope => '{Tenant,lang}');
+SELECT errors($$SELECT simhash_guard('scoped')$$, $$SELECT simhash_guard('scoped', scope => '{lang}')$$);
+SELECT simhash_guard('scoped', scope => '{"Tenant",lang}'), definition('scoped');
+
 -- More bands than are indexed, from the first one on. A smaller resemblance needs more.
 CREATE TABLE banded (id integer PRIMARY KEY, tenant integer, body text);
 SELECT simhash_index('banded', 'body', bands => 12);

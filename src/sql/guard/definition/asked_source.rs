@@ -162,8 +162,9 @@ fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &Ask
         _ => {
             let message =
                 format!("the bands of {source} in table \"{}\" are indexed with several options", table.name()?);
-            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-                .set_hint("Give the criterion the options of one of them, or drop the others."))
+            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message).set_hint(
+                "Give the criterion the options of one of them ({\"same\": []} for the defaults), or drop the others.",
+            ))
         }
     }
 }

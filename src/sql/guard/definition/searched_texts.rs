@@ -3,6 +3,7 @@
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::Oid;
 use pgrx::spi::{quote_identifier, quote_literal};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, sendable, user_error};
@@ -46,9 +47,10 @@ impl SearchedTexts {
             return Ok(Self { criterion, options: options.clone(), before, indexes, has_same: served.has_same });
         }
         let (source, most) = (source_sql(table, text)?, bands.iter().map(|bands| bands.indexes.len()).max());
-        match of_text.first().filter(|_| of_options.is_empty()) {
-            Some(other) => Err(other_options(table, &source, &other.call.options_json()?)?),
-            None => Err(no_bands(table, &source, most.unwrap_or(0), guarded)?),
+        match (of_text.first(), of_options.first()) {
+            (Some(other), None) => Err(other_options(table, &source, &other.call.options_json()?)?),
+            (_, Some(other)) if most.is_none() => Err(other_scope(table, &source, &other.scope)?),
+            _ => Err(no_bands(table, &source, most.unwrap_or(0), guarded)?),
         }
     }
 }
@@ -90,6 +92,17 @@ pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<Er
             "The options of the indexes are {}. Give the criterion these, or run simhash_index with its own.",
             shown_literal(options)
         ))))
+}
+
+/// The error for a text whose bands are indexed within columns that are not in the guard's scope.
+fn other_scope(table: &Relation, source: &str, scope: &[i16]) -> Result<ErrorReport> {
+    let name = table.name()?;
+    let columns = scope.iter().filter_map(|&column| Column::at(table, column));
+    let columns: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
+    let scope = quote_literal(format!("{{{}}}", columns.join(",")));
+    Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have a scope that the guard lacks"))
+        .set_detail("Columns before the band must be in the guard's scope.")
+        .set_hint(sendable(format!("Give the guard scope => {scope}, or run simhash_index without it."))))
 }
 
 fn unserved(message: String) -> ErrorReport {

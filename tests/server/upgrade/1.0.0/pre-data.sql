@@ -13,7 +13,7 @@ ALTER SCHEMA app OWNER TO upgrading;
 CREATE SCHEMA extensions;
 ALTER SCHEMA extensions OWNER TO upgrading;
 CREATE EXTENSION IF NOT EXISTS pg_simhash WITH SCHEMA extensions;
-COMMENT ON EXTENSION pg_simhash IS 'near-duplicate text: 64-bit SimHash fingerprints and exact search by Hamming distance';
+COMMENT ON EXTENSION pg_simhash IS 'finds near-duplicate texts, and keeps copies out of tables';
 CREATE FUNCTION app.lower_of(text) RETURNS text
     LANGUAGE sql IMMUTABLE
     RETURN lower($1);
