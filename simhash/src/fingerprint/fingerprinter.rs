@@ -274,19 +274,19 @@ impl<'a> Fingerprinter<'a> {
 
     /// The fingerprint of a text without its markup.
     fn vote(&mut self, text: &str) -> Result<Option<u64>> {
-        if self.options().is_plain_set() {
-            self.tally.clear();
-            if !vote_for_line(text, self.options(), self.tally)? {
-                self.tally.clear();
+        let tally = &mut *self.tally;
+        tally.clear();
+        if self.collector.options.is_plain_set() {
+            if !vote_for_line(text, self.collector.options, tally)? {
+                tally.clear();
                 self.collector.collect(text, PairStorage::None, |_, hashes| {
-                    self.tally.vote_all(hashes);
+                    tally.vote_all(hashes);
                     Ok(())
                 })?;
             }
-            return Ok(self.tally.fingerprint());
+            return Ok(tally.fingerprint());
         }
         let features = self.weigh(text, false)?;
-        self.tally.clear();
         for (hash, weight) in ticking(features.iter(), self.tick()) {
             self.tally.add(hash, weight)?;
         }
