@@ -30,17 +30,13 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates gcc libc6-dev postgresql-server-dev-$PG_MAJOR
 WORKDIR /pg_simhash
 COPY . .
-RUN tools/package \
-    && mkdir /built \
-    && tar -xzf target/packages/pg_simhash-*-linux-*.tar.gz -C /built --strip-components 1
+RUN tools/package volume
 
 FROM scratch AS volume
 LABEL org.opencontainers.image.title="pg_simhash" \
     org.opencontainers.image.description="Near-duplicate text search for PostgreSQL, as an image volume" \
     org.opencontainers.image.licenses="PostgreSQL"
-COPY --from=build /built/LICENSE /built/LICENSE.third-party /built/pg_simhash.cdx.json /licenses/pg_simhash/
-COPY --from=build /built/lib /lib
-COPY --from=build /built/extension /share/extension
+COPY --from=build /pg_simhash/target/volume /
 USER 65532:65532
 
 FROM $POSTGRES_IMAGE

@@ -6,7 +6,7 @@
 #   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo site check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
-	install uninstall package deb wheel js sbom release bench bench-against clean
+	install uninstall package deb rpm tle wheel js sbom release bench bench-against clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -26,6 +26,8 @@ help:
 	@echo 'make uninstall  removes its files from there (first, in each database: DROP EXTENSION pg_simhash)'
 	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
 	@echo 'make deb      makes a Debian package for that PostgreSQL'
+	@echo 'make rpm      makes an RPM package for that PostgreSQL'
+	@echo 'make tle      makes the edition without the library, for pg_tle and database.dev'
 	@echo 'make wheel    makes the Python package'
 	@echo 'make js       makes the JavaScript package (as root)'
 	@echo 'make sbom     lists the crates in the library, with their licences, as CycloneDX'
@@ -34,13 +36,13 @@ help:
 	@echo 'make bench-against COMMIT=tag  compares the times of this tree with those of a commit: ten minutes'
 	@echo 'make clean    removes everything that was built'
 	@echo
-	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
+	@echo 'Each first installs what is missing (see tools/setup). Only install and uninstall change the installed PostgreSQL.'
 
-demo site check unit test test-matrix fuzz deny install uninstall package deb wheel js release:
+demo site check unit test test-matrix fuzz deny install uninstall package deb rpm wheel js release:
 	@tools/$@
 
-sbom:
-	@tools/package sbom
+sbom tle:
+	@tools/package $@
 
 # PGXN's client calls this target.
 all:

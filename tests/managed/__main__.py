@@ -4,9 +4,11 @@ find what comparing every row finds, by the indexes; locks and the trigger keep 
 write.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
+If TLE names the file of `make tle`, the server has pg_tle too, which installs the functions.
 """
 
 import itertools
+import os
 import pathlib
 import random
 import re
@@ -24,6 +26,7 @@ from blocks import blocks
 from patience import until
 
 FUNCTIONS = (PROJECT / "sql/pg_simhash_managed.sql").read_text(encoding="utf-8")
+TLE = os.environ.get("TLE")
 PAGE = (PROJECT / "docs/managed.md").read_text(encoding="utf-8")
 DATABASE = ROLE = "managed"
 ROWS = 5000
@@ -93,7 +96,13 @@ class Managed(unittest.TestCase):
         self.rng = random.Random(17)
 
     def install(self):
-        self.connection.execute(FUNCTIONS)
+        if not TLE:
+            self.connection.execute(FUNCTIONS)
+            return
+        with psycopg.connect(dbname=DATABASE, autocommit=True) as administrator:
+            administrator.execute("CREATE EXTENSION pg_tle")
+            administrator.execute(pathlib.Path(TLE).read_text(encoding="utf-8"))
+        self.connection.execute("CREATE EXTENSION pg_simhash_managed")
 
     def values(self, statement, parameters=(), prepare=None):
         cursor = self.connection.cursor(row_factory=scalar_row)
