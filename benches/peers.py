@@ -1,0 +1,208 @@
+"""Which of many texts are copies of earlier ones: pg_simhash, and libraries that answer it too, each in one thread.
+
+    python benches/peers.py COUNT FILE.jsonl...
+
+Of ten texts, six are passages of the FILEs, all different, and four are edits of earlier texts. The truth is the key:
+edits must go, all others must stay. Precision is the share of edits among the texts that go, recall the share of the
+edits that go. The last columns are the recall of those edits of a sample whose resemblance J to their source, by
+5-character shingles, is at least .8 and .9. Memory is what the process has at most beyond the list of texts; of the
+server, without what it shares. PEERS=pattern measures only the peers whose names match.
+
+Needs the Python packages pg_simhash, datasketch, rensa, text-dedup, xxhash and psycopg, PYTHONPATH=benches, and psql's
+environment (PGHOST and so on) pointing to a server with pg_simhash. No tool runs it.
+"""
+
+import logging
+import multiprocessing
+import os
+import pathlib
+import random
+import re
+import resource
+import sys
+import tempfile
+import time
+from functools import partial
+
+import datasets
+import datasketch
+import numpy
+import pg_simhash
+import psycopg
+import rensa
+import xxhash
+from debian_sets import SHINGLE, normalised
+from text_dedup import minhash as text_dedup
+from texts import Texts
+
+# Of ten texts, so many are edits of earlier texts. An edit adds, removes or replaces each word with a chance of at most
+# MOST_WORDS; one in ONE_IN also adds a line, and one in ONE_IN changes case or punctuation.
+EDITS, MOST_WORDS, ONE_IN = 4, 0.1, 4
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+SAMPLE = 20_000
+OPTIONS = "-c jit=off -c max_parallel_workers_per_gather=0 -c work_mem=1GB"
+
+
+def make(count, files):
+    """The texts, and of each the number of the text that it is an edit of. All others are different from each other."""
+    library, rng, drawn = Texts(files), random.Random(5), set()
+    texts, sources = [], []
+    for number in range(count):
+        if number % 10 < 10 - EDITS:
+            text = ""
+            while text in drawn or len(normalised(text)) < 40:
+                text = re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), library.text())
+            drawn.add(text)
+            texts.append(text)
+            sources.append(None)
+        else:
+            sources.append(rng.randrange(number))
+            texts.append(edit(texts[sources[-1]], texts[rng.randrange(number)], rng))
+    return texts, sources
+
+
+def edit(text, other, rng):
+    """An edit of the text. New words and lines come from the other text."""
+    chance, words, parts = rng.uniform(0, MOST_WORDS), other.split(), []
+    for part in re.findall(r"\s+|\S+", text):
+        if part.isspace() or rng.random() >= chance:
+            parts.append(part)
+        else:
+            parts.append(rng.choice([f"{part} {rng.choice(words)}", "", rng.choice(words)]))
+    text = "".join(parts)
+    if rng.randrange(ONE_IN) == 0:
+        line = rng.choice(other.split("\n"))
+        text = rng.choice([f"{line}\n{text}", f"{text}\n{line}"])
+    if rng.randrange(ONE_IN) == 0:
+        text = rng.choice([text.upper(), text.lower(), text.title(), re.sub(r"[,;:'\"]", "", text)])
+    return text
+
+
+def resemblance(a, b):
+    """The Jaccard resemblance of the sequences of 5 characters of the normal forms."""
+    a, b = ({text[start:start + SHINGLE] for start in range(len(text) - SHINGLE + 1)}
+            for text in (normalised(a), normalised(b)))
+    return len(a & b) / len(a | b)
+
+
+def in_sql(function, criterion, _texts):
+    with psycopg.connect(options=OPTIONS) as database:
+        rows = database.execute(f"""SELECT id FROM (
+            SELECT id, {function}(id, body, '{criterion}') OVER (ORDER BY id) AS earlier FROM texts) AS found
+            WHERE earlier <> id""").fetchall()
+        return [number for (number,) in rows], usage(database.info.backend_pid)
+
+
+def in_python(function, criterion, texts):
+    found = getattr(pg_simhash, function)(texts, **criterion)
+    return ((found >= 0) & (found != numpy.arange(len(texts)))).nonzero()[0], usage("self")
+
+
+def words(text):
+    return re.findall(r"\w+", text.lower())
+
+
+def by_rensa(threshold, bands, texts):
+    index = rensa.RMinHashDeduplicator(threshold, 128, True, bands)
+    stays = index.add_pairs((str(number), words(text)) for number, text in enumerate(texts))
+    return [number for number, stay in enumerate(stays) if not stay], usage("self")
+
+
+def by_datasketch(threshold, texts):
+    index, gone = datasketch.MinHashLSH(threshold=threshold, num_perm=128), []
+    features = ([word.encode() for word in words(text)] for text in texts)
+    signatures = datasketch.MinHash.generator(features, num_perm=128, hashfunc=xxhash.xxh32_intdigest)
+    for number, signature in enumerate(signatures):
+        if index.query(signature):
+            gone.append(number)
+        else:
+            index.insert(number, signature, check_duplication=False)
+    return gone, usage("self")
+
+
+def by_text_dedup(threshold, ngram, texts):
+    """Its command, within this process. It keeps any text of a cluster; here the first one stays."""
+    arguments = {"path": FOLDER / "texts", "output": FOLDER / "kept", "cache_dir": FOLDER / "cache", "column": "text",
+                 "threshold": threshold, "ngram": ngram, "num_perm": 128, "min_length": 1, "hash_func": "xxh3",
+                 "hash_bits": 32, "num_proc": 1}
+    text_dedup.main(["--local", *(f"--{name}={value}" for name, value in arguments.items())], standalone_mode=False)
+    used, first, find = usage("self"), {}, text_dedup.uf.find
+    return [number for number in range(len(texts)) if first.setdefault(find(number), number) != number], used
+
+
+PEERS = {
+    "pg_simhash, SQL, duplicate_of": partial(in_sql, "simhash_duplicate_of", "{}"),
+    "pg_simhash, SQL, cluster": partial(in_sql, "simhash_cluster", "{}"),
+    "pg_simhash, SQL, duplicate_of, .6": partial(in_sql, "simhash_duplicate_of", '{"resemblance": 0.6}'),
+    "pg_simhash, SQL, cluster, .6": partial(in_sql, "simhash_cluster", '{"resemblance": 0.6}'),
+    "pg_simhash, Python, duplicate_of": partial(in_python, "duplicate_of", {}),
+    "pg_simhash, Python, text_clusters": partial(in_python, "text_clusters", {}),
+    "pg_simhash, Python, duplicate_of, .6": partial(in_python, "duplicate_of", {"resemblance": 0.6}),
+    "pg_simhash, Python, text_clusters, .6": partial(in_python, "text_clusters", {"resemblance": 0.6}),
+    "rensa, .8": partial(by_rensa, 0.8, None),
+    "rensa, .7, 32 bands": partial(by_rensa, 0.7, 32),
+    "rensa, .6, 32 bands": partial(by_rensa, 0.6, 32),
+    "rensa, .5, 32 bands": partial(by_rensa, 0.5, 32),
+    "datasketch, .8": partial(by_datasketch, 0.8),
+    "datasketch, .7": partial(by_datasketch, 0.7),
+    "datasketch, .6": partial(by_datasketch, 0.6),
+    "datasketch, .5": partial(by_datasketch, 0.5),
+    "text-dedup, .7, 5 words": partial(by_text_dedup, 0.7, 5),
+    "text-dedup, .8, 1 word": partial(by_text_dedup, 0.8, 1),
+    "text-dedup, .7, 1 word": partial(by_text_dedup, 0.7, 1),
+    "text-dedup, .6, 1 word": partial(by_text_dedup, 0.6, 1),
+}
+
+
+def usage(process):
+    """CPU seconds and the peak of memory in bytes of a process, with its children that have ended."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    most, shared = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) << 10 for name in ("VmHWM", "RssShmem"))
+    times = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 if process == "self" else 0
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), max(most - shared, children)
+
+
+def measure(peer, texts, results):
+    gone, wall = [], -time.perf_counter()
+    before = 0 if peer.func == in_sql else usage("self")[1]
+    gone, (cpu, most) = peer(texts)
+    results.send((list(map(int, gone)), wall + time.perf_counter(), cpu, most - before))
+
+
+def main():
+    logging.disable()  # text-dedup says much
+    count, files = int(sys.argv[1]), sys.argv[2:]
+    texts, sources = make(count, files)
+    edits = [number for number, source in enumerate(sources) if source is not None]
+    j = {edit: resemblance(texts[edit], texts[sources[edit]])
+         for edit in random.Random(7).sample(edits, min(SAMPLE, len(edits)))}
+    datasets.Dataset.from_dict({"text": texts}).save_to_disk(FOLDER / "texts")
+    with psycopg.connect(autocommit=True) as database:
+        database.execute("DROP TABLE IF EXISTS texts")
+        database.execute("CREATE TABLE texts (id bigint, body text)")
+        with database.cursor().copy("COPY texts FROM STDIN") as copy:
+            for row in enumerate(texts):
+                copy.write_row(row)
+        database.execute("VACUUM ANALYZE texts")
+    print(f"{count:,} texts of {sum(map(len, texts)) / count:,.0f} characters, {len(edits):,} edits\n")
+    print(f"{'':40} {'s':>6} {'CPU, s':>6} {'texts/s':>8} {'MB':>6} {'gone':>8} precision recall   >= .8  >= .9")
+    for name, peer in PEERS.items():
+        if not re.search(os.environ.get("PEERS", ""), name):
+            continue
+        results, sender = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.get_context("fork").Process(target=measure, args=(peer, texts, sender))
+        process.start()
+        gone, wall, cpu, memory = results.recv()
+        process.join()
+        gone = set(gone)
+        right = sum(edit in gone for edit in edits)
+        by_j = [f"{numpy.mean([edit in gone for edit in j if j[edit] >= least]):.3f}" for least in (0.8, 0.9)]
+        print(f"{name:40} {wall:6.1f} {cpu:6.1f} {count / wall:8,.0f} {memory / 1e6:6,.0f} {len(gone):8,}"
+              f" {right / len(gone):9.4f} {right / len(edits):6.4f}  {'  '.join(by_j)}", flush=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        FOLDER = pathlib.Path(folder)
+        main()
