@@ -35,7 +35,7 @@ from debian_sets import SHINGLE, normalised
 from text_dedup import minhash as text_dedup
 from texts import Texts
 
-# Of ten texts, so many are edits of earlier texts. An edit adds, removes or replaces each word with a chance of at most
+# Of ten texts, EDITS are edits of earlier texts. An edit adds, removes or replaces each word with a chance of at most
 # MOST_WORDS; one in ONE_IN also adds a line, and one in ONE_IN changes case or punctuation.
 EDITS, MOST_WORDS, ONE_IN = 4, 0.1, 4
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}

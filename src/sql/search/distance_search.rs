@@ -8,7 +8,7 @@ use super::nearest::NearestSearch;
 use super::plan::DistanceSettings;
 use super::rows::RowFetcher;
 use crate::sql::lookup::block_walk::{BlockWalk, Outcome};
-use crate::sql::lookup::query_indexes::QueryIndexes;
+use crate::sql::lookup::query_indexes::{QueryIndexes, Work};
 
 /// Finds near rows, or returns rows nearest first. [`DistanceSearch::end`] releases all resources that it holds.
 pub struct DistanceSearch {
@@ -132,9 +132,10 @@ impl DistanceSearch {
         }
     }
 
-    /// Number of rows that were fetched in all searches, whether the snapshot sees them or not.
-    pub fn fetches(&self) -> u64 {
-        self.walk.indexes.work().fetches + self.rows.fetches
+    /// The work of all searches.
+    pub fn work(&self) -> Work {
+        let work = self.walk.indexes.work();
+        Work { fetches: work.fetches + self.rows.fetches, ..work }
     }
 
     pub fn end(self) {

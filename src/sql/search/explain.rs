@@ -70,24 +70,20 @@ fn key_name(index: Oid, position: usize) -> Vec<u8> {
 
 /// Shows the work of the searches. Rows that the texts have refuted are PostgreSQL's Rows Removed by Filter.
 fn show_counts(Running { search, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
-    let (descents, full_scans) = match search {
-        RunningSearch::Distance(search) => {
-            if let Some(radii) = search.walk.radii() {
-                output.number(c"Blocks", radii.len() as f64);
-                let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
-                output.list(c"Radii", radii.map(String::into_bytes));
-            }
-            let counts = search.walk.indexes.work();
-            (counts.descents, counts.full_scans)
-        }
-        RunningSearch::Bands(search, _) => (search.indexes.work().descents, 0),
-    };
+    if let RunningSearch::Distance(search) = search
+        && let Some(radii) = search.walk.radii()
+    {
+        output.number(c"Blocks", radii.len() as f64);
+        let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
+        output.list(c"Radii", radii.map(String::into_bytes));
+    }
+    let work = search.work();
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
     if *searches as f64 >= instrument.nloops {
-        output.number(c"Index Descents", descents as f64);
-        if full_scans > 0 {
-            output.number(c"Index Passes", full_scans as f64);
+        output.number(c"Index Descents", work.descents as f64);
+        if work.full_scans > 0 {
+            output.number(c"Index Passes", work.full_scans as f64);
         }
     }
     output.number(c"Index Entries", instrument.nfiltered2);

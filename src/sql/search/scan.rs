@@ -19,7 +19,7 @@ use super::scope::ScopeConditions;
 use crate::sql::fingerprint::options::read_text_criterion;
 use crate::sql::indexed::recognise::constant_document;
 use crate::sql::lookup::band_walk::BandWalk;
-use crate::sql::lookup::query_indexes::QueryIndexes;
+use crate::sql::lookup::query_indexes::{QueryIndexes, Work};
 use crate::sql::lookup::text_keys::TextKeys;
 
 /// A scan that finds near rows, or returns rows nearest first.
@@ -39,8 +39,8 @@ pub struct Running {
     is_begun: bool,
     pub searches: u64,
     slot: *mut TupleTableSlot,
-    /// The entries and the fetches that PostgreSQL's counters already include.
-    reported: (u64, u64),
+    /// The work that PostgreSQL's counters already include.
+    reported: Work,
 }
 
 pub enum RunningSearch {
@@ -81,7 +81,7 @@ impl NearScan {
                         RunningSearch::Bands(BandWalk::new(indexes, bands.indexes.len(), bands.has_same), criterion)
                     }
                 };
-                Running { search, is_begun: false, searches: 0, slot, reported: (0, 0) }
+                Running { search, is_begun: false, searches: 0, slot, reported: Work::default() }
             });
             let of_search = settings.roles.iter().zip(&expressions);
             let of_search = of_search.filter(|(role, _)| matches!(role, Role::Query | Role::MaxDistance));
@@ -194,6 +194,16 @@ impl Expressions {
     }
 }
 
+impl RunningSearch {
+    /// The work of all searches.
+    pub fn work(&self) -> Work {
+        match self {
+            Self::Distance(search) => search.work(),
+            Self::Bands(search, _) => search.indexes.work(),
+        }
+    }
+}
+
 impl Running {
     /// Begins a search. `scope` is None if a value of the scope is NULL.
     ///
@@ -228,13 +238,10 @@ impl Running {
     /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader. Entries are counted as
     /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
     fn report(&mut self, counters: &mut NodeInstrumentation) {
-        let now = match &self.search {
-            RunningSearch::Distance(search) => (search.walk.indexes.work().entries, search.fetches()),
-            RunningSearch::Bands(search, _) => (search.indexes.work().entries, search.indexes.work().fetches),
-        };
-        counters.nfiltered2 += (now.0 - self.reported.0) as f64;
-        counters.ntuples2 += (now.1 - self.reported.1) as f64;
-        self.reported = now;
+        let work = self.search.work();
+        counters.nfiltered2 += (work.entries - self.reported.entries) as f64;
+        counters.ntuples2 += (work.fetches - self.reported.fetches) as f64;
+        self.reported = work;
     }
 }
 
