@@ -182,7 +182,7 @@ impl Options {
             "seed" => self.seed = whole(value).ok_or("an integer from 0 to 18446744073709551615").map_err(wrong)?,
             "markup" => self.markup = Some(read_name(value)?.ok_or("\"html\" or \"main\"").map_err(wrong)?),
             "ignore" => self.ignore = read_ignored(value)?.ok_or(IGNORED).map_err(wrong)?,
-            "same" => self.same = read_same(value, self)?.ok_or(SAME).map_err(wrong)?,
+            "same" => self.same = read_same(value, self)?.map_err(wrong)?,
             "weights" => self.weights = read_weights(key, value, self)?.map(Arc::new),
             _ => return Err(Reason::UnknownKey(key).into()),
         }
@@ -205,6 +205,7 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
 /// What some options may be.
 const IGNORED: &str = "an array of \"numbers\", \"ids\", \"urls\", \"accents\", \"hyphenation\"";
 const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
+const SAME_NUMBERS: &str = "\"numbers\" if all numbers are meant; \"number\", \"digits\" and \"ids\" are no words of \"same\"";
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
 /// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong
@@ -246,17 +247,17 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
     Ok(Some(ignored))
 }
 
-/// The value of the option `same`; None if it is not an array of words, or has what is likely meant for "numbers".
-fn read_same(value: &str, options: &Options) -> Result<Option<Same>, InvalidOptions> {
-    let Some(mut words) = read_strings(value)? else { return Ok(None) };
+/// The value of the option `same`; else what it must be: also if a word is likely meant for "numbers".
+fn read_same(value: &str, options: &Options) -> Result<Result<Same, &'static str>, InvalidOptions> {
+    let Some(mut words) = read_strings(value)? else { return Ok(Err(SAME)) };
     let listed = words.len();
     words.retain(|word| word != "numbers");
     if words.iter().any(|word| ["number", "numbers", "digits", "ids"].contains(&&*word.to_ascii_lowercase())) {
-        return Ok(None);
+        return Ok(Err(SAME_NUMBERS));
     }
     let numbers = words.len() < listed;
     let words = Words::new(&words, options.case_fold, options.ignore)?;
-    Ok(words.map(|words| Same { numbers, words }))
+    Ok(words.map(|words| Same { numbers, words }).ok_or(SAME))
 }
 
 /// The strings of an array; None if the value is not an array of strings.
