@@ -34,9 +34,9 @@ impl BandWalk {
         Self { indexes, bands, has_same, keys: None, band: 0, is_scanning: false, fetched: HashSet::new() }
     }
 
-    /// Begins a search. `is_again` says whether there was one before.
-    pub fn begin(&mut self, keys: Option<TextKeys>, scope: Vec<ScanKeyData>, is_again: bool) {
-        self.indexes.begin(scope, is_again);
+    /// Begins a search within a scope.
+    pub fn begin(&mut self, keys: Option<TextKeys>, scope: Vec<ScanKeyData>) {
+        self.indexes.begin(scope);
         (self.keys, self.band, self.is_scanning) = (keys, 0, false);
         // The memory of a search that has found many rows is freed.
         self.fetched = HashSet::new();

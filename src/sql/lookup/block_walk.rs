@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{ItemPointerData, Oid, ScanKeyData};
+use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
 use postgres::vectors::push;
@@ -110,10 +110,8 @@ impl BlockWalk {
         layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint)))
     }
 
-    /// Begins a search for fingerprints within a distance of `query`. `is_again` says whether the scan has made a
-    /// search before.
-    pub fn begin(&mut self, query: u64, max_distance: i32, scope: Vec<ScanKeyData>, is_again: bool) {
-        self.indexes.begin(scope, is_again);
+    /// Begins to look for fingerprints within a distance of `query`, in a search that the indexes have begun.
+    pub fn begin(&mut self, query: u64, max_distance: i32) {
         self.growth = Growth::new(self.row_count, block_indexes(&self.layouts));
         self.query = query;
         self.max_distance = max_distance;

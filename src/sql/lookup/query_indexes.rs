@@ -14,15 +14,13 @@ pub struct QueryIndexes {
     indexes: Vec<OpenIndex>,
     /// The conditions on the keys before the block or the band that restrict the search.
     scope: Vec<ScanKeyData>,
-    /// Whether scans stay open for further probes. An open scan takes 45 kB, so beginning another one is cheaper
-    /// unless the scan is soon used again.
-    reuses_scans: bool,
     work: Work,
 }
 
 /// The work of all searches.
 #[derive(Clone, Copy, Default)]
 pub struct Work {
+    pub searches: u64,
     /// Number of descents in btrees: one for each value, each full scan, and each scan of the entries with a NULL
     /// block.
     pub descents: u64,
@@ -60,12 +58,13 @@ impl QueryIndexes {
             OpenIndex { relation, included, scan: None }
         };
         let indexes = indexes.map(open).collect();
-        Self { table, snapshot, slot, indexes, scope: Vec::new(), reuses_scans: false, work: Work::default() }
+        Self { table, snapshot, slot, indexes, scope: Vec::new(), work: Work::default() }
     }
 
-    /// Begins a search within a scope. `is_again` says whether there was one before.
-    pub fn begin(&mut self, scope: Vec<ScanKeyData>, is_again: bool) {
-        (self.scope, self.reuses_scans) = (scope, is_again);
+    /// Begins a search within a scope.
+    pub fn begin(&mut self, scope: Vec<ScanKeyData>) {
+        self.scope = scope;
+        self.work.searches += 1;
     }
 
     /// Begins to look up entries by a condition on the block or the band, within the scope: a band with a range of
@@ -99,9 +98,10 @@ impl QueryIndexes {
         fetched
     }
 
-    /// Ends the scan of an index, unless scans are reused.
+    /// Ends the scan of an index, unless there are several searches. An open scan takes 45 kB, so beginning another one
+    /// is cheaper unless the scan is soon used again.
     pub fn release(&mut self, index: usize) {
-        if !self.reuses_scans {
+        if self.work.searches == 1 {
             self.indexes[index].end_scan(&mut self.work);
         }
     }

@@ -139,8 +139,8 @@ unsafe extern "C-unwind" fn execute(node: *mut CustomScanState) -> *mut pg_sys::
 #[pg_guard]
 unsafe extern "C-unwind" fn access(node: *mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot {
     let node = node.cast::<Node>();
-    // SAFETY: `begin` made the scan. A node begins with its ScanState.
-    unsafe { (*(*node).scan).next(&mut (*node).node) }
+    // SAFETY: `begin` made the scan. A node begins with its ScanState. Its counters are valid, or null.
+    unsafe { (*(*node).scan).next((*node).node.ss.ps.instrument.as_mut()) }
 }
 
 /// Always true: PostgreSQL checks all conditions of the scan itself, after this call.

@@ -32,7 +32,7 @@ pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition])
     }
     if let Some(order) = &order {
         let tables = indexes.tables(order.fingerprint, Outer::NONE).into_iter();
-        for table in tables.filter(|table| table.scoped.is_without_outer()) {
+        for table in tables.filter(|table| table.scoped.outer.is_empty()) {
             table.offer_nearest(order);
         }
     }
@@ -81,13 +81,13 @@ impl Indexes {
     /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
     /// once for each scope that the query has values for.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
-        let relation = self.relation;
-        let scoped = ScopedTable::all_of(relation, self.blocks(fingerprint), outer).into_iter();
-        let table = |(scoped, indexes): (_, Vec<&ScopedBlock>)| {
-            let layouts = layouts_of(indexes.iter().map(|index| &index.block));
+        let (relation, blocks) = (self.relation, self.blocks(fingerprint));
+        let tables = ScopedTable::all_of(relation, outer, blocks, |block| (block.block.index, &block.scope[..]));
+        let table = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
+            let layouts = layouts_of(blocks.iter().map(|block| &block.block));
             IndexedTable { scoped, layouts }
         };
-        scoped.map(table).collect()
+        tables.into_iter().map(table).collect()
     }
 
     /// The indexed blocks of a fingerprint.

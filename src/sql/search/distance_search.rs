@@ -14,6 +14,7 @@ use crate::sql::lookup::query_indexes::{QueryIndexes, Work};
 pub struct DistanceSearch {
     pub walk: BlockWalk,
     rows: RowFetcher,
+    is_ordered: bool,
     state: SearchState,
 }
 
@@ -59,17 +60,18 @@ impl DistanceSearch {
             let indexes = QueryIndexes::open(table, snapshot, slot, BlockWalk::indexes_of(&settings.layouts));
             let walk = BlockWalk::new(&settings.layouts, settings.rows_in(pages.into()), indexes);
             let rows = RowFetcher::new(table, snapshot, slot);
-            Self { walk, rows, state: SearchState::Done }
+            Self { walk, rows, is_ordered: settings.is_ordered, state: SearchState::Done }
         }
     }
 
-    /// Begins a search within a scope; None finds nothing. `is_again` says whether there was one before.
-    pub fn begin(&mut self, settings: &DistanceSettings, goal: Option<(Goal, Vec<ScanKeyData>)>, is_again: bool) {
+    /// Begins a search within a scope; None finds nothing.
+    pub fn begin(&mut self, goal: Option<Goal>, scope: Vec<ScanKeyData>) {
         self.rows.reset();
+        self.walk.indexes.begin(scope);
         self.state = match goal {
-            Some((Goal { query, max_distance, is_for_all }, scope)) if max_distance >= 0 => {
-                self.walk.begin(query, max_distance, scope, is_again);
-                if settings.is_ordered {
+            Some(Goal { query, max_distance, is_for_all }) if max_distance >= 0 => {
+                self.walk.begin(query, max_distance);
+                if self.is_ordered {
                     let nearest = Box::new(NearestSearch::new(&self.walk));
                     SearchState::Nearest { nearest, and_nulls: is_for_all }
                 } else {

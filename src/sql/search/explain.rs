@@ -7,7 +7,7 @@ use postgres::expression::{Expression, expressions};
 use postgres::ffi::NodeInstrumentation;
 
 use super::plan::{Role, Search};
-use super::scan::{NearScan, Running, RunningSearch};
+use super::scan::{NearScan, RunningSearch};
 
 /// Adds the properties of a scan to the output of EXPLAIN.
 ///
@@ -49,12 +49,12 @@ pub unsafe fn explain(
                 let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
                 output.list(c"Layouts", layouts.map(|indexed| format!("{} blocks", indexed.blocks).into_bytes()));
             }
-            Search::Bands(bands) => output.number(c"Bands", bands.indexes.len() as f64),
+            Search::Bands { indexes, .. } => output.number(c"Bands", indexes.len() as f64),
         }
-        if let Some(running) = &scan.running
+        if let Some(search) = &scan.search
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
-            show_counts(running, instrument, &output);
+            show_counts(search, instrument, &output);
         }
     }
 }
@@ -69,7 +69,7 @@ fn key_name(index: Oid, position: usize) -> Vec<u8> {
 }
 
 /// Shows the work of the searches. Rows that the texts have refuted are PostgreSQL's Rows Removed by Filter.
-fn show_counts(Running { search, searches, .. }: &Running, instrument: &NodeInstrumentation, output: &Output) {
+fn show_counts(search: &RunningSearch, instrument: &NodeInstrumentation, output: &Output) {
     if let RunningSearch::Distance(search) = search
         && let Some(radii) = search.walk.radii()
     {
@@ -80,7 +80,7 @@ fn show_counts(Running { search, searches, .. }: &Running, instrument: &NodeInst
     let work = search.work();
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
-    if *searches as f64 >= instrument.nloops {
+    if work.searches as f64 >= instrument.nloops {
         output.number(c"Index Descents", work.descents as f64);
         if work.full_scans > 0 {
             output.number(c"Index Passes", work.full_scans as f64);

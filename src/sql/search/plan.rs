@@ -36,16 +36,12 @@ pub struct Settings {
 pub enum Search {
     Distance(DistanceSettings),
     /// For near texts.
-    Bands(SearchedBands),
-}
-
-/// The indexes on the bands of near texts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SearchedBands {
-    /// As many as the criterion has bands, by their numbers.
-    pub indexes: Vec<Oid>,
-    /// Whether these bands have what must be the same.
-    pub has_same: bool,
+    Bands {
+        /// The indexes on the bands of the criterion, by their numbers.
+        indexes: Vec<Oid>,
+        /// Whether these bands have what must be the same.
+        has_same: bool,
+    },
 }
 
 /// The properties of a search by distance: within a distance of a query, nearest first, or both.
@@ -79,7 +75,7 @@ impl Settings {
     pub fn first_index(&self) -> Option<Oid> {
         match &self.search {
             Search::Distance(settings) => settings.layouts.iter().flatten().map(|indexed| indexed.index).next(),
-            Search::Bands(bands) => bands.indexes.first().copied(),
+            Search::Bands { indexes, .. } => indexes.first().copied(),
         }
     }
 

@@ -16,7 +16,8 @@ pub struct ScopeConditions {
 
 impl ScopeConditions {
     /// # Safety
-    /// The expressions belong to the plan of `parent`, which is being initialised. There is one for each key.
+    /// The expressions belong to the plan of `parent`, which is being initialised and lives as long as the result. There
+    /// is one for each key.
     pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
         let key = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
             let ScopeKey { function, value_type, collation } = *key;
@@ -35,14 +36,11 @@ impl ScopeConditions {
 
     /// The scan keys of a new search; None if a value is NULL. They are valid until the next call. As in PostgreSQL's
     /// own index scans, a value may be part of another node's row: when that row is replaced, this scan is restarted.
-    ///
-    /// # Safety
-    /// The node of the expressions is running.
-    pub unsafe fn keys(&mut self) -> Option<Vec<pg_sys::ScanKeyData>> {
+    pub fn keys(&mut self) -> Option<Vec<pg_sys::ScanKeyData>> {
         let (mut keys, values): (Vec<_>, Vec<_>) = self.keys.iter().copied().unzip();
         let value = |(scan_key, key_expr)| pg_sys::IndexRuntimeKeyInfo { scan_key, key_expr, key_toastable: false };
         let mut values: Vec<_> = keys.iter_mut().map(std::ptr::from_mut).zip(values).map(value).collect();
-        // SAFETY: the values of the last search are no longer used. The expressions belong to the running node.
+        // SAFETY: the values of the last search are no longer used, and the node of the expressions is running.
         unsafe {
             pg_sys::ReScanExprContext(self.context);
             pg_sys::ExecIndexEvalRuntimeKeys(self.context, values.as_mut_ptr(), values.len() as i32);

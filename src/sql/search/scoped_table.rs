@@ -9,57 +9,34 @@ use postgres::planner::base_relation::{BaseRelation, Equality, Outer};
 
 use super::custom_scan::{self, path_lists};
 use super::plan::{Role, ScopeKey, Search, Settings};
-use crate::sql::indexed::layouts::ScopedBlock;
-use crate::sql::lookup::band_indexes::BandIndex;
 
 /// A table that is searched within one scope.
 pub struct ScopedTable {
     pub relation: BaseRelation,
     equalities: Vec<Equality>,
     /// The other relations that the search and its scope refer to.
-    outer: Outer,
+    pub outer: Outer,
     /// The number of rows within the scope.
     pub rows: f64,
 }
 
-/// An index with columns before the block or the band.
-pub trait ScopedIndex {
-    fn oid(&self) -> Oid;
-    fn scope(&self) -> &[i16];
-}
-
-impl ScopedIndex for ScopedBlock {
-    fn oid(&self) -> Oid {
-        self.block.index
-    }
-
-    fn scope(&self) -> &[i16] {
-        &self.scope
-    }
-}
-
-impl ScopedIndex for BandIndex {
-    fn oid(&self) -> Oid {
-        self.oid
-    }
-
-    fn scope(&self) -> &[i16] {
-        &self.scope
-    }
-}
-
 impl ScopedTable {
     /// The table once for each scope that the query has values for, with the indexes of this scope. The search refers
-    /// to the relations `outer`.
-    pub fn all_of<I: ScopedIndex>(relation: BaseRelation, indexes: &[I], outer: Outer) -> Vec<(Self, Vec<&I>)> {
-        let scopes: BTreeSet<_> = indexes.iter().map(I::scope).collect();
+    /// to the relations `outer`. `of_index` returns the OID of an index, and the columns before the block or the band.
+    pub fn all_of<I>(
+        relation: BaseRelation,
+        outer: Outer,
+        indexes: &[I],
+        of_index: impl Fn(&I) -> (Oid, &[i16]),
+    ) -> Vec<(Self, Vec<&I>)> {
+        let scopes: BTreeSet<_> = indexes.iter().map(|index| of_index(index).1).collect();
         let mut tables = Vec::new();
         for columns in scopes {
             let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
-            let within = || indexes.iter().filter(|index| index.scope() == columns);
+            let within = || indexes.iter().filter(|index| of_index(index).1 == columns);
             let value = |index: &I, position: usize| {
                 let of_column = equalities[position].iter();
-                let looked_up = of_column.filter(|equality| relation.looks_up(index.oid(), position, equality));
+                let looked_up = of_column.filter(|equality| relation.looks_up(of_index(index).0, position, equality));
                 // Prefer a value that refers to no further relation.
                 looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
             };
@@ -68,7 +45,7 @@ impl ScopedTable {
             // The scan looks up the same values in all indexes.
             let looks_up = |index: &&I| {
                 let mut values = equalities.iter().enumerate();
-                values.all(|(position, value)| relation.looks_up(index.oid(), position, value))
+                values.all(|(position, value)| relation.looks_up(of_index(index).0, position, value))
             };
             let within = within().filter(looks_up).collect();
             let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
@@ -76,10 +53,6 @@ impl ScopedTable {
             tables.push((Self { relation, equalities, outer, rows }, within));
         }
         tables
-    }
-
-    pub fn is_without_outer(&self) -> bool {
-        self.outer.is_empty()
     }
 
     /// Offers a path with these costs, beside that of evaluating the conditions once. `is_ordered` says whether it has

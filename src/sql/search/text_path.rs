@@ -14,7 +14,7 @@ use simhash::fingerprint::options::Options;
 use super::estimate::MIN_SHARE_WITH_NEAR_ROW;
 use super::near_texts::{NearTexts, TextCondition};
 use super::other_options::{warn_of_other_bands, warn_of_too_few_bands};
-use super::plan::{Role, Search, SearchedBands};
+use super::plan::{Role, Search};
 use super::scoped_table::ScopedTable;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 use crate::sql::lookup::text_keys::TextKeys;
@@ -78,7 +78,9 @@ impl TextPaths {
     /// Offers the paths of the conditions whose bands are all indexed.
     pub fn offer(&self) {
         for search in &self.searches {
-            for (table, indexes) in ScopedTable::all_of(self.relation, &search.indexes, search.condition.outer) {
+            let (relation, outer) = (self.relation, search.condition.outer);
+            let tables = ScopedTable::all_of(relation, outer, &search.indexes, |index| (index.oid, &index.scope[..]));
+            for (table, indexes) in tables {
                 search.offer(&table, &indexes, false);
                 search.offer(&table, &indexes, true);
             }
@@ -128,12 +130,8 @@ impl TextSearch {
         let index = |band| indexes.iter().find(|index| is_on(index, band)).map(|index| index.oid);
         let indexes: Vec<_> = (0..bands).map(index).collect::<Option<_>>()?;
         let expressions = [(Role::Query, *query), (Role::Criterion, near.document)];
-        table.offer(
-            [0.0, self.cost(table, &indexes, has_same)],
-            false,
-            expressions,
-            Search::Bands(SearchedBands { indexes, has_same }),
-        );
+        let costs = [0.0, self.cost(table, &indexes, has_same)];
+        table.offer(costs, false, expressions, Search::Bands { indexes, has_same });
         Some(())
     }
 
