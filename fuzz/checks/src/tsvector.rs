@@ -2,7 +2,7 @@
 //!
 //! An input begins with a digit: an even one for the bytes of a tsvector, an odd one for lexemes to build one from.
 
-use formats::tsvector::Lexemes;
+use formats::Lexemes;
 
 use super::input::Input;
 

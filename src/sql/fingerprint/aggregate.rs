@@ -11,7 +11,7 @@ use postgres::memory::aggregate_state;
 use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
 
-use super::simhash::{hash_of, to_bigint, weight_of};
+use super::simhash::{hash_of, weight_of};
 
 // palloc aligns the state to 8 bytes, and nothing drops it.
 const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
@@ -59,7 +59,7 @@ fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal> 
 
 #[pg_extern(sql = false)]
 fn simhash_agg_final(state: Internal) -> Option<i64> {
-    get(&state)?.clone().fingerprint().map(to_bigint)
+    get(&state)?.clone().fingerprint().map(u64::cast_signed)
 }
 
 fn get(state: &Internal) -> Option<&Tally> {

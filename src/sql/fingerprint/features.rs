@@ -12,7 +12,6 @@ use simhash::fingerprint::difference::{containment, difference};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
-use super::simhash::to_bigint;
 
 #[pg_extern(sql = false)]
 fn simhash_features(
@@ -28,7 +27,7 @@ fn simhash_features(
         // A feature may be as long as the text.
         tick();
         let feature = features.get(position)?;
-        Some((to_datum(feature.text), feature.weight as f64 / one, to_bigint(feature.hash)))
+        Some((to_datum(feature.text), feature.weight as f64 / one, feature.hash.cast_signed()))
     })))
 }
 

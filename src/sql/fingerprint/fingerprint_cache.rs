@@ -7,7 +7,7 @@
 //! are passed: a compressed text is not decompressed, and a text that is stored out of line is not fetched, because in
 //! an `INSERT .. SELECT` of long texts that costs as much as the fingerprint.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use postgres::error::{Result, algorithm_error};
@@ -23,7 +23,6 @@ const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct FingerprintCache {
-    scratch: Scratch,
     text: CachedText,
     last: Option<LastText>,
     /// The number of bands that were asked for with the options of the last text, so that those of the next text are
@@ -50,6 +49,8 @@ thread_local! {
 
 thread_local! {
     static CACHE: RefCell<FingerprintCache> = RefCell::default();
+    /// Memory for the next text. A cancelled query, which unwinds, has taken it, so that it is freed.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
@@ -69,14 +70,13 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
 /// The options of the last fingerprint of a text; None if it is another one than this.
 pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     CACHE.with_borrow(|cache| {
-        let is_of =
-            |last: &&LastText| matches!(last.computed, Computed::Fingerprint(Some(value)) if value == fingerprint);
-        cache.last.as_ref().filter(is_of).map(|last| last.options.clone())
+        let LastText { options, computed } = cache.last.as_ref()?;
+        matches!(computed, Computed::Fingerprint(Some(last)) if *last == fingerprint).then(|| options.clone())
     })
 }
 
-/// What indexes have of a text, with at least `bands` bands, up to [`MAX_BANDS`]; None if it has no feature. Costs a
-/// comparison if text and options are the last ones.
+/// The fingerprint, the size and at least `bands` bands of a text, up to [`MAX_BANDS`]; None if it has no feature. Costs
+/// a comparison if text and options are the last ones.
 pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Result<Option<Rc<Summary>>> {
     CACHE.with_borrow_mut(|cache| {
         if cache.last.as_ref().is_some_and(|last| !last.options.makes_same_fingerprints(options)) {
@@ -99,11 +99,6 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
     })
 }
 
-/// The size of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
-pub fn size(content: TextArgument<'_>, options: &Options) -> Result<Option<i32>> {
-    Ok(summary(content, options, 0)?.map(|summary| summary.size))
-}
-
 impl FingerprintCache {
     /// What is known of a text; None unless it is the last one. Its options make the same fingerprints, and the same
     /// bands or, if what is asked for are plain ones, those that have these.
@@ -124,8 +119,7 @@ impl FingerprintCache {
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?.as_str();
-        let scratch = FreedOnUnwind(&mut self.scratch);
-        compute(&mut Fingerprinter::new(scratch.0, options, &tick), text).map_err(algorithm_error)
+        with_fingerprinter(options, |fingerprinter| compute(fingerprinter, text))
     }
 
     fn remember(&mut self, content: TextArgument<'_>, options: &Options, computed: Computed) {
@@ -136,19 +130,8 @@ impl FingerprintCache {
 
 /// Reads texts by these options, until the query is cancelled.
 pub fn with_fingerprinter<T>(options: &Options, f: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
-    CACHE.with_borrow_mut(|cache| {
-        let scratch = FreedOnUnwind(&mut cache.scratch);
-        f(&mut Fingerprinter::new(scratch.0, options, &tick)).map_err(algorithm_error)
-    })
-}
-
-/// Frees the memory if its use unwinds, because the query was cancelled.
-struct FreedOnUnwind<'a>(&'a mut Scratch);
-
-impl Drop for FreedOnUnwind<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            *self.0 = Scratch::default();
-        }
-    }
+    let mut scratch = SCRATCH.take().unwrap_or_default();
+    let result = f(&mut Fingerprinter::new(&mut scratch, options, &tick));
+    SCRATCH.set(Some(scratch));
+    result.map_err(algorithm_error)
 }

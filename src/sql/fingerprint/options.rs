@@ -115,22 +115,13 @@ impl<T: Clone> DocumentCache<T> {
         check_available(bytes.len() * MEMORY_OF_BYTE).map_err(algorithm_error)?;
         // SAFETY: an argument or a constant of type jsonb.
         let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
-        let meaning = parse(&json, malformed, from_json)?;
+        let json = decode(&json)?.as_str();
+        let meaning = from_json(json).map_err(|invalid| invalid_options(invalid, malformed))?;
         let mut last = self.0.borrow_mut();
         last.truncate(MAX_CACHED_DOCUMENTS - 1);
         last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), meaning: meaning.clone() });
         Ok(meaning)
     }
-}
-
-/// Parses JSON in the server's encoding; `malformed` is the error's SQLSTATE if it is no such JSON.
-fn parse<T>(
-    json: RawText<'_>,
-    malformed: PgSqlErrorCode,
-    from_json: impl Fn(&str) -> Result<T, InvalidOptions>,
-) -> Result<T> {
-    let json = decode(json)?.as_str();
-    from_json(json).map_err(|invalid| invalid_options(invalid, malformed))
 }
 
 /// The error for invalid options; `malformed` is its SQLSTATE if they are no such JSON.

@@ -12,7 +12,6 @@ use simhash::fingerprint::passages::{CERTAIN, Clue, Found, ShortClue, clue, pass
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
-use super::simhash::to_bigint;
 
 /// The longest clue that is cached, in bytes as it is passed. A run takes as much memory as about a word.
 const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
@@ -35,7 +34,7 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
     let options = read_options(JsonDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     with_fingerprinter(&options, |fingerprinter| passages(fingerprinter, content))
-        .map(|hashes| hashes.into_iter().map(to_bigint).collect())
+        .map(|hashes| hashes.into_iter().map(u64::cast_signed).collect())
 }
 
 /// The hashes to look up; an error unless the share of the clue that a text must have is 0 to 1.
@@ -65,7 +64,7 @@ impl LastClue {
         check(&clue)?;
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
-        runs.extend(clue.runs.iter().copied().map(to_bigint));
+        runs.extend(clue.runs.iter().copied().map(u64::cast_signed));
         if is_cached || self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
             self.clue = Some((asked, clue));
         }

@@ -1,7 +1,7 @@
 //! `simhash` of a text or `tsvector`, `simhash_of_features`, `simhash_size` and `simhash_band`, `simhash_from_hex`,
 //! `simhash_from_unsigned` and `simhash_format`.
 
-use formats::tsvector::Lexemes;
+use formats::Lexemes;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyNumeric};
 use postgres::arrays::elements;
@@ -20,20 +20,16 @@ use super::fingerprint_cache;
 use super::options::{JsonDocument, read_options};
 use crate::trace;
 
-/// A fingerprint as SQL's bigint: the same 64 bits.
-pub fn to_bigint(fingerprint: u64) -> i64 {
-    fingerprint.cast_signed()
-}
-
 #[pg_extern(sql = false)]
 fn simhash_text(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>> {
     let options = read_options(JsonDocument::Jsonb(options))?;
-    Ok(fingerprint_cache::fingerprint(content, &options)?.map(to_bigint))
+    Ok(fingerprint_cache::fingerprint(content, &options)?.map(u64::cast_signed))
 }
 
 #[pg_extern(sql = false)]
 fn simhash_size(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i32>> {
-    fingerprint_cache::size(content, &read_options(JsonDocument::Jsonb(options))?)
+    let summary = fingerprint_cache::summary(content, &read_options(JsonDocument::Jsonb(options))?, 0)?;
+    Ok(summary.map(|summary| summary.size))
 }
 
 #[pg_extern(sql = false)]
@@ -53,7 +49,7 @@ fn simhash_of_features(feature_array: AnyArray) -> Result<Option<i64>> {
     for feature in ticking(elements::<RawText>(&feature_array, "features")?, tick) {
         tally.vote(hash_of(feature?)?, true);
     }
-    Ok(tally.fingerprint().map(to_bigint))
+    Ok(tally.fingerprint().map(u64::cast_signed))
 }
 
 #[pg_extern(sql = false)]
@@ -69,7 +65,7 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
     for (feature, weight) in ticking(features.zip(weights), tick) {
         tally.add(hash_of(feature?)?, weight_of(weight?)?).map_err(algorithm_error)?;
     }
-    Ok(tally.fingerprint().map(to_bigint))
+    Ok(tally.fingerprint().map(u64::cast_signed))
 }
 
 #[pg_extern(sql = false)]
@@ -80,7 +76,7 @@ fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>> {
         let (lexeme, weight) = lexeme.ok_or_else(corrupted)?;
         tally.add(hash_of(lexeme)?, weight).map_err(algorithm_error)?;
     }
-    Ok(tally.fingerprint().map(to_bigint))
+    Ok(tally.fingerprint().map(u64::cast_signed))
 }
 
 fn corrupted() -> ErrorReport {
