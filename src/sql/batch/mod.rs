@@ -2,8 +2,6 @@
 //! the pairs of several searches, `simhash_components`.
 
 mod cluster;
-mod components;
-mod ids;
 mod pairs;
 mod partition;
 mod texts;

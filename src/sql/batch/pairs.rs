@@ -1,16 +1,22 @@
-//! `simhash_pairs`: every pair of near-duplicates, given an array of ids and an array of fingerprints.
+//! Near-duplicates as arrays: `simhash_pairs`, every pair of near fingerprints, and `simhash_components`, the connected
+//! components of pairs that come from several searches.
+//!
+//! PostgreSQL does not check for interrupts while it makes an array, which takes tens of milliseconds for ten million
+//! elements, so the functions begin with a check. It frees the arguments of a set-returning function only after its last row, and pgrx runs the first call in
+//! the memory context of the iterator. So the arrays live as long as the iterator.
 
 use std::iter;
 
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
-use pgrx::{AnyArray, AnyElement};
-use postgres::arrays::bigints;
+use pgrx::{AnyArray, AnyElement, FromDatum};
+use postgres::arrays::{bigints, deconstruct, null_element};
 use postgres::error::{Result, algorithm_error, raise, user_error};
 use postgres::interrupts::tick;
-use simhash::pairs::{Pairs, Rows};
+use postgres::ordering::TypeOrder;
+use simhash::pairs::{Compare, Pairs, Rows, components};
 use simhash::ticking::ticking;
 
-use super::ids::Ids;
 use crate::sql::arguments::check_distance;
 
 #[pg_extern(sql = false)]
@@ -21,16 +27,11 @@ fn simhash_pairs(
 ) -> Result<TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>>
 {
     let max_distance = check_distance(max_distance)?;
-    // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
-    // elements.
     tick();
-    // The arrays live as long as the iterator: PostgreSQL frees the arguments of a set-returning function only after
-    // its last row, and pgrx runs the first call in the memory context of the iterator.
-    let ids = Ids::read(&ids, "ids")?;
+    let (id_type, ids) = ids_of(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
-    let count = ids.elements.len();
-    if count != fingerprints.len() {
-        let message = format!("numbers of ids ({count}) and of fingerprints ({}) differ", fingerprints.len());
+    if ids.len() != fingerprints.len() {
+        let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
@@ -39,8 +40,60 @@ fn simhash_pairs(
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
     let mut pairs = Pairs::new(rows, max_distance, &tick).map_err(algorithm_error)?;
+    // SAFETY: the id is of the type.
+    let get = move |row: u32| unsafe { AnyElement::from_polymorphic_datum(ids[row as usize], false, id_type) };
     Ok(TableIterator::new(iter::from_fn(move || {
         let pair = pairs.next(&tick).unwrap_or_else(|error| raise(algorithm_error(error)))?;
-        Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))
+        Some((get(pair.a), get(pair.b), pair.distance.cast_signed()))
     })))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_components(
+    a: AnyArray,
+    b: AnyArray,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>> {
+    tick();
+    let (id_type, a) = ids_of(&a, "a")?;
+    let (_, b) = ids_of(&b, "b")?;
+    if a.len() != b.len() {
+        let message = format!("numbers of ids in a ({}) and in b ({}) differ", a.len(), b.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
+    }
+    // SAFETY: `fcinfo` belongs to the running call.
+    let collation = unsafe { (*fcinfo).fncollation };
+    let order = TypeOrder::new(id_type, collation, "the ids")?;
+    let mut keys = Rows::with_capacity(2 * a.len()).map_err(algorithm_error)?;
+    for &id in ticking(a.iter().chain(b), tick) {
+        // SAFETY: the id is of the type, and not NULL.
+        keys.push(Some(unsafe { order.key(id) })).map_err(algorithm_error)?;
+    }
+    let at = move |position: u32| {
+        let position = position as usize;
+        if position < a.len() { a[position] } else { b[position - a.len()] }
+    };
+    let compare = |x, y| {
+        // Ids may be long texts.
+        tick();
+        // SAFETY: the ids are of the type, and not NULL.
+        unsafe { order.compare(at(x), at(y)) }
+    };
+    let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
+    let components = components(keys, compare, &tick).map_err(algorithm_error)?;
+    // SAFETY: the id is of the type.
+    let get = move |id| unsafe { AnyElement::from_polymorphic_datum(at(id), false, id_type) };
+    Ok(TableIterator::new(components.map(move |(id, component)| (get(id), get(component)))))
+}
+
+/// The type and the elements of an array, valid as long as the arguments of the call. An error, with `what` as the
+/// array's name, if it has a NULL or several dimensions.
+fn ids_of(array: &AnyArray, what: &str) -> Result<(Oid, &'static [Datum])> {
+    // SAFETY: a function that returns rows runs in memory that lives until it has returned them all.
+    let (id_type, ids, nulls) = unsafe { deconstruct(array, what)? };
+    match nulls.iter().position(|is_null| *is_null) {
+        Some(index) => Err(null_element(what, index)),
+        None => Ok((id_type, ids)),
+    }
 }

@@ -44,12 +44,8 @@ struct Task {
     values: Box<dyn Iterator<Item = i32>>,
     /// Whether the index scan may have further entries for the last values.
     is_scanning: bool,
-    /// Whether all entries have been read.
-    is_read: bool,
-    /// Number of entries that were read.
-    entries: u64,
-    /// Number of entries that were read and are near.
-    near: u64,
+    /// Number of entries that were read and are not near.
+    far_entries: u64,
     /// The tids that the step has found; None if it may no longer be given up, and for a full scan.
     tids: Option<Vec<u64>>,
 }
@@ -141,7 +137,7 @@ impl BlockWalk {
                     self.task = Some(task);
                     return Outcome::Entry(entry);
                 }
-                (None, TaskKind::Step(step)) if !task.is_read => {
+                (None, TaskKind::Step(step)) if task.is_given_up() => {
                     self.growth.give_up(step);
                     let tids = task.tids.unwrap_or_default();
                     self.seen.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
@@ -162,15 +158,15 @@ impl BlockWalk {
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
         let tids = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
-        self.task = Some(Task::new(TaskKind::Step(step), index, Box::new(values), tids));
+        let (kind, values) = (TaskKind::Step(step), Box::new(values));
+        self.task = Some(Task { kind, index, values, is_scanning: false, far_entries: 0, tids });
     }
 
     /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, only_new: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let kind = TaskKind::FullScan { only_new };
-        let task = Task::new(kind, FIRST_INDEX, Box::new(std::iter::empty()), None);
-        self.task = Some(Task { is_scanning: true, ..task });
+        let (kind, values) = (TaskKind::FullScan { only_new }, Box::new(std::iter::empty()));
+        self.task = Some(Task { kind, index: FIRST_INDEX, values, is_scanning: true, far_entries: 0, tids: None });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`BlockWalk::next_null`].
@@ -200,10 +196,10 @@ impl BlockWalk {
             // SAFETY: comparing numbers does not panic.
             let read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
-            task.entries += scan.entries_read - before;
+            task.far_entries += scan.entries_read - before;
             match read {
                 EntryRead::Entry(Some(value)) => {
-                    task.near += 1;
+                    task.far_entries -= 1;
                     let difference = value.cast_unsigned() ^ query;
                     if self.is_new(task, difference, tid) {
                         return Some(NearEntry { distance: difference.count_ones(), tid });
@@ -215,7 +211,7 @@ impl BlockWalk {
                 EntryRead::Entry(None) | EntryRead::Pause => {}
                 EntryRead::End => task.is_scanning = false,
             }
-            if task.gives_up() {
+            if task.is_given_up() {
                 return None;
             }
         }
@@ -231,16 +227,14 @@ impl BlockWalk {
     /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
     /// no values are left.
     fn look_up_next(&mut self, task: &mut Task) -> bool {
-        if task.is_scanning {
-            return true;
+        if !task.is_scanning {
+            let values = next_values(&mut task.values);
+            if values.is_empty() {
+                return false;
+            }
+            self.indexes.look_up(task.index, KeyCondition::AnyOf(&values), None);
+            task.is_scanning = true;
         }
-        let values: Vec<_> = task.values.by_ref().take(MAX_VALUES_AT_ONCE).collect();
-        if values.is_empty() {
-            task.is_read = true;
-            return false;
-        }
-        self.indexes.look_up(task.index, KeyCondition::AnyOf(&values), None);
-        task.is_scanning = true;
         true
     }
 
@@ -276,10 +270,6 @@ impl BlockWalk {
 }
 
 impl Task {
-    fn new(kind: TaskKind, index: usize, values: Box<dyn Iterator<Item = i32>>, tids: Option<Vec<u64>>) -> Self {
-        Self { kind, index, values, is_scanning: false, is_read: false, entries: 0, near: 0, tids }
-    }
-
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.tids {
@@ -291,8 +281,16 @@ impl Task {
     }
 
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.
-    fn gives_up(&self) -> bool {
+    fn is_given_up(&self) -> bool {
         let TaskKind::Step(step) = self.kind else { return false };
-        self.tids.is_some() && (self.entries - self.near) as f64 * ENTRY_MICROSECONDS > step.limit
+        self.tids.is_some() && self.far_entries as f64 * ENTRY_MICROSECONDS > step.limit
     }
+}
+
+/// The next of the values of a step, to look up at once; empty if none is left.
+pub fn next_values(values: &mut impl Iterator<Item = i32>) -> Vec<i32> {
+    let mut next = Vec::new();
+    next.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
+    next.extend(values.take(MAX_VALUES_AT_ONCE));
+    next
 }

@@ -10,14 +10,15 @@ use std::slice;
 
 use pgrx::pg_sys::{Oid, ScanKeyData};
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, out_of_memory};
+use postgres::error::Result;
 use postgres::heap::dirty_scan::{DirtyScan, EntrySet, FoundVersion};
-use postgres::heap::entry_scan::{KeyCondition, MAX_VALUES_AT_ONCE, key_count};
+use postgres::heap::entry_scan::{KeyCondition, key_count};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::TableSlot;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
+use super::block_walk::next_values;
 use super::text_keys::TextKeys;
 use crate::sql::indexed::layouts::{Layout, block_indexes};
 
@@ -52,12 +53,14 @@ impl DirtyWalk<'_> {
     ) -> Result<ControlFlow<()>> {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
+            let (band, key_count) = (KeyCondition::AnyOf(slice::from_ref(&band)), key_count(self.before.len(), true));
             // SAFETY: the caller passes such indexes. The scan has the keys for a band and for both ends of the sizes.
-            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
-            unsafe {
-                let band = KeyCondition::AnyOf(slice::from_ref(&band));
+            let mut scan = unsafe {
+                let known = (self.since, self.gone);
+                let mut scan = DirtyScan::begin(self.table, &index, self.slot, known, key_count, None);
                 scan.scan().look_up(self.before, band, Some(&keys.sizes));
-            }
+                scan
+            };
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -84,20 +87,20 @@ impl DirtyWalk<'_> {
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
+            let (key_count, fingerprint) = (key_count(self.before.len(), false), Some(indexed.fingerprint));
             // SAFETY: the caller passes such layouts.
-            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), false), Some(indexed.fingerprint)) };
+            let mut scan = unsafe {
+                DirtyScan::begin(self.table, &index, self.slot, (self.since, self.gone), key_count, fingerprint)
+            };
             scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
             let mut values = growth.values(step, query);
-            let mut at_once = Vec::new();
-            loop {
-                at_once.clear();
-                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
-                at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
-                if at_once.is_empty() || !scan.has_read_all() {
+            while scan.has_read_all() {
+                let next = next_values(&mut values);
+                if next.is_empty() {
                     break;
                 }
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
-                unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&at_once), None) };
+                unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&next), None) };
                 if self.each_of(&mut scan, is_near, show)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -105,15 +108,6 @@ impl DirtyWalk<'_> {
             if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
         }
         Ok(ControlFlow::Continue(()))
-    }
-
-    /// A scan of an index with this number of keys, which reads the fingerprint at this attnum.
-    ///
-    /// # Safety
-    /// The index is a btree of the table, and has a `bigint` there.
-    unsafe fn scan<'i>(&'i self, index: &'i Relation, keys: usize, fingerprint: Option<i16>) -> DirtyScan<'i> {
-        // SAFETY: the caller passes such an index. It stays open until the scan ends, and so does the table.
-        unsafe { DirtyScan::begin(self.table, index, self.slot, (self.since, self.gone), keys, fingerprint) }
     }
 
     /// The rows of probes that have begun. `accepts` does not panic.

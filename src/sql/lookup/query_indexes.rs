@@ -101,8 +101,11 @@ impl QueryIndexes {
     /// Ends the scan of an index, unless there are several searches. An open scan takes 45 kB, so beginning another one
     /// is cheaper unless the scan is soon used again.
     pub fn release(&mut self, index: usize) {
-        if self.work.searches == 1 {
-            self.indexes[index].end_scan(&mut self.work);
+        if self.work.searches == 1
+            && let Some(scan) = self.indexes[index].scan.take()
+        {
+            self.work.entries += scan.entries_read;
+            scan.end();
         }
     }
 
@@ -112,20 +115,13 @@ impl QueryIndexes {
         Work { entries, ..self.work }
     }
 
-    pub fn end(mut self) {
-        for mut index in self.indexes {
-            index.end_scan(&mut self.work);
-            // SAFETY: the index was opened by `QueryIndexes::open`, and is closed only here.
-            unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
-        }
-    }
-}
-
-impl OpenIndex {
-    fn end_scan(&mut self, work: &mut Work) {
-        if let Some(scan) = self.scan.take() {
-            work.entries += scan.entries_read;
-            scan.end();
+    pub fn end(self) {
+        for OpenIndex { relation, scan, .. } in self.indexes {
+            if let Some(scan) = scan {
+                scan.end();
+            }
+            // SAFETY: `open` has opened the index, and it is closed only here.
+            unsafe { pg_sys::index_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
         }
     }
 }
