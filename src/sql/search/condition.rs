@@ -88,26 +88,17 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
 impl SearchCondition {
     /// The conditions by which a relation can be searched.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
-        let conditions = relation.conditions().into_iter();
-        let near = conditions.filter_map(|condition| Some((condition, read_near_condition(condition.expression)?)));
-        let sides = near.flat_map(|(condition, (fingerprints, max_distance, is_estimated))| {
-            fingerprint_sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
-                Self::new(relation, condition, [fingerprint, query], max_distance, is_estimated)
-            })
-        });
-        sides.collect()
-    }
-
-    fn new(
-        relation: BaseRelation,
-        condition: Condition,
-        [fingerprint, query]: [Expression; 2],
-        max_distance: Expression,
-        is_estimated: bool,
-    ) -> Option<Self> {
-        let outer = relation.outer([query, max_distance])?;
-        let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(max_distance));
-        Some(Self { condition, fingerprint, query, max_distance, outer, estimate, is_estimated })
+        let mut all = Vec::new();
+        for condition in relation.conditions() {
+            let near = read_near_condition(condition.expression);
+            let Some((fingerprints, max_distance, is_estimated)) = near else { continue };
+            for (fingerprint, query) in fingerprint_sides(relation, fingerprints) {
+                let Some(outer) = relation.outer([query, max_distance]) else { continue };
+                let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(max_distance));
+                all.push(Self { condition, fingerprint, query, max_distance, outer, estimate, is_estimated });
+            }
+        }
+        all
     }
 }
 

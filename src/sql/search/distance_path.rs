@@ -11,7 +11,7 @@ use simhash::search::growth::Growth;
 use super::condition::{SearchCondition, expected_distance, fingerprint_sides};
 use super::distance::fingerprints_of_distance;
 use super::nearest::largest_capacity;
-use super::other_options::warn_of_other_options;
+use super::other_options::warn_of_other_fingerprints;
 use super::plan::{DistanceSettings, Role, Search};
 use super::scoped_table::ScopedTable;
 use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of};
@@ -23,7 +23,8 @@ pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition])
         return;
     }
     let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
-    warn_of_other_options(relation, compared.chain(order.iter().map(|order| (order.fingerprint, order.query))));
+    let mut compared = compared.chain(order.iter().map(|order| (order.fingerprint, order.query)));
+    compared.find_map(|(fingerprint, query)| warn_of_other_fingerprints(relation, fingerprint, query));
     let mut indexes = Indexes { relation, read: Vec::new() };
     for condition in conditions {
         for table in indexes.tables(condition.fingerprint, condition.outer) {

@@ -92,11 +92,8 @@ impl DistanceSearch {
                     let max_distance = self.walk.max_distance.min(LARGEST_DISTANCE);
                     let full_scan = self.walk.full_scan_cost();
                     match self.walk.next(max_distance, &(0..=max_distance as u32), full_scan) {
-                        Outcome::Entry(_) => {
-                            if self.walk.fetch_last() == Fetched::Row {
-                                return true;
-                            }
-                        }
+                        Outcome::Entry(_) if self.walk.fetch_last() == Fetched::Row => return true,
+                        Outcome::Entry(_) => {}
                         Outcome::Complete if !*is_full_scan => {}
                         Outcome::Exhausted if !*is_full_scan && self.walk.growth.complete_within() < max_distance => {
                             *is_full_scan = true;
@@ -106,30 +103,17 @@ impl DistanceSearch {
                     }
                     continue;
                 }
-                SearchState::Nearest { nearest, and_nulls } => {
-                    let tid = nearest.next(&mut self.walk);
-                    if tid.is_none() {
-                        self.state = if *and_nulls {
-                            self.walk.begin_nulls();
-                            SearchState::Nulls
-                        } else {
-                            SearchState::Done
-                        };
-                    }
-                    tid
-                }
-                SearchState::Nulls => {
-                    let tid = self.walk.next_null();
-                    if tid.is_none() {
-                        self.state = SearchState::Done;
-                    }
-                    tid
-                }
+                SearchState::Nearest { nearest, .. } => nearest.next(&mut self.walk),
+                SearchState::Nulls => self.walk.next_null(),
             };
-            if let Some(tid) = tid
-                && self.rows.fetch(tid)
-            {
-                return true;
+            match (tid, &self.state) {
+                (Some(tid), _) if self.rows.fetch(tid) => return true,
+                (Some(_), _) => {}
+                (None, SearchState::Nearest { and_nulls: true, .. }) => {
+                    self.walk.begin_nulls();
+                    self.state = SearchState::Nulls;
+                }
+                (None, _) => self.state = SearchState::Done,
             }
         }
     }

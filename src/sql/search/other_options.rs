@@ -17,7 +17,6 @@ use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::planner_info::Planner;
 use postgres::text::from_server;
-use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::read_criterion;
@@ -37,21 +36,45 @@ thread_local! {
 /// forgotten.
 const MAX_WARNED: usize = 4096;
 
-/// Warns once a query if one of the relation's fingerprints, each with what the query compares it with, is a column
-/// of other options.
-pub fn warn_of_other_options(relation: BaseRelation, mut compared: impl Iterator<Item = (Expression, Expression)>) {
-    if let Some(warning) = compared.find_map(|(fingerprint, query)| warning(relation, fingerprint, query)) {
-        warn_once(warning);
+/// Warns once a query that compares a fingerprint of the relation with one of other options. None if they may have the
+/// same options.
+pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<()> {
+    let column = fingerprint.as_own_column()?;
+    // The planner has computed the fingerprint of a constant text last, by its options.
+    let options = match query.constant() {
+        Some((pg_sys::INT8OID, value)) => fingerprint_cache::options_of_last(value.value() as u64)?,
+        _ => call_of_text(query)?.options,
+    };
+    let table = Relation::open_locked(relation.table());
+    let column = Column::at(&table, column)?;
+    let calls = column.generation(&table)?.outcomes().into_iter().filter_map(call_of_text).collect::<Vec<_>>();
+    if calls.iter().any(|call| call.options.makes_same_fingerprints(&options)) {
+        return None;
     }
+    let document = match calls.first()?.options_json().ok()? {
+        empty if empty == "{}" => String::new(),
+        document => format!(", {}", shown_literal(&document)),
+    };
+    let (column, table) = (column.name().ok()?, table.name().ok()?);
+    let message =
+        format!("the query's fingerprint has other options than those in column \"{column}\" of table \"{table}\"");
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
+        .set_detail("Fingerprints of different options cannot be compared, not even those of equal texts.")
+        .set_hint(sendable(format!("Write simhash($1{document}).")));
+    warn_once(warning);
+    Some(())
+}
+
+fn call_of_text(expression: Expression) -> Option<FingerprintCall> {
+    let call = FingerprintCall::read_anywhere(expression.without_relabelling())?;
+    (call.source.value_type() == pg_sys::TEXTOID).then_some(call)
 }
 
 /// Warns once a query of a criterion with other options than those of the bands of the text.
 pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
-    let (Ok(name), Ok(document)) = (table.name(), options_json(indexed.document)) else { return };
-    let message = format!("simhash_near has other options than the bands that table \"{name}\" has indexed");
-    warn_once(of_other_options(message, &document, "their indexes do not serve the query").set_hint(
-        "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.",
-    ));
+    let warning = ["simhash_near", "bands", "their indexes do not serve the query"];
+    let hint = "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.";
+    warn_of_other_index(table, indexed.document, warning, hint);
 }
 
 /// Warns once a query of a criterion that compares more bands than the table has indexed.
@@ -80,11 +103,8 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
     let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
-    let (name, document) = (table.name().ok()?, options_json(other.call.document).ok()?);
-    let message = format!("{function} has other options than the bands that table \"{name}\" has indexed");
-    let consequence = "searches by the indexes, and a guard, compare the texts in another way";
-    warn_once(of_other_options(message, &document, consequence).set_hint("Give these options in the criterion."));
-    Some(())
+    let warning = [&function, "bands", "searches by the indexes, and a guard, compare the texts in another way"];
+    warn_of_other_index(&table, other.call.document, warning, "Give these options in the criterion.")
 }
 
 /// Warns once a query whose conditions, also within OR and NOT and under row-level security, ask for passages of a text
@@ -106,13 +126,13 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
         if indexed.iter().any(|call| call.document.equals(asked.document)) {
             continue;
         }
-        let Some(Ok(document)) = indexed.first().map(|call| options_json(Some(call.document))) else { continue };
-        let Ok(name) = Relation::open_locked(relation.table()).name() else { continue };
-        let message = format!("the query has other options than the passages that table \"{name}\" has indexed");
-        warn_once(of_other_options(message, &document, "their index does not serve the query").set_hint(
-            "Give these options as the argument \"options\" of simhash_contains, or index the passages by the options of \
-             the query.",
-        ));
+        if let Some(other) = indexed.first() {
+            let table = Relation::open_locked(relation.table());
+            let warning = ["the query", "passages", "their index does not serve the query"];
+            let hint = "Give these options as the argument \"options\" of simhash_contains, or index the passages by the \
+                        options of the query.";
+            warn_of_other_index(&table, Some(other.document), warning, hint);
+        }
     }
 }
 
@@ -132,10 +152,20 @@ impl PassagesCall {
     }
 }
 
-/// A warning that what is indexed has these options, which are not those of the query.
-fn of_other_options(message: String, document: &str, consequence: &str) -> ErrorReport {
-    let detail = format!("Their options are {}, so {consequence}.", shown_literal(document));
-    user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message)).set_detail(sendable(detail))
+/// Warns once a query that `subject` has other options than what the table has indexed, whose options are in
+/// `document`.
+fn warn_of_other_index(
+    table: &Relation,
+    document: Option<Expression>,
+    [subject, indexed, consequence]: [&str; 3],
+    hint: &str,
+) -> Option<()> {
+    let (name, document) = (table.name().ok()?, options_json(document).ok()?);
+    let message = format!("{subject} has other options than the {indexed} that table \"{name}\" has indexed");
+    let detail = format!("Their options are {}, so {consequence}.", shown_literal(&document));
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message));
+    warn_once(warning.set_detail(sendable(detail)).set_hint(hint));
+    Some(())
 }
 
 /// Warns a session once of each query: a client that makes a search many times is not told each time. A statement has
@@ -161,39 +191,4 @@ fn warn_once(warning: ErrorReport) {
         STATEMENT.set(statement);
         warn(warning);
     }
-}
-
-fn warning(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<ErrorReport> {
-    let column = fingerprint.as_own_column()?;
-    let options = options_of(query)?;
-    let table = Relation::open_locked(relation.table());
-    let column = Column::at(&table, column)?;
-    let calls = column.generation(&table)?.outcomes().into_iter().filter_map(call_of_text).collect::<Vec<_>>();
-    if calls.iter().any(|call| call.options.makes_same_fingerprints(&options)) {
-        return None;
-    }
-    let document = match calls.first()?.options_json().ok()? {
-        empty if empty == "{}" => String::new(),
-        document => format!(", {}", shown_literal(&document)),
-    };
-    let (column, table) = (column.name().ok()?, table.name().ok()?);
-    let message =
-        format!("the query's fingerprint has other options than those in column \"{column}\" of table \"{table}\"");
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
-        .set_detail("Fingerprints of different options cannot be compared, not even those of equal texts.")
-        .set_hint(sendable(format!("Write simhash($1{document}).")));
-    Some(warning)
-}
-
-/// The options of the fingerprint of a text. The planner has computed that of a constant text last, by its options.
-fn options_of(query: Expression) -> Option<Options> {
-    match query.constant() {
-        Some((pg_sys::INT8OID, value)) => fingerprint_cache::options_of_last(value.value() as u64),
-        _ => call_of_text(query).map(|call| call.options),
-    }
-}
-
-fn call_of_text(expression: Expression) -> Option<FingerprintCall> {
-    let call = FingerprintCall::read_anywhere(expression.without_relabelling())?;
-    (call.source.value_type() == pg_sys::TEXTOID).then_some(call)
 }

@@ -80,27 +80,23 @@ unsafe extern "C-unwind" fn offer_scans(
 /// Corrects the planner's estimates of rows. The planner's default is that a third of the rows fulfils a condition with
 /// `<=`.
 fn estimate(relation: BaseRelation, conditions: &[SearchCondition], texts: &TextPaths) {
-    let mut shares = Vec::new();
-    for (condition, share, of_outer) in texts.shares() {
-        relation.set_share(&condition, share, of_outer);
-        shares.push((condition, share));
+    let mut estimates = texts.shares();
+    for near in conditions.iter().filter(|near| !near.is_estimated) {
+        let rows = relation.planner().most_rows([near.fingerprint, near.query]);
+        estimates.push((near.condition, near.estimate.share(rows), near.estimate.share_with_near_row(rows)));
     }
-    for SearchCondition { condition, fingerprint, query, estimate, .. } in
-        conditions.iter().filter(|condition| !condition.is_estimated)
-    {
-        let rows = relation.planner().most_rows([*fingerprint, *query]);
-        relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
-        shares.push((*condition, estimate.share(rows)));
-    }
-    if shares.is_empty() && texts.is_empty() {
+    if estimates.is_empty() && texts.is_empty() {
         return;
     }
     for condition in relation.conditions() {
         if let Some((distance, exceeded)) = exceeded_distance(condition.expression) {
             let share = relation.planner().share_not_null(distance) * (1.0 - share_within(exceeded));
-            relation.set_share(&condition, share, share);
-            shares.push((condition, share));
+            estimates.push((condition, share, share));
         }
     }
+    for (condition, share, of_outer) in &estimates {
+        relation.set_share(condition, *share, *of_outer);
+    }
+    let shares: Vec<_> = estimates.into_iter().map(|(condition, share, _)| (condition, share)).collect();
     relation.estimate_rows(&shares);
 }
