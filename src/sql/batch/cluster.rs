@@ -14,15 +14,12 @@ use super::partition::{key_of_current_row, read_fingerprints};
 use super::texts::compare;
 use crate::sql::arguments::check_distance;
 
-/// The result, as an error names it.
-const RESULT_NAME: &str = "clusters";
-
 const MAX_DISTANCE_ARGUMENT: c_int = 2;
 
 /// Returns the key of the first row in the cluster of the current row; NULL for a row without a fingerprint.
 #[pg_extern(sql = false)]
 fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, RESULT_NAME, true, |window| {
+    key_of_current_row(call, "clusters", true, |window| {
         // If the distance is NULL, so are all clusters.
         let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
             return Ok(None);
@@ -35,7 +32,7 @@ fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
 fn simhash_cluster_texts(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, RESULT_NAME, true, compare::<Confirmed>)
+    key_of_current_row(call, "clusters", true, compare::<Confirmed>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is

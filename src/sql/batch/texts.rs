@@ -20,7 +20,7 @@ use simhash::pairs::{Outcome, Texts, Verification};
 
 use super::partition::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::{JsonDocument, read_criterion, text_criterion, with_weights};
+use crate::sql::fingerprint::options::{JsonDocument, read_criterion, unfit_criterion};
 
 const CRITERION_ARGUMENT: c_int = 2;
 
@@ -36,8 +36,9 @@ const TEXTS_BETWEEN_MESSAGES: usize = 100_000;
 pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
     let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
     let document = read_criterion(JsonDocument::Jsonb(document))?;
-    let criterion = text_criterion(&document)
-        .map_err(|error| error.set_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3)."))?;
+    let criterion = document.for_texts().map_err(|invalid| {
+        unfit_criterion(invalid).set_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3).")
+    })?;
     let mut context = PgMemoryContexts::new("simhash text");
     let compared = compared_options(&document, window, &mut context)?;
     let mut texts = Texts::with_capacity(window.rows, criterion, &compared).map_err(algorithm_error)?;
@@ -91,7 +92,8 @@ fn compared_options(
     for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
         with_text(window, row, options, context, |_, text| sample.add(text).map(Some))?;
     }
-    with_weights(options, &sample.learn_table(options, &tick).map_err(algorithm_error)?)
+    let weights = sample.learn_table(options, &tick).map_err(algorithm_error)?;
+    options.with_weights(&weights).map_err(unfit_criterion)
 }
 
 /// Calls `f` with the text of a row, and frees the text; None if it is NULL.

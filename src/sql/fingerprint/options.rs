@@ -49,7 +49,7 @@ pub fn read_options(document: JsonDocument<'_>) -> Result<Options> {
 /// it asks for the weights of a table, or if it is for fingerprints.
 pub fn read_text_criterion(document: JsonDocument<'_>) -> Result<(TextCriterion, Options)> {
     let read = read_criterion(document).and_then(reject_weights_of_table)?;
-    Ok((text_criterion(&read)?, read.options))
+    Ok((read.for_texts().map_err(unfit_criterion)?, read.options))
 }
 
 /// The criterion in a document, which may ask for the weights of a table.
@@ -57,12 +57,7 @@ pub fn read_criterion(document: JsonDocument<'_>) -> Result<CriterionDocument> {
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
-/// The criterion for texts of a document; an error if the document is about fingerprints.
-pub fn text_criterion(document: &CriterionDocument) -> Result<TextCriterion> {
-    document.for_texts().map_err(unfit_criterion)
-}
-
-/// The error for a criterion that is not for what is compared.
+/// The error for a criterion that is JSON, and is not for what is compared.
 pub fn unfit_criterion(invalid: InvalidOptions) -> ErrorReport {
     invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
 }
@@ -75,13 +70,6 @@ pub fn reject_weights_of_table(document: CriterionDocument) -> Result<CriterionD
     Err(invalid_parameter("invalid value for key \"weights\" of a criterion: \"table\"")
         .set_detail("There is no table here to learn the weights from.")
         .set_hint("Use it in simhash_cluster and simhash_duplicate_of."))
-}
-
-/// Options with weights that were learnt from a table, as JSON.
-pub fn with_weights(options: &Options, weights: &str) -> Result<Options> {
-    options
-        .with_weights(weights)
-        .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 
 /// A criterion, with the members of `others` that it lacks, as JSON; an error if one of them cannot be read.

@@ -21,7 +21,7 @@ pub struct BandWalk {
     keys: Option<TextKeys>,
     /// The number of bands that have been looked up completely.
     band: usize,
-    /// Whether the band after these is being looked up.
+    /// Whether the next band is being looked up.
     is_scanning: bool,
     /// The tids of the rows that were fetched by a band which others follow: near rows have several bands in common.
     /// About 16 bytes each.
@@ -44,12 +44,14 @@ impl BandWalk {
 
     /// Fetches the next row that has one of the bands, each once, into the slot; false at the end.
     pub fn next(&mut self) -> bool {
-        loop {
+        let Some(keys) = &self.keys else { return false };
+        while self.band < self.bands {
             pgrx::check_for_interrupts!();
-            if !self.is_scanning && !self.look_up_next() {
-                return false;
+            if !self.is_scanning {
+                let band = keys.band(self.band, self.has_same);
+                self.indexes.look_up(self.band, KeyCondition::AnyOf(slice::from_ref(&band)), Some(&keys.sizes));
+                self.is_scanning = true;
             }
-            let is_last = self.band + 1 == self.bands;
             let Some(scan) = self.indexes.scan(self.band) else { return false };
             // SAFETY: the closure does not panic.
             if unsafe { scan.next(|_| true) } == EntryRead::End {
@@ -64,7 +66,7 @@ impl BandWalk {
             }
             let row = self.indexes.fetch(self.band);
             // The entries of a dead row are marked in each index.
-            if !is_last && row != Fetched::Dead {
+            if self.band + 1 < self.bands && row != Fetched::Dead {
                 self.fetched.try_reserve(1).unwrap_or_else(|_| out_of_memory());
                 self.fetched.insert(tid);
             }
@@ -72,14 +74,6 @@ impl BandWalk {
                 return true;
             }
         }
-    }
-
-    /// Begins to look up the next band; false if none is left.
-    fn look_up_next(&mut self) -> bool {
-        let Some(keys) = self.keys.as_ref().filter(|_| self.band < self.bands) else { return false };
-        let band = keys.band(self.band, self.has_same);
-        self.indexes.look_up(self.band, KeyCondition::AnyOf(slice::from_ref(&band)), Some(&keys.sizes));
-        self.is_scanning = true;
-        true
+        false
     }
 }

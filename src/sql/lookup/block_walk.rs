@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{ItemPointerData, Oid};
+use pgrx::pg_sys::ItemPointerData;
 use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
 use postgres::vectors::push;
@@ -84,7 +84,7 @@ const FIRST_INDEX: usize = 0;
 const MAX_SEEN_TIDS: usize = 1 << 15;
 
 impl BlockWalk {
-    /// A walk in a table of about `row_count` rows. `indexes` are those of [`Self::indexes_of`] the same layouts.
+    /// A walk in a table of about `row_count` rows. `indexes` are those of the layouts, in this order.
     pub fn new(layouts: &[Layout], row_count: f64, indexes: QueryIndexes) -> Self {
         // No fingerprint is near before a search begins.
         let max_distance = -1;
@@ -99,11 +99,6 @@ impl BlockWalk {
             seen: HashSet::new(),
             dead: HashSet::new(),
         }
-    }
-
-    /// The indexes that a walk reads, each with the attnum of the fingerprint in it.
-    pub fn indexes_of(layouts: &[Layout]) -> impl Iterator<Item = (Oid, Option<i16>)> {
-        layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint)))
     }
 
     /// Begins to look for fingerprints within a distance of `query`, in a search that the indexes have begun.

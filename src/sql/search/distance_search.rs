@@ -1,19 +1,23 @@
 //! A search by distance in the block indexes of a table.
 
-use pgrx::pg_sys::{self, ScanKeyData, TupleTableSlot};
+use pgrx::pg_sys::{self, ItemPointerData, ScanKeyData, TupleTableSlot};
 use postgres::heap::entry_scan::Fetched;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::nearest::NearestSearch;
 use super::plan::DistanceSettings;
-use super::rows::RowFetcher;
 use crate::sql::lookup::block_walk::{BlockWalk, Outcome};
 use crate::sql::lookup::query_indexes::{QueryIndexes, Work};
 
 /// Finds near rows, or returns rows nearest first. [`DistanceSearch::end`] releases all resources that it holds.
 pub struct DistanceSearch {
     pub walk: BlockWalk,
-    rows: RowFetcher,
+    snapshot: pg_sys::Snapshot,
+    slot: *mut TupleTableSlot,
+    /// For rows that are fetched by their tids after the scan of the index has read on.
+    fetch: *mut pg_sys::IndexFetchTableData,
+    /// Number of rows that were fetched so, whether the snapshot sees them or not.
+    fetches: u64,
     is_ordered: bool,
     state: SearchState,
 }
@@ -57,16 +61,23 @@ impl DistanceSearch {
         // SAFETY: the caller passes an open table, a snapshot and a slot, which live as long as the result.
         unsafe {
             let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
-            let indexes = QueryIndexes::open(table, snapshot, slot, BlockWalk::indexes_of(&settings.layouts));
-            let walk = BlockWalk::new(&settings.layouts, settings.rows_in(pages.into()), indexes);
-            let rows = RowFetcher::new(table, snapshot, slot);
-            Self { walk, rows, is_ordered: settings.is_ordered, state: SearchState::Done }
+            // The table may have grown since the query was planned.
+            let rows = (settings.rows * f64::from(pages) / settings.pages.max(1.0)).max(1.0);
+            let blocks = settings.layouts.iter().flatten();
+            let indexes = blocks.map(|indexed| (indexed.index, Some(indexed.fingerprint)));
+            let walk = BlockWalk::new(&settings.layouts, rows, QueryIndexes::open(table, snapshot, slot, indexes));
+            #[cfg(not(feature = "pg19"))]
+            let fetch = pg_sys::table_index_fetch_begin(table);
+            #[cfg(feature = "pg19")]
+            let fetch = pg_sys::table_index_fetch_begin(table, 0);
+            Self { walk, snapshot, slot, fetch, fetches: 0, is_ordered: settings.is_ordered, state: SearchState::Done }
         }
     }
 
     /// Begins a search within a scope; None finds nothing.
     pub fn begin(&mut self, goal: Option<Goal>, scope: Vec<ScanKeyData>) {
-        self.rows.reset();
+        // SAFETY: the fetch has begun.
+        unsafe { pg_sys::table_index_fetch_reset(self.fetch) };
         self.walk.indexes.begin(scope);
         self.state = match goal {
             Some(Goal { query, max_distance, is_for_all }) if max_distance >= 0 => {
@@ -106,26 +117,39 @@ impl DistanceSearch {
                 SearchState::Nearest { nearest, .. } => nearest.next(&mut self.walk),
                 SearchState::Nulls => self.walk.next_null(),
             };
-            match (tid, &self.state) {
-                (Some(tid), _) if self.rows.fetch(tid) => return true,
-                (Some(_), _) => {}
-                (None, SearchState::Nearest { and_nulls: true, .. }) => {
-                    self.walk.begin_nulls();
-                    self.state = SearchState::Nulls;
+            if let Some(tid) = tid {
+                if self.fetch(tid) {
+                    return true;
                 }
-                (None, _) => self.state = SearchState::Done,
+            } else if let SearchState::Nearest { and_nulls: true, .. } = self.state {
+                self.walk.begin_nulls();
+                self.state = SearchState::Nulls;
+            } else {
+                self.state = SearchState::Done;
             }
+        }
+    }
+
+    /// Fetches the row version at a tid that the snapshot sees; false if there is none.
+    fn fetch(&mut self, mut tid: ItemPointerData) -> bool {
+        self.fetches += 1;
+        let (mut call_again, all_dead) = (false, std::ptr::null_mut());
+        // The snapshot sees one version of a HOT chain at most, so there is no second call.
+        // SAFETY: the slot is for rows of the table. An index entry had the tid.
+        unsafe {
+            pg_sys::table_index_fetch_tuple(self.fetch, &mut tid, self.snapshot, self.slot, &mut call_again, all_dead)
         }
     }
 
     /// The work of all searches.
     pub fn work(&self) -> Work {
         let work = self.walk.indexes.work();
-        Work { fetches: work.fetches + self.rows.fetches, ..work }
+        Work { fetches: work.fetches + self.fetches, ..work }
     }
 
     pub fn end(self) {
         self.walk.indexes.end();
-        self.rows.end();
+        // SAFETY: the fetch ends only here.
+        unsafe { pg_sys::table_index_fetch_end(self.fetch) };
     }
 }

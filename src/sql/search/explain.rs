@@ -2,11 +2,11 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, CustomScanState, ExplainState, Oid};
+use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use postgres::expression::{Expression, expressions};
 use postgres::ffi::NodeInstrumentation;
 
-use super::plan::{Role, Search};
+use super::plan::{DistanceSettings, Role, Search};
 use super::scan::{NearScan, RunningSearch};
 
 /// Adds the properties of a scan to the output of EXPLAIN.
@@ -20,56 +20,48 @@ pub unsafe fn explain(
     output: *mut ExplainState,
 ) {
     let settings = &scan.settings;
-    // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of the settings.
-    unsafe {
-        let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
-        let output = Output { state: output, plan, ancestors };
-        let expressions = expressions((*plan).custom_exprs);
-        let of_role = |role| settings.of_role(&expressions, role).next();
-        let shown = |role| of_role(role).map(|expression| output.deparsed(expression));
-        if let Search::Distance(settings) = &settings.search {
-            if settings.is_ordered
-                && let (Some(fingerprint), Some(query)) = (shown(Role::Fingerprint), shown(Role::Query))
-            {
-                output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
-            }
-            if let Some(max_distance) = shown(Role::MaxDistance) {
-                output.text(c"Within", &max_distance);
-            }
-        }
-        if !settings.scope.is_empty() {
-            let values = settings.of_role(&expressions, Role::Scope).enumerate().filter_map(|(position, value)| {
-                let name = key_name(settings.first_index()?, position);
-                Some([b"(", &name[..], b" = ", &output.deparsed(value), b")"].concat())
-            });
-            output.list(c"Scope", values);
-        }
-        match &settings.search {
-            Search::Distance(settings) => {
-                let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
-                output.list(c"Layouts", layouts.map(|indexed| format!("{} blocks", indexed.blocks).into_bytes()));
-            }
-            Search::Bands { indexes, .. } => output.number(c"Bands", indexes.len() as f64),
-        }
-        if let Some(search) = &scan.search
-            && let Some(instrument) = node.ss.ps.instrument.as_ref()
+    let output = Output { state: output, plan: node.ss.ps.plan, ancestors };
+    // SAFETY: the plan of the node is one of this scan, and has its expressions. Its counters are valid, or null.
+    let (expressions, counters) = unsafe {
+        let plan = output.plan.cast::<pg_sys::CustomScan>();
+        (expressions((*plan).custom_exprs), node.ss.ps.instrument.as_ref())
+    };
+    let of_role = |role| settings.of_role(&expressions, role).map(|expression| output.deparsed(expression));
+    if let Search::Distance(DistanceSettings { is_ordered, .. }) = settings.search {
+        if is_ordered
+            && let (Some(fingerprint), Some(query)) = (of_role(Role::Fingerprint).next(), of_role(Role::Query).next())
         {
-            show_counts(search, instrument, &output);
+            output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
+        }
+        if let Some(max_distance) = of_role(Role::MaxDistance).next() {
+            output.text(c"Within", &max_distance);
         }
     }
-}
-
-/// The name of a column before the block or the band of an index, quoted.
-fn key_name(index: Oid, position: usize) -> Vec<u8> {
-    // SAFETY: both functions return a string in the current memory context. The index of a plan has the column.
-    unsafe {
-        let name = pg_sys::get_attname(index, position as i16 + 1, false);
-        CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec()
+    if !settings.scope.is_empty() {
+        let equality = |(attnum, value): (i16, Vec<u8>)| {
+            // SAFETY: an index of the plan has the column. Both functions return a string in the current memory context.
+            let column = unsafe {
+                let name = pg_sys::get_attname(settings.first_index()?, attnum, false);
+                CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes()
+            };
+            Some([b"(", column, b" = ", &value[..], b")"].concat())
+        };
+        output.list(c"Scope", (1..).zip(of_role(Role::Scope)).filter_map(equality));
+    }
+    match &settings.search {
+        Search::Distance(settings) => {
+            let layouts = settings.layouts.iter().filter_map(|layout| layout.first());
+            output.list(c"Layouts", layouts.map(|indexed| format!("{} blocks", indexed.blocks).into_bytes()));
+        }
+        Search::Bands { indexes, .. } => output.number(c"Bands", indexes.len() as f64),
+    }
+    if let (Some(search), Some(counters)) = (&scan.search, counters) {
+        show_counts(search, counters, &output);
     }
 }
 
 /// Shows the work of the searches. Rows that the texts have refuted are PostgreSQL's Rows Removed by Filter.
-fn show_counts(search: &RunningSearch, instrument: &NodeInstrumentation, output: &Output) {
+fn show_counts(search: &RunningSearch, counters: &NodeInstrumentation, output: &Output) {
     if let RunningSearch::Distance(search) = search
         && let Some(radii) = search.walk.radii()
     {
@@ -80,20 +72,20 @@ fn show_counts(search: &RunningSearch, instrument: &NodeInstrumentation, output:
     let work = search.work();
     // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
     // made all searches.
-    if work.searches as f64 >= instrument.nloops {
+    if work.searches as f64 >= counters.nloops {
         output.number(c"Index Descents", work.descents as f64);
         if work.full_scans > 0 {
             output.number(c"Index Passes", work.full_scans as f64);
         }
     }
-    output.number(c"Index Entries", instrument.nfiltered2);
-    output.number(c"Heap Fetches", instrument.ntuples2);
+    output.number(c"Index Entries", counters.nfiltered2);
+    output.number(c"Heap Fetches", counters.ntuples2);
 }
 
 /// The output of a running EXPLAIN for a plan. All pointers are valid as long as it is used.
 struct Output {
     state: *mut ExplainState,
-    plan: *mut pg_sys::CustomScan,
+    plan: *mut pg_sys::Plan,
     ancestors: *mut pg_sys::List,
 }
 
@@ -102,7 +94,7 @@ impl Output {
         // SAFETY: the output and its plan are valid.
         unsafe {
             let state = &*self.state;
-            let context = pg_sys::set_deparse_context_plan(state.deparse_cxt, self.plan.cast(), self.ancestors);
+            let context = pg_sys::set_deparse_context_plan(state.deparse_cxt, self.plan, self.ancestors);
             let has_others = !state.rtable.is_null() && (*state.rtable).length > 1;
             let text = pg_sys::deparse_expression(expression.as_ptr(), context, has_others || state.verbose, false);
             CStr::from_ptr(text).to_bytes().to_vec()

@@ -5,7 +5,7 @@
 //! [`distance_path`], those of band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows.
 //! [`plan`] defines what the plan stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the
 //! indexes have one. It reads the indexes as [`lookup`](super::lookup) does. In a [`distance_search`], [`nearest`]
-//! returns the nearest rows first, and [`rows`] fetches them. [`explain`] adds to the output of EXPLAIN.
+//! returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod custom_scan;
@@ -20,7 +20,6 @@ mod nearest;
 mod other_options;
 pub mod path;
 mod plan;
-mod rows;
 mod scan;
 mod scope;
 mod scoped_table;

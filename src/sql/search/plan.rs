@@ -63,13 +63,6 @@ pub struct ScopeKey {
     pub collation: Oid,
 }
 
-impl DistanceSettings {
-    /// The number of rows if the table now has `pages` pages: it may have grown since it was planned.
-    pub fn rows_in(&self, pages: f64) -> f64 {
-        (self.rows * pages / self.pages.max(1.0)).max(1.0)
-    }
-}
-
 impl Settings {
     /// An index of the plan.
     pub fn first_index(&self) -> Option<Oid> {
