@@ -11,7 +11,7 @@ use postgres::interrupts::tick;
 use simhash::pairs::{Confirmed, Kept, clusters};
 
 use super::partition::{key_of_current_row, read_fingerprints};
-use super::texts::compare;
+use super::texts::representatives;
 use crate::sql::arguments::check_distance;
 
 const MAX_DISTANCE_ARGUMENT: c_int = 2;
@@ -32,12 +32,12 @@ fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
 fn simhash_cluster_texts(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, "clusters", true, compare::<Confirmed>)
+    key_of_current_row(call, "clusters", true, representatives::<Confirmed>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
 /// no such row.
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, "duplicates", false, compare::<Kept>)
+    key_of_current_row(call, "duplicates", false, representatives::<Kept>)
 }

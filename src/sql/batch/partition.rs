@@ -1,4 +1,5 @@
-//! A partition of a window. For each of its rows, the row that names it is computed at the first row.
+//! A partition of a window. At its first row, a function computes for every row the row that represents it. The result
+//! at a row is the key of the row that represents it.
 
 use std::ffi::c_int;
 use std::mem;
@@ -23,12 +24,17 @@ const ROWS_AT_ONCE: usize = 16;
 const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 
-/// The number of a row, until its result is returned: NULL, its own key or NULL, the same and others return its key, or
-/// the position of the row whose key it returns, counted from here. The number of a row that represents others is then
-/// the index of its key among those that are stored.
+// The numbers of rows whose results are not returned yet. If row 0 represents rows 0 and 2, row 1 has no fingerprint, and
+// nothing is near row 3, their numbers are 2, 0, 3 and 1.
+
+/// The number of a row whose result is NULL.
 pub const NO_RESULT: u32 = 0;
+/// The number of a row that represents only itself.
 pub const ALONE: u32 = 1;
+/// The number of a row that represents itself and others. When its own result is returned, its key is stored, and the
+/// index of the key among those that are stored replaces this number.
 const REPRESENTS_OTHERS: u32 = 2;
+/// The number of a row that the first row of the partition represents; one more if the second one does, and so on.
 const FIRST_REPRESENTATIVE: u32 = 3;
 
 /// The key of the row that represents the current row; None if that key or the result is NULL.
@@ -52,7 +58,7 @@ pub fn key_of_current_row(
     let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
     if !window.memory.is_computed {
         if let Some(representatives) = compute(&mut window)? {
-            number(&mut window, &representatives);
+            number_rows(&mut window, &representatives);
         }
         window.memory.is_computed = true;
     }
@@ -68,7 +74,7 @@ pub fn key_of_current_row(
 }
 
 /// Numbers the rows that represent others, and those that are represented.
-fn number(window: &mut Window<'_>, representatives: &[u32]) {
+fn number_rows(window: &mut Window<'_>, representatives: &[u32]) {
     let mut representing = 0;
     for (row, &representative) in ticking(representatives.iter().enumerate(), tick) {
         if representative as usize != row {

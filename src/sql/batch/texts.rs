@@ -33,7 +33,7 @@ const TEXTS_BETWEEN_MESSAGES: usize = 100_000;
 
 /// For each row of the partition, the position of the row that represents it by the criterion of the function: the
 /// first row of its cluster, or the row that it duplicates. None if the criterion is NULL.
-pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
+pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
     let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
     let document = read_criterion(JsonDocument::Jsonb(document))?;
     let criterion = document.for_texts().map_err(|invalid| {
@@ -44,7 +44,7 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
     let mut texts = Texts::with_capacity(window.rows, criterion, &compared).map_err(algorithm_error)?;
     for row in 0..window.rows {
         tick();
-        report(row, || format!("read {row} of {} texts", window.rows));
+        report_progress(row, || format!("read {row} of {} texts", window.rows));
         let sketch = with_text(window, row, &document.options, &mut context, |fingerprinter, text| {
             let sketch = fingerprinter.sketch(text, criterion.bands)?;
             if !document.weights_of_table {
@@ -63,7 +63,7 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
     let mut verification = verification.map_err(algorithm_error)?;
     let mut read = 0;
     while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {
-        report(read, || format!("compared {read} texts, up to row {row} of {}", window.rows));
+        report_progress(read, || format!("compared {read} texts, up to row {row} of {}", window.rows));
         read += 1;
         let features = with_text(window, row as usize, &compared, &mut context, FeatureSet::new)?;
         verification.push(features, &tick).map_err(algorithm_error)?;
@@ -72,7 +72,7 @@ pub fn compare<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> 
 }
 
 /// Shows the progress to a client that asks for messages of the level DEBUG1.
-fn report(texts: usize, message: impl FnOnce() -> String) {
+fn report_progress(texts: usize, message: impl FnOnce() -> String) {
     if texts > 0 && texts.is_multiple_of(TEXTS_BETWEEN_MESSAGES) {
         debug1!("{}", message());
     }

@@ -13,8 +13,8 @@ use simhash::search::blocks::{BLOCK_COUNTS, Block};
 
 #[pg_extern(sql = false)]
 fn simhash_block(fingerprint: i64, block: i32, blocks: i32, call: Call<'_>) -> Result<Option<i32>> {
-    match cut(block, blocks) {
-        Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
+    match checked_block(block, blocks) {
+        Ok(block) => Ok(Some(block.value(fingerprint.cast_unsigned()))),
         Err(error) => null_unless_planning(error, call),
     }
 }
@@ -26,7 +26,7 @@ fn simhash_block_support(request: Internal) -> Result<Internal> {
         Request::Simplify { arguments } => {
             let after_fingerprint = arguments.iter().skip(1).map(|argument| argument.value());
             if let Some(&[block, blocks]) = after_fingerprint.collect::<Option<Vec<i32>>>().as_deref() {
-                cut(block, blocks)?;
+                checked_block(block, blocks)?;
             }
             Ok(None)
         }
@@ -46,7 +46,8 @@ pub fn check_layout(blocks: i32) -> Result<i32> {
     )))
 }
 
-fn cut(block: i32, blocks: i32) -> Result<Block> {
+/// A block of a layout; an error if there is no such layout or block.
+fn checked_block(block: i32, blocks: i32) -> Result<Block> {
     check_layout(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {
         invalid_parameter(format!("block number {block} is out of range"))

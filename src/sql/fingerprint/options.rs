@@ -22,20 +22,20 @@ thread_local! {
     static CRITERIA: DocumentCache<CriterionDocument> = const { DocumentCache(RefCell::new(Vec::new())) };
 }
 
-/// The last documents and what they say, the latest first. A query has few documents for all its rows: parsing one
+/// The last documents as they were parsed, the latest first. A query has few documents for all its rows: parsing one
 /// again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than 1 us.
 struct DocumentCache<T>(RefCell<Vec<CachedDocument<T>>>);
 
 struct CachedDocument<T> {
     is_jsonb: bool,
     document: Box<[u8]>,
-    meaning: T,
+    parsed: T,
 }
 
 /// The longest document, in bytes: a thousand weights of long features.
 pub const MAX_DOCUMENT_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
-const MEMORY_OF_BYTE: usize = 40;
+const MEMORY_PER_BYTE: usize = 40;
 /// How many documents are cached: a row may have several fingerprints. With their options, they take 100 kB for a
 /// thousand weights, and 12 MB at most; criteria take as much.
 const MAX_CACHED_DOCUMENTS: usize = 4;
@@ -94,21 +94,21 @@ impl<T: Clone> DocumentCache<T> {
         let same = |cached: &CachedDocument<T>| cached.is_jsonb == is_jsonb && *cached.document == *bytes;
         if let Some(position) = last.iter().position(same) {
             last[..=position].rotate_right(1);
-            return Ok(last[0].meaning.clone());
+            return Ok(last[0].parsed.clone());
         }
         drop(last);
         // There must be memory to read the document, and to report what is wrong with it. If the JSON parser were
         // refused memory, or PostgreSQL for an error with a long key, the process would end, and PostgreSQL would end
         // all sessions.
-        check_available(bytes.len() * MEMORY_OF_BYTE).map_err(algorithm_error)?;
+        check_available(bytes.len() * MEMORY_PER_BYTE).map_err(algorithm_error)?;
         // SAFETY: an argument or a constant of type jsonb.
         let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
         let json = decode(&json)?.as_str();
-        let meaning = from_json(json).map_err(|invalid| invalid_options(invalid, malformed))?;
+        let parsed = from_json(json).map_err(|invalid| invalid_options(invalid, malformed))?;
         let mut last = self.0.borrow_mut();
         last.truncate(MAX_CACHED_DOCUMENTS - 1);
-        last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), meaning: meaning.clone() });
-        Ok(meaning)
+        last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), parsed: parsed.clone() });
+        Ok(parsed)
     }
 }
 

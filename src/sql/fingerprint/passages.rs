@@ -61,7 +61,7 @@ impl LastClue {
                 (asked, clue?)
             }
         };
-        check(&clue)?;
+        report_short(&clue)?;
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
         runs.extend(clue.runs.iter().copied().map(u64::cast_signed));
@@ -74,7 +74,7 @@ impl LastClue {
 
 /// Sends a notice, once a statement, if a clue is not found in all texts that have it. An error if it is found in too
 /// few.
-fn check(clue: &Clue) -> Result<()> {
+fn report_short(clue: &Clue) -> Result<()> {
     if let Some(short) = clue.too_short() {
         return Err(invalid_parameter(short.to_string())
             .set_detail(ShortClue::detail())

@@ -71,15 +71,15 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
 #[pg_extern(sql = false)]
 fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>> {
     let mut tally = Tally::default();
-    let lexemes = Lexemes::new(document).ok_or_else(corrupted)?;
+    let lexemes = Lexemes::new(document).ok_or_else(corrupted_tsvector)?;
     for lexeme in ticking(lexemes, tick) {
-        let (lexeme, weight) = lexeme.ok_or_else(corrupted)?;
+        let (lexeme, weight) = lexeme.ok_or_else(corrupted_tsvector)?;
         tally.add(hash_of(lexeme)?, weight).map_err(algorithm_error)?;
     }
     Ok(tally.fingerprint().map(u64::cast_signed))
 }
 
-fn corrupted() -> ErrorReport {
+fn corrupted_tsvector() -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "tsvector is corrupted")
 }
 

@@ -53,14 +53,12 @@ impl DirtyWalk<'_> {
     ) -> Result<ControlFlow<()>> {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
-            let (band, key_count) = (KeyCondition::AnyOf(slice::from_ref(&band)), key_count(self.before.len(), true));
             // SAFETY: the caller passes such indexes. The scan has the keys for a band and for both ends of the sizes.
-            let mut scan = unsafe {
-                let known = (self.since, self.gone);
-                let mut scan = DirtyScan::begin(self.table, &index, self.slot, known, key_count, None);
+            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
+            unsafe {
+                let band = KeyCondition::AnyOf(slice::from_ref(&band));
                 scan.scan().look_up(self.before, band, Some(&keys.sizes));
-                scan
-            };
+            }
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -87,11 +85,8 @@ impl DirtyWalk<'_> {
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
-            let (key_count, fingerprint) = (key_count(self.before.len(), false), Some(indexed.fingerprint));
             // SAFETY: the caller passes such layouts.
-            let mut scan = unsafe {
-                DirtyScan::begin(self.table, &index, self.slot, (self.since, self.gone), key_count, fingerprint)
-            };
+            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), false), Some(indexed.fingerprint)) };
             scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
             let mut values = growth.values(step, query);
             while scan.has_read_all() {
@@ -110,7 +105,16 @@ impl DirtyWalk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The rows of probes that have begun. `accepts` does not panic.
+    /// A scan of an index with this number of keys, which reads the fingerprint at this attnum.
+    ///
+    /// # Safety
+    /// The index is a btree of the table, and has a `bigint` there.
+    unsafe fn scan<'i>(&'i self, index: &'i Relation, keys: usize, fingerprint: Option<i16>) -> DirtyScan<'i> {
+        // SAFETY: the caller passes such an index. It stays open until the scan ends, and so does the table.
+        unsafe { DirtyScan::begin(self.table, index, self.slot, (self.since, self.gone), keys, fingerprint) }
+    }
+
+    /// Calls `show` with the rows of probes that have begun. `accepts` does not panic.
     fn each_of(
         &self,
         scan: &mut DirtyScan,

@@ -35,7 +35,7 @@ pub struct Work {
 struct OpenIndex {
     relation: pg_sys::Relation,
     /// The attnum of the fingerprint, which is read with each entry.
-    included: Option<i16>,
+    fingerprint: Option<i16>,
     scan: Option<EntryScan>,
 }
 
@@ -52,10 +52,10 @@ impl QueryIndexes {
         slot: *mut TupleTableSlot,
         indexes: impl Iterator<Item = (Oid, Option<i16>)>,
     ) -> Self {
-        let open = |(index, included)| {
+        let open = |(index, fingerprint)| {
             // SAFETY: the index exists, because its table is locked.
             let relation = unsafe { pg_sys::index_open(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-            OpenIndex { relation, included, scan: None }
+            OpenIndex { relation, fingerprint, scan: None }
         };
         let indexes = indexes.map(open).collect();
         Self { table, snapshot, slot, indexes, scope: Vec::new(), work: Work::default() }
@@ -71,14 +71,14 @@ impl QueryIndexes {
     /// sizes.
     pub fn look_up(&mut self, index: usize, condition: KeyCondition<'_>, sizes: Option<&RangeInclusive<i32>>) {
         let Self { table, snapshot, indexes, scope, work, .. } = self;
-        let OpenIndex { relation, included, scan } = &mut indexes[index];
+        let OpenIndex { relation, fingerprint, scan } = &mut indexes[index];
         work.descents += if let KeyCondition::AnyOf(values) = condition { values.len() as u64 } else { 1 };
         work.full_scans += u64::from(matches!(condition, KeyCondition::NotNull));
         let keys = key_count(scope.len(), sizes.is_some());
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. The index has the
         // scope's columns, then one or two integers. The scan has the keys for them.
         unsafe {
-            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, *included));
+            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, *fingerprint));
             scan.look_up(scope, condition, sizes);
         }
     }

@@ -18,14 +18,14 @@ use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_b
 
 /// Offers the paths for conditions on distances, and for the query's order.
 pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition]) {
-    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, conditions));
+    let order = relation.orders().into_iter().find_map(|order| DistanceOrder::read(relation, order, conditions));
     if conditions.is_empty() && order.is_none() {
         return;
     }
     let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
     let mut compared = compared.chain(order.iter().map(|order| (order.fingerprint, order.query)));
     compared.find_map(|(fingerprint, query)| warn_of_other_fingerprints(relation, fingerprint, query));
-    let mut indexes = Indexes { relation, read: Vec::new() };
+    let mut indexes = IndexedFingerprints { relation, read: Vec::new() };
     for condition in conditions {
         for table in indexes.tables(condition.fingerprint, condition.outer) {
             table.offer_near(condition);
@@ -39,14 +39,15 @@ pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition])
     }
 }
 
-struct ByDistance {
+/// The order of the query, by the distance of a fingerprint from a query.
+struct DistanceOrder {
     fingerprint: Expression,
     query: Expression,
     /// The condition on this distance, if there is one.
     condition: Option<SearchCondition>,
 }
 
-impl ByDistance {
+impl DistanceOrder {
     /// Reads an order; None unless it is by the distance from a query that refers to no relation.
     fn read(relation: BaseRelation, order: Expression, conditions: &[SearchCondition]) -> Option<Self> {
         if !relation.may_see_hidden_rows(order) {
@@ -66,7 +67,7 @@ impl ByDistance {
 }
 
 /// The indexed blocks of each fingerprint in the query.
-struct Indexes {
+struct IndexedFingerprints {
     relation: BaseRelation,
     /// The fingerprints whose blocks have been read.
     read: Vec<(Expression, Vec<ScopedBlock>)>,
@@ -78,7 +79,7 @@ struct IndexedTable {
     layouts: Vec<Layout>,
 }
 
-impl Indexes {
+impl IndexedFingerprints {
     /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
     /// once for each scope that the query has values for.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
@@ -123,7 +124,7 @@ impl IndexedTable {
     }
 
     /// Offers the path that returns rows nearest first; None if the layouts do not serve the distance.
-    fn offer_nearest(&self, order: &ByDistance) -> Option<()> {
+    fn offer_nearest(&self, order: &DistanceOrder) -> Option<()> {
         let rows = self.scoped.rows;
         let full_scan = self.full_scan_cost();
         // The cost of the full scans after the first one: each finds as many rows as can be stored.

@@ -17,23 +17,24 @@ pub struct NearestSearch {
     max_distance: i32,
     /// The tids of near entries, by their distance.
     stored: Vec<Vec<ItemPointerData>>,
-    count: usize,
+    stored_count: usize,
     /// The limit on the number of stored entries. Most queries read few rows, so it is small at first, and grows up to
     /// [`largest_capacity`].
     capacity: usize,
     /// The distance whose rows are being returned.
-    current: i32,
+    current_distance: i32,
     /// Everything within this distance has been found and stored.
     complete_within: i32,
     /// Entries farther than this are dropped.
     farthest: i32,
     reading: Reading,
     /// Number of entries that the steps have found.
-    entries: u64,
-    /// Whether the last one was fetched, and no transaction sees its row.
+    step_entries: u64,
+    /// Whether the last of them was fetched, and no transaction sees its row.
     is_dead: bool,
 }
 
+/// How the next entries are found.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
     Steps,
@@ -60,30 +61,30 @@ impl NearestSearch {
         Self {
             max_distance,
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
-            count: 0,
+            stored_count: 0,
             capacity: FIRST_CAPACITY.min(largest_capacity()),
-            current: 0,
+            current_distance: 0,
             complete_within: -1,
             // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
             // ones.
             farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, max_distance),
             reading: Reading::Steps,
-            entries: 0,
+            step_entries: 0,
             is_dead: false,
         }
     }
 
     /// The tid of the next row, whether the snapshot sees it or not; None at the end.
     pub fn next(&mut self, walk: &mut BlockWalk) -> Option<ItemPointerData> {
-        while self.current <= self.max_distance {
-            if self.current <= self.complete_within {
-                let of_distance = &mut self.stored[self.current as usize];
+        while self.current_distance <= self.max_distance {
+            if self.current_distance <= self.complete_within {
+                let of_distance = &mut self.stored[self.current_distance as usize];
                 if let Some(tid) = of_distance.pop() {
-                    self.count -= 1;
+                    self.stored_count -= 1;
                     return Some(tid);
                 }
                 *of_distance = Vec::new();
-                self.current += 1;
+                self.current_distance += 1;
                 continue;
             }
             match self.reading {
@@ -91,11 +92,11 @@ impl NearestSearch {
                 Reading::Steps => self.reading = Reading::FullScans,
                 Reading::FullScans => self.make_full_scan(walk),
                 Reading::Current => {
-                    let current = self.current as u32;
+                    let current = self.current_distance as u32;
                     match walk.next(0, &(current..=current), 0.0) {
                         Outcome::Entry(entry) => return Some(entry.tid),
                         Outcome::Complete | Outcome::Exhausted => {
-                            self.complete_within = self.current;
+                            self.complete_within = self.current_distance;
                             self.reading = Reading::FullScans;
                         }
                     }
@@ -134,8 +135,8 @@ impl NearestSearch {
     /// entry. Only at this moment can it be marked, and few rows that are found are fetched in the end. So this fetches
     /// one in [`ENTRIES_BETWEEN_FETCHES`], and goes on as long as rows are dead: those of many deleted copies.
     fn marks_dead(&mut self, walk: &mut BlockWalk) -> bool {
-        self.entries += 1;
-        let is_fetched = self.is_dead || self.entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
+        self.step_entries += 1;
+        let is_fetched = self.is_dead || self.step_entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
         self.is_dead = is_fetched && walk.fetch_last() == Fetched::Dead;
         self.is_dead
     }
@@ -143,11 +144,11 @@ impl NearestSearch {
     /// Makes a full scan that stores the entries from the current distance on, up to the capacity.
     fn make_full_scan(&mut self, walk: &mut BlockWalk) {
         self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
-        self.count = 0;
+        self.stored_count = 0;
         self.farthest = self.max_distance;
         walk.begin_full_scan(false);
-        while self.farthest >= self.current {
-            match walk.next(0, &(self.current as u32..=self.farthest as u32), 0.0) {
+        while self.farthest >= self.current_distance {
+            match walk.next(0, &(self.current_distance as u32..=self.farthest as u32), 0.0) {
                 Outcome::Entry(entry) => self.store(entry),
                 Outcome::Complete | Outcome::Exhausted => {
                     self.complete_within = self.farthest;
@@ -171,14 +172,14 @@ impl NearestSearch {
     /// Stores an entry. If this exceeds the capacity, drops the entries at the largest distances.
     fn store(&mut self, NearEntry { tid, distance }: NearEntry) {
         push(&mut self.stored[distance as usize], tid);
-        self.count += 1;
-        while self.count > self.capacity && self.farthest >= 0 {
+        self.stored_count += 1;
+        while self.stored_count > self.capacity && self.farthest >= 0 {
             // The rows that are returned next exceed the capacity.
-            if self.farthest == self.current && self.grow() {
+            if self.farthest == self.current_distance && self.grow() {
                 continue;
             }
             let dropped = std::mem::take(&mut self.stored[self.farthest as usize]);
-            self.count -= dropped.len();
+            self.stored_count -= dropped.len();
             self.farthest -= 1;
         }
     }
