@@ -137,18 +137,19 @@ impl Bands {
     /// the same criterion.
     pub fn of<'a>(indexes: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
         let mut sorted: Vec<_> = indexes.collect();
-        sorted.sort_by_key(|index| (index.call.has_same(), &index.scope, index.call.band));
-        let mut all: Vec<Self> = Vec::new();
-        for index in sorted {
-            let has_same = index.call.has_same();
-            if all.last().is_none_or(|last| last.has_same != has_same || last.scope != index.scope) {
-                all.push(Self { has_same, scope: index.scope.clone(), indexes: Vec::new() });
+        let scope = |index: &&'a BandIndex| (index.call.has_same(), &index.scope);
+        sorted.sort_by_key(|index| (scope(index), index.call.band));
+        let first_bands = |indexes: &[&'a BandIndex]| {
+            let (has_same, scope) = scope(&indexes[0]);
+            let mut bands = Self { has_same, scope: scope.clone(), indexes: Vec::new() };
+            for index in indexes {
+                if index.call.band == bands.indexes.len() {
+                    bands.indexes.push(index.oid);
+                }
             }
-            if let Some(last) = all.last_mut().filter(|last| last.indexes.len() == index.call.band) {
-                last.indexes.push(index.oid);
-            }
-        }
-        all.retain(|bands| !bands.indexes.is_empty());
-        all
+            bands
+        };
+        let all = sorted.chunk_by(|one, other| scope(one) == scope(other)).map(first_bands);
+        all.filter(|bands| !bands.indexes.is_empty()).collect()
     }
 }

@@ -121,10 +121,8 @@ impl BlockWalk {
     /// returned once.
     pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> Outcome {
         loop {
-            let Some(mut task) = self.task.take() else {
-                let Some(step) = self.growth.next(target, otherwise) else { return Outcome::Exhausted };
-                self.begin_step(step);
-                continue;
+            let Some(mut task) = self.task.take().or_else(|| self.next_step(target, otherwise)) else {
+                return Outcome::Exhausted;
             };
             match (self.next_near(&mut task, distances), task.kind) {
                 (Some(entry), _) => {
@@ -149,12 +147,13 @@ impl BlockWalk {
         }
     }
 
-    fn begin_step(&mut self, step: Step) {
+    fn next_step(&self, target: i32, otherwise: f64) -> Option<Task> {
+        let step = self.growth.next(target, otherwise)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
         let tids = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
         let (kind, values) = (TaskKind::Step(step), Box::new(values));
-        self.task = Some(Task { kind, index, values, is_scanning: false, far_entries: 0, tids });
+        Some(Task { kind, index, values, is_scanning: false, far_entries: 0, tids })
     }
 
     /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.

@@ -8,8 +8,7 @@ use postgres::planner::base_relation::{BaseRelation, Outer};
 use simhash::distance::share_within;
 use simhash::search::growth::Growth;
 
-use super::condition::{SearchCondition, expected_distance, fingerprint_sides};
-use super::distance::fingerprints_of_distance;
+use super::condition::{SearchCondition, expected_distance, fingerprint_sides, fingerprints_of_distance};
 use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_fingerprints;
 use super::plan::{DistanceSettings, Role, Search};

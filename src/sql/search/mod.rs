@@ -1,6 +1,6 @@
-//! Searches. [`near`] has the functions on fingerprints and texts. [`condition`] recognises the conditions on a
-//! [`distance`] by which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many
-//! rows fulfil them. [`other_options`] warns of options that are not those of the table's fingerprints, bands and
+//! Searches. [`near`] has the functions on fingerprints and texts. [`condition`] recognises the conditions on distances
+//! by which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil
+//! them. [`other_options`] warns of options that are not those of the table's fingerprints, bands and
 //! passages. [`path`] offers scans to the planner and corrects the costs of joins: those of block indexes are in
 //! [`distance_path`], those of band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows.
 //! [`plan`] defines what the plan stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the
@@ -9,7 +9,6 @@
 
 mod condition;
 mod custom_scan;
-mod distance;
 mod distance_path;
 mod distance_search;
 mod estimate;
