@@ -15,13 +15,9 @@ use super::version::check_command;
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-/// The argument types of `simhash_block`.
+// The argument types of functions.
 pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
-
-/// The argument types of `simhash_band`.
 pub const SIMHASH_BAND: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
-
-/// The argument types of `simhash_size`.
 pub const SIMHASH_SIZE: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The schema of the extension and of its functions.
@@ -65,12 +61,11 @@ impl ExtensionSchema {
 
     /// Whether a function is one of the extension's own in C.
     pub fn owns(self, function: Oid) -> bool {
-        // SAFETY: look-ups in catalogs by an OID; the rows of this cache are of this form.
-        let (extension, language) = unsafe {
-            let language = |row: &pg_sys::FormData_pg_proc| row.prolang;
-            let language = read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], language);
-            (|function| pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function), language)
-        };
+        // SAFETY: getExtensionOfObject looks up a catalog by an OID.
+        let extension = |function| unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
+        let read = |row: &pg_sys::FormData_pg_proc| row.prolang;
+        // SAFETY: the key of this cache is an OID, and its rows are of this form.
+        let language = unsafe { read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], read) };
         let own = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension);
         language == Some(C_LANGUAGE) && own == Some(extension(function)) && own != Some(Oid::INVALID)
     }

@@ -16,17 +16,17 @@ pub fn check_script() {
     // SAFETY: PostgreSQL sets these variables while it runs the script of an extension.
     let script = unsafe { pg_sys::creating_extension.then_some(pg_sys::CurrentExtensionObject) };
     if let Some(extension) = script {
-        check(extension, Ordering::is_gt).unwrap_or_else(|error| raise(error));
+        check_version(extension, Ordering::is_gt).unwrap_or_else(|error| raise(error));
     }
 }
 
 /// Refuses to run a command, `function`, of another minor version than the library's.
 pub fn check_command(function: Oid) -> Result<()> {
     // SAFETY: a look-up in a catalog by an OID.
-    check(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)
+    check_version(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)
 }
 
-fn check(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()> {
+fn check_version(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()> {
     let query =
         format!("SELECT extversion FROM pg_catalog.pg_extension WHERE oid = {extension} AND extname = 'pg_simhash'");
     let [installed] = &query_strings(&query)?[..] else { return Ok(()) };

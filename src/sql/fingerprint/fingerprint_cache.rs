@@ -87,10 +87,10 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
         if let Some(Computed::Summary(summary)) = cache.computed(content, options)
             && summary.as_ref().is_none_or(|summary| summary.bands.len() >= bands)
         {
-            // A guard may compare what must be the same, and the indexes may have bands without it.
-            let is_asked = cache.last.as_ref().is_some_and(|last| last.options.same == options.same);
+            // A guard may compare by the option `same`, and the indexes may have bands without it.
+            let has_same = cache.last.as_ref().is_some_and(|last| last.options.same == options.same);
             let plain = |summary: &Rc<Summary>| Rc::new(summary.plain());
-            return Ok(if is_asked { summary.clone() } else { summary.as_ref().map(plain) });
+            return Ok(if has_same { summary.clone() } else { summary.as_ref().map(plain) });
         }
         let summary = cache.compute(content, options, |fingerprinter, text| fingerprinter.summary(text, bands))?;
         let summary = summary.map(Rc::new);

@@ -59,8 +59,8 @@ fn simhash_headline(
 ) -> Result<Option<AnyElement>> {
     let (style, options) = (read_style(style)?, read_options(JsonDocument::Jsonb(options))?);
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
-    let made = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
-    Ok(to_datum(&made))
+    let shown = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
+    Ok(to_datum(&shown))
 }
 
 /// Reads the parameters of `ts_headline`, as it does.

@@ -50,7 +50,7 @@ impl BandCall {
         Some(Self { schema, text, band, options, document })
     }
 
-    /// Whether the bands have what must be the same.
+    /// Whether these are bands by the option `same`: texts share one only if they have, for example, the same numbers.
     pub fn has_same(&self) -> bool {
         !self.options.same.is_nothing()
     }
@@ -124,7 +124,7 @@ pub fn band_indexes(
 /// Indexes on the first bands of a text by the same options, one each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
-    /// Whether the bands have what must be the same, so that fewer texts share one.
+    /// Whether these are bands by the option `same`, which fewer texts share.
     pub has_same: bool,
     /// The columns that are keys before the bands.
     pub scope: Vec<i16>,

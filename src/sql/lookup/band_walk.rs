@@ -29,7 +29,7 @@ pub struct BandWalk {
 }
 
 impl BandWalk {
-    /// `indexes` are those on the first `bands` bands, which have what must be the same if `has_same`.
+    /// `indexes` are those on the first `bands` bands, by the option `same` if `has_same`.
     pub fn new(indexes: QueryIndexes, bands: usize, has_same: bool) -> Self {
         Self { indexes, bands, has_same, keys: None, band: 0, is_scanning: false, fetched: HashSet::new() }
     }

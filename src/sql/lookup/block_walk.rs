@@ -30,10 +30,10 @@ pub struct BlockWalk {
     pub max_distance: i32,
     task: Option<Task>,
     /// The tids that were found by steps that were given up.
-    seen: HashSet<u64>,
-    /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_SEEN_TIDS`]. Another index that has
+    given_up_tids: HashSet<u64>,
+    /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_STORED_TIDS`]. Another index that has
     /// one of them marks its entry only after another fetch: VACUUM may have given the tid to a new row.
-    dead: HashSet<u64>,
+    dead_tids: HashSet<u64>,
 }
 
 /// A step or a full scan in progress.
@@ -81,7 +81,7 @@ const FIRST_INDEX: usize = 0;
 
 /// A step that has found this many tids (a quarter of a megabyte) is not given up. Once the steps that were given up
 /// have found this many tids together, no further step is given up. The set of these tids takes at most two megabytes.
-const MAX_SEEN_TIDS: usize = 1 << 15;
+const MAX_STORED_TIDS: usize = 1 << 15;
 
 impl BlockWalk {
     /// A walk in a table of about `row_count` rows. `indexes` are those of the layouts, in this order.
@@ -96,8 +96,8 @@ impl BlockWalk {
             query: 0,
             max_distance,
             task: None,
-            seen: HashSet::new(),
-            dead: HashSet::new(),
+            given_up_tids: HashSet::new(),
+            dead_tids: HashSet::new(),
         }
     }
 
@@ -107,8 +107,8 @@ impl BlockWalk {
         self.query = query;
         self.max_distance = max_distance;
         self.task = None;
-        self.seen.clear();
-        self.dead = HashSet::new();
+        self.given_up_tids.clear();
+        self.dead_tids = HashSet::new();
     }
 
     /// The expected cost of a full scan of an index, in microseconds.
@@ -133,8 +133,8 @@ impl BlockWalk {
                 (None, TaskKind::Step(step)) if task.is_given_up() => {
                     self.growth.give_up(step);
                     let tids = task.tids.unwrap_or_default();
-                    self.seen.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
-                    self.seen.extend(tids);
+                    self.given_up_tids.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
+                    self.given_up_tids.extend(tids);
                 }
                 (None, kind) => {
                     if let TaskKind::Step(step) = kind {
@@ -151,7 +151,7 @@ impl BlockWalk {
         let step = self.growth.next(target, otherwise)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
-        let tids = (self.seen.len() < MAX_SEEN_TIDS).then(Vec::new);
+        let tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
         let (kind, values) = (TaskKind::Step(step), Box::new(values));
         Some(Task { kind, index, values, is_scanning: false, far_entries: 0, tids })
     }
@@ -198,7 +198,7 @@ impl BlockWalk {
                     if self.is_new(task, difference, tid) {
                         return Some(NearEntry { distance: difference.count_ones(), tid });
                     }
-                    if self.dead.contains(&item_pointer_to_u64(tid)) {
+                    if self.dead_tids.contains(&item_pointer_to_u64(tid)) {
                         self.fetch(task.index);
                     }
                 }
@@ -215,7 +215,7 @@ impl BlockWalk {
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { only_new: false }
             || self.growth.is_new(difference)
-                && (self.seen.is_empty() || !self.seen.contains(&item_pointer_to_u64(tid)))
+                && (self.given_up_tids.is_empty() || !self.given_up_tids.contains(&item_pointer_to_u64(tid)))
     }
 
     /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
@@ -242,9 +242,9 @@ impl BlockWalk {
     fn fetch(&mut self, index: usize) -> Fetched {
         let tid = self.indexes.scan(index).map(|scan| item_pointer_to_u64(scan.tid()));
         let fetched = self.indexes.fetch(index);
-        if fetched == Fetched::Dead && self.dead.len() < MAX_SEEN_TIDS {
-            self.dead.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-            self.dead.extend(tid);
+        if fetched == Fetched::Dead && self.dead_tids.len() < MAX_STORED_TIDS {
+            self.dead_tids.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+            self.dead_tids.extend(tid);
         }
         fetched
     }
@@ -268,7 +268,7 @@ impl Task {
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.tids {
             push(tids, item_pointer_to_u64(tid));
-            if tids.len() >= MAX_SEEN_TIDS {
+            if tids.len() >= MAX_STORED_TIDS {
                 self.tids = None;
             }
         }

@@ -2,7 +2,6 @@
 
 use pgrx::pg_sys::{self, ItemPointerData, ScanKeyData, TupleTableSlot};
 use postgres::heap::entry_scan::Fetched;
-use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::nearest::NearestSearch;
 use super::plan::DistanceSettings;
@@ -43,8 +42,8 @@ enum SearchState {
 pub struct Goal {
     pub query: u64,
     pub max_distance: i32,
-    /// Whether the search is for all rows, with or without a fingerprint.
-    pub is_for_all: bool,
+    /// Whether the rows without a fingerprint follow.
+    pub and_nulls: bool,
 }
 
 impl DistanceSearch {
@@ -80,11 +79,11 @@ impl DistanceSearch {
         unsafe { pg_sys::table_index_fetch_reset(self.fetch) };
         self.walk.indexes.begin(scope);
         self.state = match goal {
-            Some(Goal { query, max_distance, is_for_all }) if max_distance >= 0 => {
+            Some(Goal { query, max_distance, and_nulls }) if max_distance >= 0 => {
                 self.walk.begin(query, max_distance);
                 if self.is_ordered {
                     let nearest = Box::new(NearestSearch::new(&self.walk));
-                    SearchState::Nearest { nearest, and_nulls: is_for_all }
+                    SearchState::Nearest { nearest, and_nulls }
                 } else {
                     SearchState::Near { is_full_scan: false }
                 }
@@ -100,7 +99,7 @@ impl DistanceSearch {
             let tid = match &mut self.state {
                 SearchState::Done => return false,
                 SearchState::Near { is_full_scan } => {
-                    let max_distance = self.walk.max_distance.min(LARGEST_DISTANCE);
+                    let max_distance = self.walk.max_distance;
                     let full_scan = self.walk.full_scan_cost();
                     match self.walk.next(max_distance, &(0..=max_distance as u32), full_scan) {
                         Outcome::Entry(_) if self.walk.fetch_last() == Fetched::Row => return true,

@@ -14,7 +14,6 @@ use super::USUAL_DISTANCE;
 use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, Outcome};
 
 pub struct NearestSearch {
-    max_distance: i32,
     /// The tids of near entries, by their distance.
     stored: Vec<Vec<ItemPointerData>>,
     stored_count: usize,
@@ -57,9 +56,7 @@ pub fn largest_capacity() -> usize {
 impl NearestSearch {
     /// Returns the nearest rows first, of those for which the walk has begun a search.
     pub fn new(walk: &BlockWalk) -> Self {
-        let max_distance = walk.max_distance.min(LARGEST_DISTANCE);
         Self {
-            max_distance,
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
             stored_count: 0,
             capacity: FIRST_CAPACITY.min(largest_capacity()),
@@ -67,7 +64,7 @@ impl NearestSearch {
             complete_within: -1,
             // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
             // ones.
-            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, max_distance),
+            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, walk.max_distance),
             reading: Reading::Steps,
             step_entries: 0,
             is_dead: false,
@@ -76,7 +73,7 @@ impl NearestSearch {
 
     /// The tid of the next row, whether the snapshot sees it or not; None at the end.
     pub fn next(&mut self, walk: &mut BlockWalk) -> Option<ItemPointerData> {
-        while self.current_distance <= self.max_distance {
+        while self.current_distance <= walk.max_distance {
             if self.current_distance <= self.complete_within {
                 let of_distance = &mut self.stored[self.current_distance as usize];
                 if let Some(tid) = of_distance.pop() {
@@ -108,7 +105,7 @@ impl NearestSearch {
 
     /// Makes the next step. If a full scan is cheaper, full scans come next.
     fn make_step(&mut self, walk: &mut BlockWalk) {
-        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.max_distance);
+        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(walk.max_distance);
         let left = walk.full_scan_cost() - walk.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match walk.next(target, &(0..=farthest), left) {
@@ -145,7 +142,7 @@ impl NearestSearch {
     fn make_full_scan(&mut self, walk: &mut BlockWalk) {
         self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.stored_count = 0;
-        self.farthest = self.max_distance;
+        self.farthest = walk.max_distance;
         walk.begin_full_scan(false);
         while self.farthest >= self.current_distance {
             match walk.next(0, &(self.current_distance as u32..=self.farthest as u32), 0.0) {

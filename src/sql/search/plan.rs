@@ -39,7 +39,7 @@ pub enum Search {
     Bands {
         /// The indexes on the bands of the criterion, by their numbers.
         indexes: Vec<Oid>,
-        /// Whether these bands have what must be the same.
+        /// Whether these are bands by the option `same`.
         has_same: bool,
     },
 }

@@ -147,12 +147,12 @@ impl Expressions {
             let Some(max_distance) = self.max_distance else {
                 // If the query is NULL, so are all distances, and all rows may come in any order.
                 let query = query.unwrap_or(0);
-                return Some(Goal { query, max_distance: LARGEST_DISTANCE, is_for_all: true });
+                return Some(Goal { query, max_distance: LARGEST_DISTANCE, and_nulls: true });
             };
             let bound = evaluate(max_distance, self.context)?;
             let bound = integer_value(pg_sys::exprType((*max_distance).expr.cast()), bound);
             let max_distance = largest_distance(bound.unwrap_or_else(|| raise_unreadable_plan()));
-            Some(Goal { query: query?, max_distance, is_for_all: false })
+            Some(Goal { query: query?, max_distance, and_nulls: false })
         }
     }
 

@@ -1,5 +1,5 @@
-//! Scopes of a search: conditions that the columns before the block or the band in an index equal values. A search uses
-//! indexes of the same scope together.
+//! Searches within a scope: the columns before the block or the band in an index, such as a tenant's number, equal
+//! values of the query. A search uses indexes of the same scope together.
 
 use std::collections::BTreeSet;
 

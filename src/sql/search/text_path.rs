@@ -29,8 +29,8 @@ struct TextSearch {
     condition: TextCondition,
     /// Indexes on bands of its text that its criterion compares.
     indexes: Vec<BandIndex>,
-    /// The share of the rows that have a band of the query, as the statistics tell on bands without what must be the
-    /// same, and on those with it; None without statistics.
+    /// The share of the rows that have a band of the query, by the statistics on bands without the option `same` and on
+    /// those with it; None without statistics.
     shares: [Option<f64>; 2],
 }
 
@@ -121,8 +121,8 @@ impl TextSearch {
         Some(Self { condition, indexes, shares })
     }
 
-    /// Offers the path that looks the bands up in those of these indexes, which are of one scope, whose bands have what
-    /// must be the same, or in the others; None if they lack a band.
+    /// Offers the path that looks the bands up in indexes of one scope: in those on bands by the option `same`, or in the
+    /// others. None if they lack a band.
     fn offer(&self, table: &ScopedTable, indexes: &[&BandIndex], has_same: bool) -> Option<()> {
         let TextCondition { near, query, .. } = &self.condition;
         let bands = near.criterion.bands;
