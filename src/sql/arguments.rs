@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 use postgres::error::{Result, invalid_parameter, user_error};
 use postgres::text::from_bytes;
 
+/// The value of an argument; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T> {
     value.ok_or_else(|| {
         user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))

@@ -70,7 +70,7 @@ impl ExtensionSchema {
         language == Some(C_LANGUAGE) && own == Some(extension(function)) && own != Some(Oid::INVALID)
     }
 
-    /// The schema of the running function, a command.
+    /// The schema of the extension, while its command `call` runs. An error if the library is of another version.
     pub fn running(call: Call<'_>) -> Result<Self> {
         check_command(call.function())?;
         Self::from_function(call.function()).ok_or_else(|| {

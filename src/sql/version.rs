@@ -20,7 +20,7 @@ pub fn check_script() {
     }
 }
 
-/// Refuses to run a command, `function`, of another minor version than the library's.
+/// An error if a command, `function`, is of another minor version than the library.
 pub fn check_command(function: Oid) -> Result<()> {
     // SAFETY: a look-up in a catalog by an OID.
     check_version(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)

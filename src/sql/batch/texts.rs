@@ -31,8 +31,8 @@ const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 /// Texts that are read between two messages about the progress.
 const TEXTS_BETWEEN_MESSAGES: usize = 100_000;
 
-/// For each row of the partition, the position of the row that represents it by the criterion of the function: the
-/// first row of its cluster, or the row that it duplicates. None if the criterion is NULL.
+/// For each row of the partition, the position of the row that represents it: the first row of its cluster, or the row
+/// that it duplicates. None if the criterion is NULL.
 pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec<u32>>> {
     let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
     let document = read_criterion(JsonDocument::Jsonb(document))?;
@@ -78,7 +78,7 @@ fn report_progress(texts: usize, message: impl FnOnce() -> String) {
     }
 }
 
-/// The options with which texts are compared: if the criterion asks for the weights of the table, those learnt from
+/// The options by which texts are compared. If the criterion asks for the weights of the table, these are learnt from
 /// rows at equal intervals.
 fn compared_options(
     CriterionDocument { options, weights_of_table, .. }: &CriterionDocument,

@@ -67,7 +67,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
     })
 }
 
-/// The options of the last fingerprint of a text; None if it is another one than this.
+/// The options by which a fingerprint was made of a text; None unless it is the last one.
 pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     CACHE.with_borrow(|cache| {
         let LastText { options, computed } = cache.last.as_ref()?;
@@ -100,15 +100,15 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
 }
 
 impl FingerprintCache {
-    /// What is known of a text; None unless it is the last one. Its options make the same fingerprints, and the same
-    /// bands or, if what is asked for are plain ones, those that have these.
+    /// What has been computed of a text; None unless it is the last one, and was read by options that make the same
+    /// fingerprints and bands. Bands by the option `same` contain those without it.
     fn computed(&self, content: TextArgument<'_>, options: &Options) -> Option<&Computed> {
         let last = self.last.as_ref().filter(|last| options.has_bands_for(&last.options));
         last.filter(|_| self.text.is(content.identity())).map(|last| &last.computed)
     }
 
     /// Computes something of a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query,
-    /// it must not pair this text with what is known of the last one.
+    /// it must not pair this text with what has been computed of the last one.
     fn compute<T>(
         &mut self,
         content: TextArgument<'_>,
@@ -128,7 +128,7 @@ impl FingerprintCache {
     }
 }
 
-/// Reads texts by these options, until the query is cancelled.
+/// Calls `f` with a reader of texts by these options, which stops when the query is cancelled.
 pub fn with_fingerprinter<T>(options: &Options, f: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
     let mut scratch = SCRATCH.take().unwrap_or_default();
     let result = f(&mut Fingerprinter::new(&mut scratch, options, &tick));

@@ -1,7 +1,6 @@
-//! Functions on fingerprints and texts, without a table: [`simhash`] and its [`options`], [`aggregate`] and
-//! [`weights_aggregate`], their [`distance`] and [`blocks`], and the [`features`], the [`resemblance`], the
-//! [`passages`] and the [`matches`] of texts; the [`explanation`] says what makes two texts near-duplicates.
-//! [`fingerprint_cache`] caches the fingerprint of the last text.
+//! Functions without a table. [`simhash`] and [`aggregate`] make fingerprints, by [`options`] that [`weights_aggregate`]
+//! helps to choose; [`distance`] and [`blocks`] read them. [`features`], [`resemblance`], [`passages`], [`matches`] and
+//! [`explanation`] compare texts. [`fingerprint_cache`] stores what has been computed of the last text.
 
 mod aggregate;
 pub mod blocks;

@@ -1,4 +1,4 @@
-//! Conversion of documents, `jsonb` or JSON as text, to [`Options`] and criteria.
+//! Reads options and criteria from documents: `jsonb`, or JSON as text.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ pub fn read_criterion(document: JsonDocument<'_>) -> Result<CriterionDocument> {
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
-/// The error for a criterion that is JSON, and is not for what is compared.
+/// The error for a criterion that does not fit what is compared.
 pub fn unfit_criterion(invalid: InvalidOptions) -> ErrorReport {
     invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
 }
@@ -112,7 +112,7 @@ impl<T: Clone> DocumentCache<T> {
     }
 }
 
-/// The error for invalid options; `malformed` is its SQLSTATE if they are no such JSON.
+/// The error for invalid options; `malformed` is its SQLSTATE if they are not JSON.
 fn invalid_options(invalid: InvalidOptions, malformed: PgSqlErrorCode) -> ErrorReport {
     let code = match invalid.reason {
         Reason::Failed(error) => return algorithm_error(error),

@@ -19,7 +19,7 @@ const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
 thread_local! {
     /// The last clue: without an index, a search asks for its runs once for each row.
     static LAST_CLUE: RefCell<LastClue> = RefCell::default();
-    /// When the statement began that was told last that its clue is short.
+    /// When the last statement began that got the notice about its clue.
     static NOTICED: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 
@@ -72,8 +72,7 @@ impl LastClue {
     }
 }
 
-/// Sends a notice, once a statement, if a clue is not found in all texts that have it. An error if it is found in too
-/// few.
+/// Sends a notice, once a statement, if some texts that have the clue may not be found. An error if the clue is too short.
 fn report_short(clue: &Clue) -> Result<()> {
     if let Some(short) = clue.too_short() {
         return Err(invalid_parameter(short.to_string())

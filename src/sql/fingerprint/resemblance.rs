@@ -1,8 +1,8 @@
 //! `simhash_resemblance`: the resemblance of two texts. And whether two texts are near-duplicates.
 //!
-//! Often one text is compared with many. So the features of one text are cached: of the text that was an argument of
-//! two consecutive calls or, without such a text, of the first argument. A later call with this text as either argument
-//! uses them.
+//! Often one text is compared with many. So the features of one text are cached, for later calls with this text as
+//! either argument: the text that was an argument of two consecutive calls or, without such a text, the first argument.
+//! For example, `simhash_resemblance(body, 'a query')` computes the features of the query once, at the second row.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -86,8 +86,8 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
 }
 
 impl LastTexts {
-    /// Calls `compare` with what is known of one of two texts, that text and the other one. What is known afterwards is
-    /// cached.
+    /// Calls `compare` with what has been computed of one of two texts, and with this text and the other one. Caches
+    /// what has been computed afterwards.
     fn compare<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],

@@ -97,7 +97,7 @@ fn simhash_from_hex(digits: RawText<'_>) -> Option<i64> {
     Some(bits.cast_signed())
 }
 
-/// The bits of an unsigned number, in which other systems have fingerprints: from 2^63 on, a bigint minus 2^64.
+/// The fingerprint that another system stores as an unsigned number. A number from 2^63 on becomes a negative bigint.
 #[pg_extern(sql = false)]
 fn simhash_from_unsigned(number: AnyNumeric) -> Result<i64> {
     // The upper half of the numbers becomes positive, so that PostgreSQL converts it. It also rounds.

@@ -17,14 +17,14 @@ pub struct BandWalk {
     pub indexes: QueryIndexes,
     bands: usize,
     has_same: bool,
-    /// What is looked up; None if the search is for nothing.
+    /// What is looked up; None if no row is near.
     keys: Option<TextKeys>,
     /// The number of bands that have been looked up completely.
     band: usize,
     /// Whether the next band is being looked up.
     is_scanning: bool,
-    /// The tids of the rows that were fetched by a band which others follow: near rows have several bands in common.
-    /// About 16 bytes each.
+    /// The tids of the rows that were fetched before the last band, about 16 bytes each: near rows have several bands in
+    /// common.
     fetched: HashSet<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! Finds near fingerprints in the block indexes of a table.
 //!
-//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, which is compared
-//! there.
+//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, so it is compared before
+//! the row is fetched.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -19,7 +19,7 @@ use crate::sql::indexed::layouts::{Layout, block_indexes};
 
 /// A search in the indexes of a table.
 pub struct BlockWalk {
-    /// Those of the first layout, then those of the next one.
+    /// The indexes of the first layout, then those of the next one.
     pub indexes: QueryIndexes,
     layouts: Vec<Layout>,
     pub growth: Growth,
@@ -176,7 +176,7 @@ impl BlockWalk {
         matches!(unsafe { scan.next(|_| true) }, EntryRead::Entry(_)).then(|| scan.tid())
     }
 
-    /// The next near entry of a task. None at the end of the task, or if its step is to be given up.
+    /// The next near entry of a task; None at the end of the task, or if its step is given up.
     fn next_near(&mut self, task: &mut Task, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         let query = self.query;
         let is_near = |value: i64| distances.contains(&(value.cast_unsigned() ^ query).count_ones());
@@ -211,7 +211,7 @@ impl BlockWalk {
         }
     }
 
-    /// Whether no earlier step has found an entry. Always true in a full scan that skips none.
+    /// Whether no earlier step has found an entry, or the task is a full scan that returns all entries.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { only_new: false }
             || self.growth.is_new(difference)

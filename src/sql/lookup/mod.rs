@@ -2,9 +2,9 @@
 //! which index. What becomes of a row is decided elsewhere: [`search`](super::search) fetches it, and a guard's
 //! [`row`](super::guard) waits for it, refuses or marks.
 //!
-//! What is sought are [`text_keys`], or a fingerprint. The indexes are [`band_indexes`], or the layouts of
-//! [`indexed`](super::indexed). A query walks in its [`query_indexes`], by bands ([`band_walk`]) or by blocks
-//! ([`block_walk`]), and a guard in both ways under a dirty snapshot ([`dirty_walk`]).
+//! For a text, a search looks up [`text_keys`] in [`band_indexes`]; for a fingerprint, blocks in the layouts of
+//! [`indexed`](super::indexed). A query reads its [`query_indexes`] by a [`band_walk`] or a [`block_walk`]. A guard reads
+//! indexes by a [`dirty_walk`], under a dirty snapshot.
 
 pub mod band_indexes;
 pub mod band_walk;

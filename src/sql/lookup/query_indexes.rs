@@ -83,7 +83,7 @@ impl QueryIndexes {
         }
     }
 
-    /// The scan of an index in which something is looked up.
+    /// The scan of an index; None before something is looked up in it.
     pub fn scan(&mut self, index: usize) -> Option<&mut EntryScan> {
         self.indexes[index].scan.as_mut()
     }

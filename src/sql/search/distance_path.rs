@@ -98,7 +98,7 @@ impl IndexedFingerprints {
                 Some(column) => RowValue::Column(column),
                 None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
-            // A block and a fingerprint.
+            // The columns are a block, and a fingerprint that is a key or an included column.
             let may_serve = |keys: &[pg_sys::Oid], has_included| {
                 keys.contains(&pg_sys::INT4OID) && (has_included || keys.contains(&pg_sys::INT8OID))
             };

@@ -1,11 +1,14 @@
-//! Searches. [`near`] has the functions on fingerprints and texts. [`condition`] recognises the conditions on distances
-//! by which a table can be searched, [`near_texts`] those on texts, and [`estimate`] estimates how many rows fulfil
-//! them. [`other_options`] warns of options that are not those of the table's fingerprints, bands and
-//! passages. [`path`] offers scans to the planner and corrects the costs of joins: those of block indexes are in
-//! [`distance_path`], those of band indexes in [`text_path`], each within a scope, which [`scoped_table`] knows.
-//! [`plan`] defines what the plan stores. PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the
-//! indexes have one. It reads the indexes as [`lookup`](super::lookup) does. In a [`distance_search`], [`nearest`]
-//! returns the nearest rows first. [`explain`] adds to the output of EXPLAIN.
+//! Searches. [`near`] has the SQL functions.
+//!
+//! When a query is planned, [`path`] offers scans and corrects the planner's estimates. [`condition`] recognises the
+//! conditions on distances by which a table can be searched, and [`near_texts`] those on texts; [`estimate`] estimates
+//! how many rows fulfil them, and [`other_options`] warns of options that are not those of the table. The scans and their
+//! costs are in [`distance_path`] for block indexes and in [`text_path`] for band indexes, each within a scope
+//! ([`scoped_table`]). [`plan`] is what a plan stores.
+//!
+//! PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. It reads them as
+//! [`lookup`](super::lookup) does: in a [`distance_search`], where [`nearest`] returns the nearest rows first, or band by
+//! band. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod custom_scan;

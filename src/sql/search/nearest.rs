@@ -1,4 +1,4 @@
-//! The nearest rows first.
+//! Returns the nearest rows first.
 //!
 //! Entries are stored by their distance, until all entries at that distance have been found. When the steps have cost
 //! as much as a full scan of an index, one full scan finds the rest. Memory is limited: if more entries are found, the

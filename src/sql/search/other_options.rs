@@ -26,9 +26,9 @@ use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandCall, BandIndex, band_indexes};
 
 thread_local! {
-    /// When the client's statement began that had a warning last.
+    /// When the last statement of the client began that got a warning.
     static STATEMENT: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
-    /// The hashes of the client's queries that were warned in this session, each with its warning.
+    /// The hashes of the client's queries that got a warning in this session, each with its warning.
     static WARNED: RefCell<HashSet<u64>> = RefCell::default();
 }
 
@@ -36,8 +36,7 @@ thread_local! {
 /// forgotten.
 const MAX_WARNED: usize = 4096;
 
-/// Warns once a query that compares a fingerprint of the relation with one of other options. None if they may have the
-/// same options.
+/// Warns of a comparison of a relation's fingerprint with one of other options. None if they may have the same options.
 pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<()> {
     let column = fingerprint.as_own_column()?;
     // The planner has computed the fingerprint of a constant text last, by its options.
@@ -70,14 +69,14 @@ fn call_of_text(expression: Expression) -> Option<FingerprintCall> {
     (call.source.value_type() == pg_sys::TEXTOID).then_some(call)
 }
 
-/// Warns once a query of a criterion with other options than those of the bands of the text.
+/// Warns of a criterion with other options than those of the bands of the text.
 pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
     let warning = ["simhash_near", "bands", "their indexes do not serve the query"];
     let hint = "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.";
     warn_of_other_index(table, indexed.document, warning, hint);
 }
 
-/// Warns once a query of a criterion that compares more bands than the table has indexed.
+/// Warns of a criterion that compares more bands than the table has indexed.
 pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) {
     let Ok(name) = table.name() else { return };
     let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
@@ -89,8 +88,7 @@ pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) 
     warn_once(warning);
 }
 
-/// Warns once a query of a window function with other options than those of the bands that the table has indexed of the
-/// text.
+/// Warns of a window function with other options than the bands of the text that the table has indexed.
 pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression]) -> Option<()> {
     let &[_, text, criterion] = arguments else { return None };
     let options = read_criterion(constant_document(criterion)?).ok()?.options;
@@ -107,8 +105,8 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     warn_of_other_index(&table, other.call.document, warning, "Give these options in the criterion.")
 }
 
-/// Warns once a query whose conditions, also within OR and NOT and under row-level security, ask for passages of a text
-/// that is indexed with other options.
+/// Warns of conditions, also within OR and NOT and under row-level security, on passages by other options than those of
+/// the text's index.
 pub fn warn_of_other_passages(relation: BaseRelation) {
     let of_table: Vec<_> = relation.index_expressions().into_iter().filter_map(PassagesCall::read).collect();
     if of_table.is_empty() {
@@ -152,8 +150,7 @@ impl PassagesCall {
     }
 }
 
-/// Warns once a query that `subject` has other options than what the table has indexed, whose options are in
-/// `document`.
+/// Warns that `subject` has other options than what the table has indexed, whose options are in `document`.
 fn warn_of_other_index(
     table: &Relation,
     document: Option<Expression>,

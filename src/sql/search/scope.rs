@@ -1,4 +1,4 @@
-//! The scope of a search: conditions on the columns that come before the block in an index.
+//! The scope of a search: conditions on the columns that come before the block or the band in an index.
 
 use pgrx::pg_sys::{self, Datum};
 use postgres::expression::Expression;

@@ -56,7 +56,7 @@ const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/se
 
 impl TextPaths {
     pub fn of(relation: BaseRelation) -> Self {
-        // A band and a size.
+        // Two of the keys are a band and a size.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
         let indexes = if relation.is_table() { relation.indexes(may_serve) } else { Vec::new() };
         let conditions = TextCondition::all_of(relation, !indexes.is_empty());
