@@ -71,9 +71,9 @@ fn call_of_text(expression: Expression) -> Option<FingerprintCall> {
 
 /// Warns of a criterion with other options than those of the bands of the text.
 pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
-    let warning = ["simhash_near", "bands", "their indexes do not serve the query"];
+    let consequence = "their indexes do not serve the query";
     let hint = "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.";
-    warn_of_other_index(table, indexed.document, warning, hint);
+    warn_of_other_index(table, indexed.document, "simhash_near", "bands", consequence, hint);
 }
 
 /// Warns of a criterion that compares more bands than the table has indexed.
@@ -101,60 +101,54 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
     let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
-    let warning = [&function, "bands", "searches by the indexes, and a guard, compare the texts in another way"];
-    warn_of_other_index(&table, other.call.document, warning, "Give these options in the criterion.")
+    let consequence = "searches by the indexes, and a guard, compare the texts in another way";
+    let hint = "Give these options in the criterion.";
+    warn_of_other_index(&table, other.call.document, &function, "bands", consequence, hint)
 }
 
 /// Warns of conditions, also within OR and NOT and under row-level security, on passages by other options than those of
 /// the text's index.
 pub fn warn_of_other_passages(relation: BaseRelation) {
-    let of_table: Vec<_> = relation.index_expressions().into_iter().filter_map(PassagesCall::read).collect();
+    let of_table: Vec<_> = relation.index_expressions().into_iter().filter_map(passages_arguments).collect();
     if of_table.is_empty() {
         return;
     }
     let parts = relation.all_conditions().into_iter().flat_map(|condition| condition.expression.parts());
     let operations = parts.filter_map(Expression::operation);
     let searches = operations.filter(|(_, function, _)| *function == Oid::from(pg_sys::F_ARRAYOVERLAP));
-    let asked = searches.flat_map(|(_, _, operands)| operands).filter_map(PassagesCall::read);
-    // Options that are a parameter are not known.
-    let is_known = |asked: &PassagesCall| relation.owns(asked.text) && constant_document(asked.document).is_some();
-    for asked in asked.filter(is_known) {
-        let indexed: Vec<_> = of_table.iter().filter(|call| call.text.equals(asked.text)).collect();
-        // PostgreSQL uses the index of an equal expression.
-        if indexed.iter().any(|call| call.document.equals(asked.document)) {
+    for (text, options) in searches.flat_map(|(_, _, operands)| operands).filter_map(passages_arguments) {
+        let indexed: Vec<_> = of_table.iter().filter(|(indexed, _)| indexed.equals(text)).collect();
+        // PostgreSQL uses the index of an equal expression. Options that are a parameter are not known.
+        let is_served = indexed.iter().any(|(_, of_index)| of_index.equals(options));
+        if is_served || !relation.owns(text) || constant_document(options).is_none() {
             continue;
         }
-        if let Some(other) = indexed.first() {
+        if let Some((_, other)) = indexed.first() {
             let table = Relation::open_locked(relation.table());
-            let warning = ["the query", "passages", "their index does not serve the query"];
+            let consequence = "their index does not serve the query";
             let hint = "Give these options as the argument \"options\" of simhash_contains, or index the passages by the \
                         options of the query.";
-            warn_of_other_index(&table, Some(other.document), warning, hint);
+            warn_of_other_index(&table, Some(*other), "the query", "passages", consequence, hint);
         }
     }
 }
 
-/// `simhash_passages(text, options)`, to which `simhash_contains` is expanded.
-struct PassagesCall {
-    text: Expression,
-    document: Expression,
-}
-
-impl PassagesCall {
-    fn read(expression: Expression) -> Option<Self> {
-        let (function, arguments) = expression.call()?;
-        let &[text, document] = &arguments[..] else { return None };
-        let schema = ExtensionSchema::beside(function)?;
-        let is_this = schema.function(c"simhash_passages", &[pg_sys::TEXTOID, pg_sys::JSONBOID]) == Some(function);
-        is_this.then_some(Self { text, document })
-    }
+/// The text and the options of `simhash_passages(text, options)`, to which `simhash_contains` is expanded.
+fn passages_arguments(expression: Expression) -> Option<(Expression, Expression)> {
+    let (function, arguments) = expression.call()?;
+    let &[text, document] = &arguments[..] else { return None };
+    let schema = ExtensionSchema::beside(function)?;
+    let is_this = schema.function(c"simhash_passages", &[pg_sys::TEXTOID, pg_sys::JSONBOID]) == Some(function);
+    is_this.then_some((text, document))
 }
 
 /// Warns that `subject` has other options than what the table has indexed, whose options are in `document`.
 fn warn_of_other_index(
     table: &Relation,
     document: Option<Expression>,
-    [subject, indexed, consequence]: [&str; 3],
+    subject: &str,
+    indexed: &str,
+    consequence: &str,
     hint: &str,
 ) -> Option<()> {
     let (name, document) = (table.name().ok()?, options_json(document).ok()?);
