@@ -1,10 +1,9 @@
 //! The SQL functions: each converts its arguments, calls the crate [`simhash`] and converts the result.
 //!
 //! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`).
-//! [`fingerprint`] has the functions on fingerprints and texts; [`attach`] adds fingerprints to tables, [`search`]
-//! finds the near-duplicates of a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares
-//! all fingerprints of a table. [`indexed`] reads which fingerprints and block indexes a table has, and [`lookup`]
-//! looks rows up by the bands of a text.
+//! [`fingerprint`] has the functions on texts and fingerprints; [`attach`] indexes those of a table, [`search`] finds
+//! their near-duplicates, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares all rows of a table.
+//! [`indexed`] reads which fingerprints and block indexes a table has, and [`lookup`] looks rows up by bands or blocks.
 
 mod arguments;
 pub(crate) mod attach;

@@ -54,10 +54,9 @@ thread_local! {
 fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<f64>> {
     let options = read_options(JsonDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare([a, b], &options, |computed, [text, other]| {
-            computed.compare(text, other, |features, fingerprinter, other| {
-                features.resemblance_from(0.0, fingerprinter, other)
-            })
+        last.with_computed([a, b], &options, |computed, texts| {
+            computed
+                .compare(texts, |features, fingerprinter, other| features.resemblance_from(0.0, fingerprinter, other))
         })
     })
 }
@@ -69,8 +68,8 @@ fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJso
 pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options: &Options) -> Result<Option<bool>> {
     let TextCriterion { resemblance, bands } = criterion;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.compare(texts, options, |computed, [text, other]| {
-            let resembles = computed.compare(text, other, |features, fingerprinter, other| {
+        last.with_computed(texts, options, |computed, [text, other]| {
+            let resembles = computed.compare([text, other], |features, fingerprinter, other| {
                 features.resembles(resemblance, fingerprinter, other)
             })?;
             if resembles != Some(true) {
@@ -86,13 +85,13 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
 }
 
 impl LastTexts {
-    /// Calls `compare` with what has been computed of one of two texts, and with this text and the other one. Caches
-    /// what has been computed afterwards.
-    fn compare<T>(
+    /// Calls `f` with what has been computed of one of two texts, and with this text and the other one. Caches what has
+    /// been computed afterwards.
+    fn with_computed<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],
         options: &Options,
-        compare: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
+        f: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
         let which = |text: &CachedText| identities.iter().position(|identity| text.is(*identity));
@@ -102,7 +101,7 @@ impl LastTexts {
             Some((computed, side)) => (side, computed),
             None => (which(&self.other).unwrap_or(0), ComputedText { options: options.clone(), ..Default::default() }),
         };
-        let result = compare(&mut computed, [texts[side], texts[1 - side]])?;
+        let result = f(&mut computed, [texts[side], texts[1 - side]])?;
         if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
             && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
         {
@@ -114,11 +113,10 @@ impl LastTexts {
 }
 
 impl ComputedText {
-    /// Calls `compare` with the features of the text and with another text.
+    /// Calls `compare` with the features of the text, which is the first of these, and with the other text.
     fn compare<T>(
         &mut self,
-        text: TextArgument<'_>,
-        other: TextArgument<'_>,
+        [text, other]: [TextArgument<'_>; 2],
         compare: impl FnOnce(&Prepared, &mut Fingerprinter, &str) -> Result<T, Error>,
     ) -> Result<T> {
         let features = match &mut self.features {

@@ -86,15 +86,14 @@ const MAX_STORED_TIDS: usize = 1 << 15;
 impl BlockWalk {
     /// A walk in a table of about `row_count` rows. `indexes` are those of the layouts, in this order.
     pub fn new(layouts: &[Layout], row_count: f64, indexes: QueryIndexes) -> Self {
-        // No fingerprint is near before a search begins.
-        let max_distance = -1;
         Self {
             indexes,
             growth: Growth::new(row_count, block_indexes(layouts)),
             layouts: layouts.to_vec(),
             row_count,
             query: 0,
-            max_distance,
+            // No fingerprint is near before a search begins.
+            max_distance: -1,
             task: None,
             given_up_tids: HashSet::new(),
             dead_tids: HashSet::new(),

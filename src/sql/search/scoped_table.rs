@@ -55,8 +55,8 @@ impl ScopedTable {
         tables
     }
 
-    /// Offers a path with these costs, beside that of evaluating the conditions once. `is_ordered` says whether it has
-    /// the order of the query's first sort key.
+    /// Offers a path with these costs, to which the startup cost of the conditions is added. `is_ordered` says whether
+    /// it has the order of the query's first sort key.
     pub fn offer(
         &self,
         [before_first_row, total]: [f64; 2],
