@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use pgrx::pg_sys::{self, Oid, ScanKeyData, TupleTableSlot};
+use pgrx::pg_sys::{self, ItemPointerData, Oid, ScanKeyData, TupleTableSlot};
 use postgres::heap::entry_scan::{EntryScan, Fetched, KeyCondition, key_count};
 
 /// Open indexes of a table. [`QueryIndexes::end`] releases all resources that they hold.
@@ -11,6 +11,8 @@ pub struct QueryIndexes {
     snapshot: pg_sys::Snapshot,
     /// For rows of the table.
     slot: *mut TupleTableSlot,
+    /// For rows that are fetched by their tids.
+    table_fetch: *mut pg_sys::IndexFetchTableData,
     indexes: Vec<OpenIndex>,
     /// The conditions on the keys before the block or the band that restrict the search.
     scope: Vec<ScanKeyData>,
@@ -50,21 +52,28 @@ impl QueryIndexes {
         table: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
         slot: *mut TupleTableSlot,
-        indexes: impl Iterator<Item = (Oid, Option<i16>)>,
+        indexes: Vec<(Oid, Option<i16>)>,
     ) -> Self {
         let open = |(index, fingerprint)| {
             // SAFETY: the index exists, because its table is locked.
             let relation = unsafe { pg_sys::index_open(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
             OpenIndex { relation, fingerprint, scan: None }
         };
-        let indexes = indexes.map(open).collect();
-        Self { table, snapshot, slot, indexes, scope: Vec::new(), work: Work::default() }
+        let indexes = indexes.into_iter().map(open).collect();
+        // SAFETY: the caller passes an open table.
+        #[cfg(not(feature = "pg19"))]
+        let table_fetch = unsafe { pg_sys::table_index_fetch_begin(table) };
+        #[cfg(feature = "pg19")]
+        let table_fetch = unsafe { pg_sys::table_index_fetch_begin(table, 0) };
+        Self { table, snapshot, slot, table_fetch, indexes, scope: Vec::new(), work: Work::default() }
     }
 
     /// Begins a search within a scope.
     pub fn begin(&mut self, scope: Vec<ScanKeyData>) {
         self.scope = scope;
         self.work.searches += 1;
+        // SAFETY: the fetch has begun.
+        unsafe { pg_sys::table_index_fetch_reset(self.table_fetch) };
     }
 
     /// Begins to look up entries by a condition on the block or the band, within the scope: a band with a range of
@@ -98,6 +107,19 @@ impl QueryIndexes {
         fetched
     }
 
+    /// Fetches the row version at the tid of an entry that a scan has read before, into the slot; false if the snapshot
+    /// sees none.
+    pub fn fetch_tid(&mut self, mut tid: ItemPointerData) -> bool {
+        self.work.fetches += 1;
+        let (mut call_again, all_dead) = (false, std::ptr::null_mut());
+        // The snapshot sees one version of a HOT chain at most, so there is no second call.
+        // SAFETY: the slot is for rows of the table. An index entry had the tid.
+        unsafe {
+            let Self { table_fetch, snapshot, slot, .. } = *self;
+            pg_sys::table_index_fetch_tuple(table_fetch, &mut tid, snapshot, slot, &mut call_again, all_dead)
+        }
+    }
+
     /// Ends the scan of an index, unless there are several searches. An open scan takes 45 kB, so beginning another one
     /// is cheaper unless the scan is soon used again.
     pub fn release(&mut self, index: usize) {
@@ -123,5 +145,7 @@ impl QueryIndexes {
             // SAFETY: `open` has opened the index, and it is closed only here.
             unsafe { pg_sys::index_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
         }
+        // SAFETY: the fetch ends only here.
+        unsafe { pg_sys::table_index_fetch_end(self.table_fetch) };
     }
 }

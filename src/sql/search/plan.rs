@@ -63,15 +63,19 @@ pub struct ScopeKey {
     pub collation: Oid,
 }
 
-impl Settings {
-    /// An index of the plan.
-    pub fn first_index(&self) -> Option<Oid> {
-        match &self.search {
-            Search::Distance(settings) => settings.layouts.iter().flatten().map(|indexed| indexed.index).next(),
-            Search::Bands { indexes, .. } => indexes.first().copied(),
+impl Search {
+    /// The indexes that are searched, each with the attnum of the fingerprint in it. Those of a layout follow each other.
+    pub fn indexes(&self) -> Vec<(Oid, Option<i16>)> {
+        match self {
+            Self::Distance(DistanceSettings { layouts, .. }) => {
+                layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint))).collect()
+            }
+            Self::Bands { indexes, .. } => indexes.iter().map(|&index| (index, None)).collect(),
         }
     }
+}
 
+impl Settings {
     /// Those of the plan's expressions that have a role.
     pub fn of_role(&self, expressions: &[Expression], role: Role) -> impl Iterator<Item = Expression> {
         let all = self.roles.iter().zip(expressions);

@@ -68,17 +68,19 @@ impl NearScan {
             let of_role = |role| settings.of_role(&expressions, role);
             let values: Vec<_> = of_role(Role::Scope).collect();
             let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
-            let search = (!is_explain_only).then(|| match &settings.search {
-                Search::Distance(settings) => {
-                    RunningSearch::Distance(DistanceSearch::new(settings, table, snapshot, slot))
-                }
-                Search::Bands { indexes, has_same } => {
-                    let document = of_role(Role::Criterion).find_map(constant_document);
-                    let criterion = document.and_then(|document| read_text_criterion(document).ok());
-                    let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());
-                    let opened = indexes.iter().map(|index| (*index, None));
-                    let opened = QueryIndexes::open(table, snapshot, slot, opened);
-                    RunningSearch::Bands(BandWalk::new(opened, indexes.len(), *has_same), criterion)
+            let search = (!is_explain_only).then(|| {
+                let opened = QueryIndexes::open(table, snapshot, slot, settings.search.indexes());
+                match &settings.search {
+                    Search::Distance(settings) => {
+                        let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
+                        RunningSearch::Distance(DistanceSearch::new(settings, pages.into(), opened))
+                    }
+                    Search::Bands { indexes, has_same } => {
+                        let document = of_role(Role::Criterion).find_map(constant_document);
+                        let criterion = document.and_then(|document| read_text_criterion(document).ok());
+                        let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());
+                        RunningSearch::Bands(BandWalk::new(opened, indexes.len(), *has_same), criterion)
+                    }
                 }
             });
             let compiled = |role| Some(pg_sys::ExecInitExpr(of_role(role).next()?.as_ptr().cast(), parent));
@@ -131,7 +133,7 @@ impl NearScan {
     /// Releases the resources of the scan.
     pub fn end(&mut self) {
         match self.search.take() {
-            Some(RunningSearch::Distance(search)) => search.end(),
+            Some(RunningSearch::Distance(search)) => search.walk.indexes.end(),
             Some(RunningSearch::Bands(search, _)) => search.indexes.end(),
             None => {}
         }
@@ -173,7 +175,7 @@ impl RunningSearch {
     /// The work of all searches.
     pub fn work(&self) -> Work {
         match self {
-            Self::Distance(search) => search.work(),
+            Self::Distance(search) => search.walk.indexes.work(),
             Self::Bands(search, _) => search.indexes.work(),
         }
     }
