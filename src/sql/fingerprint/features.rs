@@ -9,6 +9,7 @@ use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, decode, to_datum};
 use simhash::fingerprint::difference::{containment, difference};
+use simhash::fingerprint::feature_list::FeatureList;
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
@@ -21,14 +22,7 @@ fn simhash_features(
     let options = read_options(JsonDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     let features = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
-    let one = features.one() as f64;
-    // Each feature becomes a `text` only when its row is fetched, in that row's memory.
-    Ok(TableIterator::new((0..features.positions()).filter_map(move |position| {
-        // A feature may be as long as the text.
-        tick();
-        let feature = features.get(position)?;
-        Some((to_datum(feature.text), feature.weight as f64 / one, feature.hash.cast_signed()))
-    })))
+    Ok(TableIterator::new(rows(features)))
 }
 
 #[pg_extern(sql = false)]
@@ -41,14 +35,9 @@ fn simhash_difference(
     let options = read_options(JsonDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     let lists = with_fingerprinter(&options, |fingerprinter| difference(fingerprinter, a, b))?;
-    Ok(TableIterator::new(["a", "b"].into_iter().zip(lists).flat_map(|(side, list)| {
-        let one = list.one() as f64;
-        (0..list.positions()).filter_map(move |position| {
-            tick();
-            let feature = list.get(position)?;
-            Some((side, to_datum(feature.text), feature.weight as f64 / one))
-        })
-    })))
+    let sides = ["a", "b"].into_iter().zip(lists);
+    let of_side = |(side, list)| rows(list).map(move |(feature, weight, _)| (side, feature, weight));
+    Ok(TableIterator::new(sides.flat_map(of_side)))
 }
 
 #[pg_extern(sql = false)]
@@ -56,4 +45,15 @@ fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) ->
     let options = read_options(JsonDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     with_fingerprinter(&options, |fingerprinter| containment(fingerprinter, a, b))
+}
+
+/// The texts, weights and hashes of features. Each text is made only when its row is fetched, in that row's memory.
+fn rows(features: FeatureList) -> impl Iterator<Item = (Option<AnyElement>, f64, i64)> {
+    let one = features.one() as f64;
+    (0..features.positions()).filter_map(move |position| {
+        // A feature may be as long as the text.
+        tick();
+        let feature = features.get(position)?;
+        Some((to_datum(feature.text), feature.weight as f64 / one, feature.hash.cast_signed()))
+    })
 }
