@@ -1,5 +1,5 @@
 //! Recognises conditions that two fingerprints are near: `simhash_near(a, b, k)`, and comparisons of a Hamming distance
-//! with an integer, such as `hamming(a, b) <= k`. A table can be searched by a [`SearchCondition`].
+//! with an integer, such as `hamming(a, b) <= k`. A table can be searched by a [`DistanceCondition`].
 //!
 //! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that do not use the extension count the bits in
 //! which two fingerprints differ: with `bit_count` or, before PostgreSQL 14, as characters of a text.
@@ -20,7 +20,7 @@ use crate::sql::indexed::fingerprint_column::column_of;
 
 /// A condition on the distance of a table's fingerprint from a query, by which the table can be searched.
 #[derive(Clone, Copy)]
-pub struct SearchCondition {
+pub struct DistanceCondition {
     pub condition: Condition,
     /// The table's fingerprint, of type `bigint`.
     pub fingerprint: Expression,
@@ -87,7 +87,7 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
 }
 
-impl SearchCondition {
+impl DistanceCondition {
     /// The conditions by which a relation can be searched.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let mut all = Vec::new();

@@ -8,7 +8,7 @@ use postgres::planner::base_relation::{BaseRelation, Outer};
 use simhash::distance::share_within;
 use simhash::search::growth::Growth;
 
-use super::condition::{SearchCondition, expected_distance, fingerprint_sides, fingerprints_of_distance};
+use super::condition::{DistanceCondition, expected_distance, fingerprint_sides, fingerprints_of_distance};
 use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_fingerprints;
 use super::plan::{DistanceSettings, Role, Search};
@@ -16,7 +16,7 @@ use super::scoped_table::ScopedTable;
 use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of};
 
 /// Offers the paths for conditions on distances, and for the query's order.
-pub fn offer_by_distance(relation: BaseRelation, conditions: &[SearchCondition]) {
+pub fn offer_by_distance(relation: BaseRelation, conditions: &[DistanceCondition]) {
     let order = relation.orders().into_iter().find_map(|order| DistanceOrder::read(relation, order, conditions));
     if conditions.is_empty() && order.is_none() {
         return;
@@ -43,23 +43,23 @@ struct DistanceOrder {
     fingerprint: Expression,
     query: Expression,
     /// The condition on this distance, if there is one.
-    condition: Option<SearchCondition>,
+    condition: Option<DistanceCondition>,
 }
 
 impl DistanceOrder {
     /// Reads an order; None unless it is by the distance from a query that refers to no relation.
-    fn read(relation: BaseRelation, order: Expression, conditions: &[SearchCondition]) -> Option<Self> {
+    fn read(relation: BaseRelation, order: Expression, conditions: &[DistanceCondition]) -> Option<Self> {
         if !relation.may_see_hidden_rows(order) {
             return None;
         }
         let fingerprints = fingerprints_of_distance(order)?;
         let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
             .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
-        let same = |condition: &&SearchCondition| {
+        let same = |condition: &&DistanceCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
         // The condition with the smallest expected distance is the cheapest to search for.
-        let expected = |condition: &&SearchCondition| expected_distance(condition.max_distance);
+        let expected = |condition: &&DistanceCondition| expected_distance(condition.max_distance);
         let condition = conditions.iter().filter(same).min_by_key(expected).copied();
         Some(Self { fingerprint, query, condition })
     }
@@ -113,8 +113,8 @@ impl IndexedFingerprints {
 
 impl IndexedTable {
     /// Offers the path that finds near rows; None if the layouts do not serve the distance.
-    fn offer_near(&self, condition: &SearchCondition) -> Option<()> {
-        let &SearchCondition { fingerprint, query, max_distance, estimate, .. } = condition;
+    fn offer_near(&self, condition: &DistanceCondition) -> Option<()> {
+        let &DistanceCondition { fingerprint, query, max_distance, estimate, .. } = condition;
         let rows = self.scoped.rows;
         let cost = self.search_cost(expected_distance(max_distance))?;
         let total = cost + self.fetch_cost(rows * estimate.share(rows));
@@ -129,7 +129,7 @@ impl IndexedTable {
         // The cost of the full scans after the first one: each finds as many rows as can be stored.
         let full_scans = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
         let (growth, rest) = match order.condition {
-            Some(SearchCondition { max_distance, estimate, .. }) => {
+            Some(DistanceCondition { max_distance, estimate, .. }) => {
                 let (distance, near_rows) = (expected_distance(max_distance), rows * estimate.share(rows));
                 let growth = self.search_cost(distance)?;
                 (growth, full_scans(rows * share_within(distance)) + self.fetch_cost(near_rows))

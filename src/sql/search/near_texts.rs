@@ -35,7 +35,8 @@ impl NearTexts {
 
 /// A condition that a text of a table is near another text.
 pub struct TextCondition {
-    pub condition: Condition,
+    /// The query's condition that this is, or that it is a part of.
+    pub query_condition: Condition,
     /// Whether this is all of it, so that indexes can serve it, and not within OR or NOT.
     pub is_whole: bool,
     pub near: NearTexts,
@@ -64,7 +65,7 @@ impl TextCondition {
             let ([a, b], is_whole) = (near.texts, part.is(condition.expression));
             [(a, b), (b, a)].into_iter().filter_map(move |(text, query)| {
                 let outer = relation.outer([query]).filter(|_| relation.owns(text) && !text.is_volatile())?;
-                Some(Self { condition, is_whole, near: near.clone(), text, query, outer })
+                Some(Self { query_condition: condition, is_whole, near: near.clone(), text, query, outer })
             })
         });
         sides.collect()

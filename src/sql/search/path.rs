@@ -11,7 +11,7 @@ use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::semi_join::on_semi_joins;
 use simhash::distance::share_within;
 
-use super::condition::{SearchCondition, exceeded_distance, is_near_condition};
+use super::condition::{DistanceCondition, exceeded_distance, is_near_condition};
 use super::custom_scan;
 use super::distance_path::offer_by_distance;
 use super::other_options::warn_of_other_passages;
@@ -62,7 +62,7 @@ unsafe extern "C-unwind" fn offer_scans(
             pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
         }
         if let Some(relation) = BaseRelation::new(root, relation, entry) {
-            let conditions = SearchCondition::all_of(relation);
+            let conditions = DistanceCondition::all_of(relation);
             let texts = TextPaths::of(relation);
             warn_of_other_passages(relation);
             let is_offered = IS_ENABLED.get() && relation.is_table();
@@ -72,14 +72,14 @@ unsafe extern "C-unwind" fn offer_scans(
                 offer_by_distance(relation, &conditions);
                 texts.offer();
             }
-            estimate(relation, &conditions, &texts);
+            correct_estimates(relation, &conditions, &texts);
         }
     }
 }
 
 /// Corrects the planner's estimates of rows. The planner's default is that a third of the rows fulfils a condition with
 /// `<=`.
-fn estimate(relation: BaseRelation, conditions: &[SearchCondition], texts: &TextPaths) {
+fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], texts: &TextPaths) {
     let mut estimates = texts.shares();
     for near in conditions.iter().filter(|near| !near.is_estimated) {
         let rows = relation.planner().most_rows([near.fingerprint, near.query]);

@@ -93,7 +93,7 @@ impl TextPaths {
         let rows = self.relation.rows();
         let shares = self.searches.iter().filter_map(|search| {
             let near = search.near_rows(rows)?;
-            Some((search.condition.condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0)))
+            Some((search.condition.query_condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0)))
         });
         shares.collect()
     }
