@@ -29,6 +29,8 @@ pub struct BlockWalk {
     /// The largest distance of the search.
     pub max_distance: i32,
     task: Option<Task>,
+    /// The values that are looked up at once.
+    probes: Vec<i32>,
     /// The tids that were found by steps that were given up.
     given_up_tids: HashSet<u64>,
     /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_STORED_TIDS`]. Another index that has
@@ -95,6 +97,7 @@ impl BlockWalk {
             // No fingerprint is near before a search begins.
             max_distance: -1,
             task: None,
+            probes: Vec::new(),
             given_up_tids: HashSet::new(),
             dead_tids: HashSet::new(),
         }
@@ -181,8 +184,12 @@ impl BlockWalk {
         let is_near = |value: i64| distances.contains(&(value.cast_unsigned() ^ query).count_ones());
         loop {
             pgrx::check_for_interrupts!();
-            if !self.look_up_next(task) {
-                return None;
+            if !task.is_scanning {
+                if !next_probes(&mut task.values, &mut self.probes) {
+                    return None;
+                }
+                self.indexes.look_up(task.index, KeyCondition::AnyOf(&self.probes), None);
+                task.is_scanning = true;
             }
             let scan = self.indexes.scan(task.index)?;
             let before = scan.entries_read;
@@ -215,20 +222,6 @@ impl BlockWalk {
         task.kind == TaskKind::FullScan { only_new: false }
             || self.growth.is_new(difference)
                 && (self.given_up_tids.is_empty() || !self.given_up_tids.contains(&item_pointer_to_u64(tid)))
-    }
-
-    /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
-    /// no values are left.
-    fn look_up_next(&mut self, task: &mut Task) -> bool {
-        if !task.is_scanning {
-            let values = next_values(&mut task.values);
-            if values.is_empty() {
-                return false;
-            }
-            self.indexes.look_up(task.index, KeyCondition::AnyOf(&values), None);
-            task.is_scanning = true;
-        }
-        true
     }
 
     /// Fetches the row of the entry that [`BlockWalk::next`] has just returned, into the slot.
@@ -280,10 +273,10 @@ impl Task {
     }
 }
 
-/// The next of the values of a step, to look up at once; empty if none is left.
-pub fn next_values(values: &mut impl Iterator<Item = i32>) -> Vec<i32> {
-    let mut next = Vec::new();
-    next.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
-    next.extend(values.take(MAX_VALUES_AT_ONCE));
-    next
+/// Replaces the values that are looked up at once by the next ones; false if none is left.
+pub fn next_probes(values: &mut impl Iterator<Item = i32>, probes: &mut Vec<i32>) -> bool {
+    probes.clear();
+    probes.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
+    probes.extend(values.take(MAX_VALUES_AT_ONCE));
+    !probes.is_empty()
 }

@@ -18,7 +18,7 @@ use postgres::heap::row::TableSlot;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
-use super::block_walk::next_values;
+use super::block_walk::next_probes;
 use super::text_keys::TextKeys;
 use crate::sql::indexed::layouts::{Layout, block_indexes};
 
@@ -81,6 +81,7 @@ impl DirtyWalk<'_> {
         show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let mut growth = Growth::new(rows, block_indexes(layouts));
+        let mut probes = Vec::new();
         let is_near = |value: i64| (value.cast_unsigned() ^ query).count_ones().cast_signed() <= max_distance.get();
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
@@ -89,13 +90,9 @@ impl DirtyWalk<'_> {
             let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), false), Some(indexed.fingerprint)) };
             scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
             let mut values = growth.values(step, query);
-            while scan.has_read_all() {
-                let next = next_values(&mut values);
-                if next.is_empty() {
-                    break;
-                }
+            while scan.has_read_all() && next_probes(&mut values, &mut probes) {
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
-                unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&next), None) };
+                unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&probes), None) };
                 if self.each_of(&mut scan, is_near, show)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

@@ -28,7 +28,6 @@ pub struct Work {
     pub descents: u64,
     /// Number of index entries that were read.
     pub entries: u64,
-    /// Number of full scans of an index.
     pub full_scans: u64,
     /// Number of rows that were fetched, whether the snapshot sees them or not.
     pub fetches: u64,

@@ -16,7 +16,6 @@ use crate::sql::fingerprint::fingerprint_cache;
 pub struct TextKeys {
     summary: Rc<Summary>,
     criterion: TextCriterion,
-    /// The sizes that near texts may have.
     pub sizes: RangeInclusive<i32>,
 }
 
