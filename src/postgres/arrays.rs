@@ -10,8 +10,7 @@ use pgrx::{AnyArray, Array, FromDatum};
 use super::error::{ErrorReport, Result, user_error};
 use super::text::{RawText, from_bytes};
 
-/// Column names in a `text[]`. An error for a NULL, for more names than a table can have columns, and for a name that
-/// is too long.
+/// Column names in a `text[]`; an error for a NULL, for too many names for one table, and for a name that is too long.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
     let names = elements::<RawText>(array, what)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
@@ -31,9 +30,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
     names.map(name).collect()
 }
 
-/// The elements of a `bigint[]`, some of which may be NULL.
-///
-/// They are not copied, because there may be millions.
+/// The elements of a `bigint[]`, some of which may be NULL. They are not copied, because there may be millions.
 pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>> {
     let detoasted = detoast(array, what)?;
     // SAFETY: the SQL declaration makes the argument a `bigint[]`.

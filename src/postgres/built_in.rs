@@ -125,7 +125,6 @@ pub fn is_allowed_type(of_type: Oid) -> bool {
 /// # Safety
 /// The node is valid.
 unsafe fn is_other_search(node: *mut pg_sys::Node, of_type: Oid) -> bool {
-    // SAFETY: the caller passes a valid node, which outlives the call.
     let constant = unsafe { Expression::new(node) }.and_then(Expression::constant);
     let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
     matches!(of_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !constant.is_some_and(is_shipped)
@@ -154,7 +153,6 @@ unsafe fn read_by(node: *mut pg_sys::Node) -> Option<*mut pg_sys::Node> {
 /// The node is valid.
 unsafe fn is_allowed(node: *mut pg_sys::Node) -> bool {
     use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
-    // SAFETY: the caller passes a valid node.
     match unsafe { (*node).type_ } {
         // Times come first in this list. Then come users and schemas.
         // SAFETY: the node is of this kind.

@@ -13,8 +13,8 @@ use super::error::Result;
 use super::ffi::guarded;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
+use super::memory::push;
 use super::text::{RawText, TextArgument, from_server};
-use super::vectors::push;
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
@@ -449,6 +449,5 @@ pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
 /// # Safety
 /// `list` is a valid list of valid expressions, or null.
 pub unsafe fn expressions(list: *mut pg_sys::List) -> Vec<Expression> {
-    // SAFETY: the caller passes a valid list of valid expressions, or null.
     unsafe { nodes(list).into_iter().filter_map(|node: *mut pg_sys::Node| Expression::new(node)).collect() }
 }

@@ -72,7 +72,6 @@ pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> 
     const MODES: (i32, i32) = (pg_sys::BUFFER_LOCK_SHARE as i32, pg_sys::BUFFER_LOCK_UNLOCK as i32);
     #[cfg(feature = "pg19")]
     const MODES: (u32, u32) = (pg_sys::BufferLockMode::BUFFER_LOCK_SHARE, pg_sys::BufferLockMode::BUFFER_LOCK_UNLOCK);
-    // SAFETY: the caller passes a pinned buffer that is not locked, and `read` returns.
     unsafe {
         pg_sys::LockBuffer(buffer, MODES.0);
         let result = read();

@@ -86,6 +86,5 @@ pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>> {
 /// # Safety
 /// `value` is the content of a valid `jsonb` datum.
 pub unsafe fn to_json_text(value: RawJsonb<'_>) -> Result<String> {
-    // SAFETY: the caller passes the content of a valid jsonb datum.
     from_bytes(&unsafe { to_json(value) })
 }

@@ -8,7 +8,6 @@ use pgrx::pg_sys::{self, Oid};
 /// # Safety
 /// `list` is a valid list of pointers to `T`, or null.
 pub unsafe fn nodes<T>(list: *mut pg_sys::List) -> Vec<*mut T> {
-    // SAFETY: the caller passes a valid list or null.
     unsafe { PgList::from_pg(list) }.iter_ptr().collect()
 }
 
@@ -19,7 +18,6 @@ pub unsafe fn nodes<T>(list: *mut pg_sys::List) -> Vec<*mut T> {
 pub unsafe fn members(set: *const pg_sys::Bitmapset) -> impl Iterator<Item = i32> {
     let mut last = -1;
     std::iter::from_fn(move || {
-        // SAFETY: the caller passes a valid set, or null.
         last = unsafe { pg_sys::bms_next_member(set, last) };
         (last >= 0).then_some(last)
     })
@@ -30,6 +28,5 @@ pub unsafe fn members(set: *const pg_sys::Bitmapset) -> impl Iterator<Item = i32
 /// # Safety
 /// `list` is a valid list of OIDs, or null.
 pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
-    // SAFETY: the caller passes a valid list or null.
     unsafe { PgList::<Oid>::from_pg(list) }.iter_oid().collect()
 }

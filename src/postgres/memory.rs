@@ -1,10 +1,16 @@
-//! The state of an aggregate, and what is done when a value is dropped, as when its memory is freed.
+//! Memory: vectors that grow, the state of an aggregate, and what is done when a value is dropped or its memory freed.
 
 use pgrx::datum::Internal;
 use pgrx::{PgMemoryContexts, pg_sys};
 
 use super::call::Call;
-use super::error::{Result, invalid_parameter};
+use super::error::{Result, invalid_parameter, out_of_memory};
+
+/// Adds an element to a vector; raises an error if out of memory.
+pub fn push<T>(vector: &mut Vec<T>, element: T) {
+    vector.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+    vector.push(element);
+}
 
 /// Calls a function when it is dropped, also while a panic unwinds.
 pub struct OnDrop<F: FnMut()>(pub F);

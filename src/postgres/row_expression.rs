@@ -70,10 +70,11 @@ fn parse(
     let Argument { name, context } = argument;
     // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
     with_context(&query, context, || unsafe {
-        let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
+        let not_one = || {
             let message = format!("{} must be one expression", name.to_string_lossy());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message));
+            user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message)
         };
+        let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one)?;
         let state = pg_sys::make_parsestate(std::ptr::null_mut());
         (*state).p_sourcetext = query.as_ptr();
         let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
@@ -85,8 +86,7 @@ fn parse(
             return Err(not_supported(format!("cannot use a subquery in {}", name.to_string_lossy())));
         }
         pg_sys::free_parsestate(state);
-        Expression::new(tree)
-            .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "no expression was parsed"))
+        Expression::new(tree).ok_or_else(not_one)
     })
 }
 

@@ -18,8 +18,7 @@ use super::server_text::{encoding, from_raw, parts};
 /// pgrx reads `&[u8]` as a `bytea`, which is stored like `text`. Its `&str` would assume that the bytes are UTF-8.
 pub type RawText<'a> = &'a [u8];
 
-/// A `text` argument as PostgreSQL passes it: a varlena, which may be compressed, or a reference to out-of-line
-/// storage.
+/// A `text` argument as PostgreSQL passes it: a varlena, perhaps compressed, or a reference to out-of-line storage.
 #[derive(Clone, Copy)]
 pub struct TextArgument<'a>(&'a [u8]);
 
@@ -36,8 +35,7 @@ impl<'a> TextArgument<'a> {
     /// The text's bytes. If it is stored out of line or compressed, this fetches or decompresses it.
     pub fn detoast(self) -> RawText<'a> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
-        // SAFETY: the argument is stored as a `text` is, a varlena. It is read in place only if it is neither stored
-        // out of line nor compressed.
+        // SAFETY: the argument is a varlena, read in place only if it is neither stored out of line nor compressed.
         unsafe {
             // For a short text, a guarded call of a PostgreSQL function takes as long as fingerprinting some words.
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
@@ -78,7 +76,6 @@ impl_sql_translatable!(TextArgument<'_>, "text");
 
 impl FromDatum for TextArgument<'_> {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
-        // SAFETY: the caller says that the value is a `text`.
         (!is_null).then(|| unsafe { Self::new(datum) })
     }
 }
@@ -160,15 +157,7 @@ pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
     if matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii() {
         return check(text).map(Decoded);
     }
-    // SAFETY: `text` is as many readable bytes, and a value of PostgreSQL is shorter than 1 GB. The result is either
-    // `text` or a palloc'd, NUL-terminated string. If PostgreSQL cannot convert the text, it raises an error, which
-    // pgrx turns into unwinding.
-    let converted = unsafe {
-        let length = text.len() as i32;
-        let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), length, pg_sys::pg_enc::PG_UTF8 as i32);
-        if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
-    };
-    check(converted).map(Decoded)
+    check(recode(text, pg_sys::pg_server_to_any)).map(Decoded)
 }
 
 /// For a shorter text, which is probably ASCII, simdutf8 takes longer than `is_ascii`.
@@ -198,21 +187,17 @@ fn check_slowly(text: &[u8]) -> Result<&str> {
     })
 }
 
-/// The text as a `text` value in the server's encoding; never None. PostgreSQL raises an error if the encoding lacks a
-/// character, or if memory runs out.
-///
-/// The text must be shorter than 1 GB.
+/// A text shorter than 1 GB as a `text` value in the server's encoding; never None. PostgreSQL raises an error if the
+/// encoding lacks a character, or if memory runs out.
 pub fn to_datum(text: &str) -> Option<AnyElement> {
-    text_value(encode(text))
+    text_value(recode(text.as_bytes(), pg_sys::pg_any_to_server))
 }
 
 /// A name or a text of the server, as [`super::server_text`].
 ///
 /// # Safety
-///
 /// `text` is NUL-terminated.
 pub unsafe fn from_server(text: *const c_char) -> Result<String> {
-    // SAFETY: the caller passes a NUL-terminated text.
     from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
@@ -250,7 +235,7 @@ pub fn to_server(text: &str) -> Result<CString> {
     }
     let mut bytes = Vec::with_capacity(text.len());
     for (plain, raw) in parts(text) {
-        bytes.extend(encode(plain));
+        bytes.extend(recode(plain.as_bytes(), pg_sys::pg_any_to_server));
         bytes.extend(raw);
     }
     Ok(CString::new(bytes).expect("only U+0000 is encoded with a NUL"))
@@ -269,13 +254,14 @@ fn text_value(text: RawText<'_>) -> Option<AnyElement> {
     }
 }
 
-/// UTF-8 in the server's encoding. It must be shorter than 2 GB, and contain no NUL.
-fn encode(text: &str) -> &[u8] {
-    // SAFETY: the pointer is to `text.len()` readable bytes, a number that fits into an i32. The conversion returns
-    // either that pointer or a palloc'd, NUL-terminated string.
+/// Converts a text to UTF-8 or from it, by a function of PostgreSQL, which raises an error if it cannot. The text must be
+/// shorter than 2 GB, and contain no NUL.
+fn recode(text: &[u8], conversion: unsafe fn(*const c_char, i32, i32) -> *mut c_char) -> &[u8] {
+    let start = text.as_ptr().cast();
+    // SAFETY: `start` is the start of `text.len()` readable bytes, a number that fits into an i32. The conversion returns
+    // either this pointer or a palloc'd, NUL-terminated string.
     unsafe {
-        let bytes = text.as_ptr().cast();
-        let encoded = pg_sys::pg_any_to_server(bytes, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
-        if encoded.cast_const() == bytes { text.as_bytes() } else { CStr::from_ptr(encoded).to_bytes() }
+        let converted = conversion(start, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        if converted.cast_const() == start { text } else { CStr::from_ptr(converted).to_bytes() }
     }
 }

@@ -79,7 +79,6 @@ impl<'a> RowEvent<'a> {
     pub unsafe fn with_value(&self, column: i32, value: Option<pg_sys::Datum>) -> pg_sys::HeapTuple {
         let (mut column, mut is_null) = (column, value.is_none());
         let mut value = value.unwrap_or_else(pg_sys::Datum::null);
-        // SAFETY: the caller passes a column of the row's table, and a value of its type.
         unsafe {
             let descriptor = (*self.data.tg_relation).rd_att;
             let row = self.new_tuple();
@@ -112,7 +111,6 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// # Safety
 /// The trigger is PostgreSQL's: it has `tgnargs` arguments, which are NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
-    // SAFETY: the caller passes PostgreSQL's trigger, which has `tgnargs` NUL-terminated arguments.
     let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
     (0..trigger.tgnargs as usize).map(argument).collect()
 }

@@ -165,15 +165,14 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
                     pg_sys::ResetCatalogCaches();
                     return Ok(row);
                 }
-                // Another transaction has replaced the row: read it again.
-                RowLock::Gone => pg_sys::UnlockDatabaseObject(catalog, object, 0, lock),
-                RowLock::Blocked(blocker) => {
-                    pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
-                    blocker.wait(&opened);
-                }
                 RowLock::Own => {
                     let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
                     return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+                }
+                // Another transaction has replaced the row, or may do so: read it again.
+                RowLock::Gone | RowLock::Blocked(_) | RowLock::Queued(_) => {
+                    pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+                    locked.wait(&opened);
                 }
             }
             if let Some(row) = row {

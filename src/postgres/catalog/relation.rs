@@ -56,7 +56,6 @@ impl Relation {
     /// # Safety
     /// The relation is open, and stays open as long as the result is used.
     pub unsafe fn opened_by_server(relation: pg_sys::Relation) -> Self {
-        // SAFETY: the caller passes an open relation.
         Self(unsafe { PgRelation::from_pg(relation) })
     }
 

@@ -5,42 +5,37 @@ use pgrx::pg_sys::{self, TransactionId};
 use super::relation::Relation;
 use crate::ffi::read_page;
 
+/// The outcome of [`lock_row`].
 pub enum RowLock {
     /// The row is locked until the (sub)transaction ends. No other transaction has changed it, or can change it.
     Held,
     /// Another transaction has replaced or deleted the row, and has committed.
     Gone,
-    /// The lock must wait for another transaction, which has changed or locked the row, or waits for the row.
-    Blocked(Blocker),
+    /// This other transaction in progress has changed or locked the row.
+    Blocked(TransactionId),
+    /// Other transactions wait for the row, which has this tid.
+    Queued(pg_sys::ItemPointerData),
     /// This command has changed the row itself.
     Own,
 }
 
-pub enum Blocker {
-    /// This other transaction, which was in progress.
-    Transaction(TransactionId),
-    /// The transactions that wait for the row, which has this tid.
-    Queue(pg_sys::ItemPointerData),
-}
-
-impl Blocker {
-    /// Waits until the transaction has ended, or until it is this transaction's turn. The wait can be cancelled; a
-    /// deadlock raises a PostgreSQL error. `table` is the table of the row.
+impl RowLock {
+    /// If the lock must wait for others, waits until the transaction has ended, or until it is this transaction's turn.
+    /// The wait can be cancelled; a deadlock raises a PostgreSQL error. `table` is the table of the row.
     pub fn wait(self, table: &Relation) {
+        let (no_table, no_tid) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: a transaction is running, as in every function call, and the table is open. Without an operation, no
         // context is added to errors, and the arguments for it may be null.
         unsafe {
             match self {
-                Self::Transaction(id) => {
-                    let (no_table, no_tid) = (std::ptr::null_mut(), std::ptr::null_mut());
-                    pg_sys::XactLockTableWait(id, no_table, no_tid, pg_sys::XLTW_Oper::XLTW_None);
-                }
+                Self::Blocked(id) => pg_sys::XactLockTableWait(id, no_table, no_tid, pg_sys::XLTW_Oper::XLTW_None),
                 // heap_lock_tuple takes this lock before it waits, so that waiting transactions take turns.
-                Self::Queue(mut tid) => {
+                Self::Queued(mut tid) => {
                     let lock = pg_sys::RowShareLock as pg_sys::LOCKMODE;
                     pg_sys::LockTuple(table.as_ptr(), &mut tid, lock);
                     pg_sys::UnlockTuple(table.as_ptr(), &mut tid, lock);
                 }
+                Self::Held | Self::Gone | Self::Own => {}
             }
         }
     }
@@ -72,8 +67,7 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
             pg_sys::TM_Result::TM_WouldBlock => {
                 // FOR SHARE conflicts with this lock and stronger ones.
                 let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate;
-                let holder = holder(buffer, current.t_data, conflicting);
-                RowLock::Blocked(holder.map_or(Blocker::Queue(current.t_self), Blocker::Transaction))
+                holder(buffer, current.t_data, conflicting).map_or(RowLock::Queued(current.t_self), RowLock::Blocked)
             }
             _ => RowLock::Own,
         };
@@ -94,7 +88,6 @@ pub unsafe fn holder(
     use pg_sys::MultiXactStatus::{
         MultiXactStatusForKeyShare, MultiXactStatusForNoKeyUpdate, MultiXactStatusForShare, MultiXactStatusNoKeyUpdate,
     };
-    // SAFETY: the caller passes a row on a pinned page.
     let (flags, xid) = unsafe { read_page(buffer, || (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax)) };
     if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
         return None;

@@ -30,7 +30,6 @@ impl Computed {
     /// # Safety
     /// The row is of the expression's table.
     pub unsafe fn value(&self, row: Row<'_>) -> Option<Datum> {
-        // SAFETY: the caller passes a row of the expression's table.
         unsafe { self.with_value(row, |value| value) }
     }
 
@@ -58,7 +57,6 @@ impl Computed {
 /// The expression and the context exist, and the expression was prepared for rows such as those in the context.
 pub unsafe fn evaluate(expression: *mut pg_sys::ExprState, context: *mut pg_sys::ExprContext) -> Option<Datum> {
     let mut is_null = false;
-    // SAFETY: the caller passes an expression that fits the context.
     let value = unsafe { pg_sys::ExecEvalExprSwitchContext(expression, context, &mut is_null) };
     (!is_null).then_some(value)
 }

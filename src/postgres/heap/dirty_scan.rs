@@ -188,7 +188,6 @@ impl<'a> DirtyScan<'a> {
             return None;
         }
         let before = self.scan.entries_read;
-        // SAFETY: the caller passes such a function.
         let read = unsafe { self.scan.next(accepts) };
         let accepted = u64::from(matches!(read, EntryRead::Entry(_)));
         self.refusals_left = self.refusals_left.saturating_sub(self.scan.entries_read - before - accepted);

@@ -73,7 +73,6 @@ impl EntryScan {
         included: Option<i16>,
     ) -> Self {
         let keys = keys as i32;
-        // SAFETY: the caller passes an open table, an open index of it and a valid snapshot.
         unsafe {
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let description = pg_sys::index_beginscan(table, index, snapshot, keys, 0);
@@ -243,7 +242,6 @@ impl Included {
 unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
     let mut offset = size_of::<pg_sys::IndexTupleData>().next_multiple_of(size_of::<Datum>());
     for before in 1..attnum {
-        // SAFETY: the caller passes a valid descriptor.
         let column = unsafe { attribute(columns, before) }?;
         let length = usize::try_from(column.attlen).ok()?;
         // TYPALIGN_CHAR, _SHORT, _INT and _DOUBLE of catalog/pg_type.h.

@@ -46,7 +46,6 @@ impl BaseRelation {
         relation: *mut pg_sys::RelOptInfo,
         entry: *const pg_sys::RangeTblEntry,
     ) -> Option<Self> {
-        // SAFETY: the caller passes valid nodes.
         unsafe { (!pg_sys::is_dummy_rel(relation)).then_some(Self { root, relation, entry }) }
     }
 
@@ -415,7 +414,6 @@ unsafe extern "C-unwind" fn is_member_column(
 /// # Safety
 /// `infos` is such a list of the running planner, or null.
 pub(super) unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
-    // SAFETY: the caller passes a list of nodes, each of which has an expression.
     unsafe {
         let infos = nodes::<pg_sys::RestrictInfo>(infos).into_iter();
         infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()

@@ -10,7 +10,7 @@ use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::ItemPointerData;
 use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
-use postgres::vectors::push;
+use postgres::memory::push;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 

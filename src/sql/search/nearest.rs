@@ -7,7 +7,7 @@
 
 use pgrx::pg_sys::{self, ItemPointerData};
 use postgres::heap::entry_scan::Fetched;
-use postgres::vectors::push;
+use postgres::memory::push;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::USUAL_DISTANCE;
