@@ -22,6 +22,9 @@ use super::text::{RawText, TextArgument, from_server};
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
+/// The number of its table in a stored expression, as of an index.
+pub const OWN_VARNO: i32 = 1;
+
 pub(crate) trait ExpressionNode {
     const TAG: NodeTag;
 }
@@ -93,8 +96,7 @@ impl Expression {
     /// and the expression itself if it is neither.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
-        // SAFETY: COALESCE has a list of expressions, and CASE has a list of CaseWhen nodes and an expression, which
-        // each have a result.
+        // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and an expression.
         let several = unsafe {
             if let Some(coalesce) = inner.node::<pg_sys::CoalesceExpr>() {
                 expressions(coalesce.args)
@@ -122,10 +124,12 @@ impl Expression {
         self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) }).collect()
     }
 
+    /// Whether both are the same node.
     pub fn is(self, other: Self) -> bool {
         self.0 == other.0
     }
 
+    /// The function and the arguments of a function call or of a binary operator.
     pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
         self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
     }
@@ -165,11 +169,10 @@ impl Expression {
 
     /// The attnums of the columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
-        const OWN_VARNO: pg_sys::Index = 1;
         let mut set = std::ptr::null_mut();
         // SAFETY: the expression is valid; the set is made here, and is null or valid.
         let members = unsafe {
-            pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO, &mut set);
+            pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO as pg_sys::Index, &mut set);
             members(set)
         };
         // The set counts from the lowest system column, whose attnum is negative.
@@ -213,8 +216,7 @@ impl Expression {
         }
     }
 
-    /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is not
-    /// known.
+    /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is unknown.
     pub fn bit_length(self) -> Option<i32> {
         let inner = self.without_relabelling();
         if let Some((pg_sys::BITOID, value)) = inner.constant() {
@@ -245,19 +247,18 @@ impl Expression {
         inner
     }
 
-    /// The expression with the cast that the parser adds to convert it to the type `wanted`; the expression itself if
-    /// it is of this type, and None if there is no such cast.
+    /// The expression with the explicit cast that the parser adds to convert it to another type; the expression itself
+    /// if it is of this type, and None if there is no such cast.
     pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
         self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
     }
 
-    /// The expression with the cast that the parser adds for an assignment to a column of this type and type modifier.
+    /// As [`Self::coerced_to`], for an assignment to a column of this type and type modifier.
     pub fn assigned_to(self, wanted: Oid, modifier: i32) -> Option<Self> {
         self.cast(wanted, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
     }
 
-    /// The expression with the cast that the parser adds to an argument of the type `wanted`; None if there is no such
-    /// cast.
+    /// As [`Self::coerced_to`], for an argument of this type.
     pub fn implicitly_coerced_to(self, wanted: Oid) -> Option<Self> {
         self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_IMPLICIT)
     }
@@ -284,8 +285,7 @@ impl Expression {
 
     /// The value of a constant integer of any type that is not NULL.
     pub fn any_integer(self) -> Option<i64> {
-        let (of_type, value) = self.constant()?;
-        integer_value(of_type, value)
+        self.constant().and_then(|(of_type, value)| integer_value(of_type, value))
     }
 
     /// The expression's value as a constant, if it is an immutable function of constants.
@@ -312,10 +312,8 @@ impl Expression {
 
     /// The expression with other expressions in place of some columns of its table, which are given by attnum.
     pub fn with_columns_replaced(self, replacements: impl Iterator<Item = (i16, Self)>) -> Self {
-        const OWN_VARNO: i32 = 1;
         let keep = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
-        // SAFETY: the list is made here, of valid expressions. An expression without whole rows needs no range table
-        // entry. The result is a new expression, or the same.
+        // SAFETY: the list is made here, of valid expressions. Without whole rows, no range table entry is needed.
         unsafe {
             let mut targets = std::ptr::null_mut();
             for (attnum, replacement) in replacements {
@@ -338,8 +336,7 @@ impl Expression {
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
-    /// Whether PostgreSQL refuses the expression as a key of an index, because it calls a function that is not
-    /// immutable.
+    /// Whether PostgreSQL refuses the expression as a key of an index: it calls a function that is not immutable.
     pub fn is_mutable(self) -> bool {
         // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
@@ -402,8 +399,7 @@ unsafe extern "C-unwind" fn add_function(function: Oid, functions: *mut c_void) 
 /// # Safety
 /// The node is one of a valid expression.
 pub(crate) unsafe fn type_of(node: *mut pg_sys::Node) -> Option<Oid> {
-    // SAFETY: the caller passes a valid node; a list and a CASE's WHEN are no expressions. ERROR ON ERROR, in
-    // JSON_VALUE, has no value, and so no type.
+    // SAFETY: a valid node; a list and a CASE's WHEN are no expressions. ERROR ON ERROR, in JSON_VALUE, has no type.
     unsafe {
         let has_value = !matches!((*node).type_, NodeTag::T_List | NodeTag::T_CaseWhen);
         has_value.then(|| pg_sys::exprType(node)).filter(|of_type| *of_type != Oid::INVALID)
@@ -426,8 +422,7 @@ impl StoredExpression {
     }
 }
 
-/// The strategy of an operator in an operator family of btrees, from `BTLessStrategyNumber` to
-/// `BTGreaterStrategyNumber`; None if it is not in the family.
+/// The strategy of an operator in an operator family of btrees, such as `BTLessStrategyNumber`; None if it is not in it.
 pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
     let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };

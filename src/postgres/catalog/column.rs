@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::cache::read_cached;
 use super::relation::Relation;
 use crate::error::{Result, user_error};
-use crate::expression::Expression;
+use crate::expression::{Expression, OWN_VARNO};
 use crate::ffi::attribute;
 use crate::text::{from_bytes, from_server, to_server};
 
@@ -61,7 +61,7 @@ impl Column {
         Ok(Self::find_raw(table, &to_server(name)?))
     }
 
-    /// The column with this name, in the server's encoding; None if it does not exist or is a system column.
+    /// As [`Self::find`], for a name in the server's encoding.
     pub fn find_raw(table: &Relation, name: &CStr) -> Option<Self> {
         Self::at(table, attnum_of(table.oid(), name)?)
     }
@@ -92,13 +92,12 @@ impl Column {
 
     /// A reference to the column, as in stored expressions of its table.
     pub fn as_variable(&self) -> Option<Expression> {
+        let &Self { attnum, data_type, type_modifier, collation, .. } = self;
         // SAFETY: makeVar pallocs a valid node.
-        unsafe {
-            let variable = pg_sys::makeVar(1, self.attnum, self.data_type, self.type_modifier, self.collation, 0);
-            Expression::new(variable)
-        }
+        unsafe { Expression::new(pg_sys::makeVar(OWN_VARNO, attnum, data_type, type_modifier, collation, 0)) }
     }
 
+    /// As [`generation_of`] this column.
     pub fn generation(&self, table: &Relation) -> Option<Expression> {
         generation_of(table, self.attnum)
     }
@@ -137,8 +136,7 @@ impl RowValue {
     }
 }
 
-/// The descriptor's entry for the column with this attnum; None if it does not exist, was dropped or is a system
-/// column.
+/// The descriptor's entry for a column; None if it does not exist, was dropped or is a system column.
 fn attribute_of(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_attribute> {
     // SAFETY: an open relation has a descriptor, as long as it is open.
     unsafe { attribute(table.rd_att, attnum) }.filter(|attribute| !attribute.attisdropped)
@@ -155,8 +153,8 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
-/// An expression on a row of a table with the generation expressions of these columns in place of the columns: the
-/// value that it has once PostgreSQL has computed them.
+/// An expression on a row of a table with the generation expressions of these columns in place of the columns: its
+/// value once PostgreSQL has computed them.
 pub fn with_generation(table: &Relation, expression: Expression, is_replaced: impl Fn(&Column) -> bool) -> Expression {
     let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
     let generation = |column: Column| Some((column.attnum, column.generation(table)?));
@@ -177,23 +175,29 @@ pub fn btree_family(data_type: Oid) -> Option<Oid> {
     (cached.btree_opf != Oid::INVALID && cached.eq_opr != Oid::INVALID).then_some(cached.btree_opf)
 }
 
-/// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1. Like the
-/// planner, assumes 200 if the table was not analyzed.
+/// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1.
 pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
-    // SAFETY: a look-up in a system cache by keys of its types, whose rows are of this form.
-    let stadistinct = unsafe {
-        let keys = [table.oid().into(), attnum.into(), false.into()];
-        let read = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
-        read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read)
-    };
+    let read = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
     // A negative number is a share of the rows, 0 is unknown.
-    let values = match stadistinct {
+    let values = match read_statistics(table.oid(), attnum, read) {
         Some(values) if values > 0.0 => values,
         Some(share) if share < 0.0 => -share * rows,
         _ => UNKNOWN,
     };
     values.min(rows).max(1.0)
+}
+
+/// Reads the statistics of a column of a table without its inheritors, or of a key of an index; None if there are none.
+pub fn read_statistics<T>(
+    relation: Oid,
+    attnum: i16,
+    read: impl FnOnce(&pg_sys::FormData_pg_statistic) -> T,
+) -> Option<T> {
+    let keys = [relation.into(), attnum.into(), false.into()];
+    // SAFETY: the keys of this cache are a relation, a column of it, and whether inheritors are included. Its rows are
+    // of this form.
+    unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read) }
 }
 
 /// The attnum of the column with this name in a table that need not be locked, so the answer may change at any time.

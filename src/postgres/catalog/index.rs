@@ -1,11 +1,10 @@
 //! Indexes of a table, as in pg_index.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::cache::read_cached;
-use super::column::{Column, RowValue, btree_family};
+use super::column::{Column, RowValue, btree_family, read_statistics};
 use super::partition::with_inheritors;
 use super::relation::Relation;
 use crate::error::Result;
@@ -36,9 +35,8 @@ pub struct IndexKey {
     pub value: RowValue,
     /// Whether the index is a btree that compares the key with PostgreSQL's own operators on `int4`.
     pub is_integer: bool,
-    /// The operator family and the collation by which the index compares the key.
-    pub family: Oid,
-    pub collation: Oid,
+    family: Oid,
+    collation: Oid,
 }
 
 /// How the expressions of an index are read.
@@ -77,30 +75,27 @@ impl Index {
         unsafe {
             let row = &*index.rd_index;
             let columns = row.indkey.values.as_slice(row.indnatts as usize);
-            let count = row.indnkeyatts as usize;
-            let is_btree = index.is_btree();
             let mut expressions = key_expressions(index, expressions).into_iter();
-            let mut keys = Vec::with_capacity(count);
-            for (position, &column) in columns.iter().take(count).enumerate() {
+            let mut keys = Vec::new();
+            for (position, &column) in columns.iter().take(row.indnkeyatts as usize).enumerate() {
                 let value =
                     if column == 0 { RowValue::Expression(expressions.next()?) } else { RowValue::Column(column) };
                 let (family, collation) = (*index.rd_opfamily.add(position), *index.rd_indcollation.add(position));
                 let compares_integers =
                     *index.rd_opcintype.add(position) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
-                keys.push(IndexKey { value, is_integer: is_btree && compares_integers, family, collation });
+                keys.push(IndexKey { value, is_integer: index.is_btree() && compares_integers, family, collation });
             }
             let predicate = pg_sys::Anum_pg_index_indpred as i32;
-            let constrains = row.indisunique || row.indisprimary || row.indisexclusion;
             (!keys.is_empty()).then(|| Self {
                 oid: index.oid(),
-                name: std::ffi::CStr::from_ptr((*index.rd_rel).relname.data.as_ptr()).to_owned(),
+                name: CStr::from_ptr((*index.rd_rel).relname.data.as_ptr()).to_owned(),
                 keys,
                 columns: columns.to_vec(),
                 // A catalog has no missing values, so that no descriptor is needed.
                 is_partial: !pg_sys::heap_attisnull(index.rd_indextuple, predicate, std::ptr::null_mut()),
                 is_valid,
                 is_partition: index.is_partition(),
-                is_unconstrained: !constrains,
+                is_unconstrained: !(row.indisunique || row.indisprimary || row.indisexclusion),
             })
         }
     }
@@ -116,11 +111,14 @@ impl Index {
 
     /// Whether ANALYZE has computed statistics of the key at `position`, which is an expression.
     pub fn has_statistics(&self, position: usize) -> bool {
-        let keys = [self.oid.into(), (position as i16 + 1).into(), false.into()];
-        // SAFETY: the keys of this cache are a relation, a column of it, and whether inheritors are included; its rows
-        // are of this form.
-        unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, |_: &pg_sys::FormData_pg_statistic| ()) }
-            .is_some()
+        read_statistics(self.oid, position as i16 + 1, |_| ()).is_some()
+    }
+}
+
+impl IndexKey {
+    /// Whether the index compares the key, which is this column, as the column's type and collation do.
+    pub fn is_compared_as(&self, column: &Column) -> bool {
+        self.collation == column.collation && btree_family(column.data_type) == Some(self.family)
     }
 }
 
@@ -149,11 +147,8 @@ pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
     let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored).filter(|_| is_inferable(&index));
     let is_within = |key: &IndexKey| {
         let column = key.value.column().filter(|attnum| columns.contains(attnum));
-        column.and_then(|attnum| Column::at(table, attnum)).is_some_and(|column| {
-            column.is_not_null
-                && key.collation == column.collation
-                && btree_family(column.data_type) == Some(key.family)
-        })
+        let column = column.and_then(|attnum| Column::at(table, attnum));
+        column.is_some_and(|column| column.is_not_null && key.is_compared_as(&column))
     };
     let is_key = |index: &Index| !index.is_partial && index.keys.iter().all(is_within);
     table.open_indexes().filter_map(read).find(is_key)
@@ -162,8 +157,8 @@ pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
 /// The expressions among an index's keys, in order.
 fn key_expressions(index: &Relation, how: KeyExpressions) -> Vec<Expression> {
     let mut is_null = true;
-    // SAFETY: an open index has its row of pg_index, and the column is a pg_node_tree, which is stored like a text. The
-    // list of the expressions is a copy, and holds valid expressions.
+    // SAFETY: an open index has its row of pg_index, whose column is a pg_node_tree, stored like a text. The list is a
+    // copy, and holds valid expressions.
     unsafe {
         if let KeyExpressions::Planned = how {
             return expressions(pg_sys::RelationGetIndexExpressions(index.as_ptr()));

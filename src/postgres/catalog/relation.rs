@@ -16,11 +16,8 @@ pub struct Relation(PgRelation);
 const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
 
 impl Relation {
-    /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. PostgreSQL raises an error if it does not
-    /// exist.
-    ///
-    /// The caller knows that the relation cannot be dropped: it or its table is locked already, or it is a partition of
-    /// a locked table.
+    /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. The caller knows that it cannot be dropped:
+    /// it or its table is locked already, or it is a partition of a locked table.
     pub fn open(relation: Oid) -> Self {
         Self::open_in_mode(relation, LOCK)
     }
@@ -31,7 +28,7 @@ impl Relation {
         Self(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
-    /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner does. None if the
+    /// Opens a relation as the planner does, locked in ACCESS SHARE mode until the transaction ends; None if the
     /// relation was dropped.
     pub fn open_for_planning(relation: Oid) -> Option<Self> {
         Self::try_open(relation, LOCK)
@@ -39,7 +36,7 @@ impl Relation {
 
     /// Opens a relation, locked in mode `lock` until the transaction ends. None if it does not exist.
     pub fn try_open(relation: Oid, lock: pg_sys::LOCKMODE) -> Option<Self> {
-        // SAFETY: try_relation_open accepts any OID under a lock. What it opens is closed here, and keeps the lock.
+        // SAFETY: any OID may be opened under a lock, which stays when the result is closed.
         unsafe {
             let relation = pg_sys::try_relation_open(relation, lock);
             (!relation.is_null()).then(|| Self(PgRelation::from_pg_owned(relation)))
@@ -111,18 +108,17 @@ impl Relation {
         unsafe { oids(pg_sys::RelationGetIndexList(self.as_ptr())) }
     }
 
-    /// The indexes of a table, except those that are being dropped, opened as the planner opens them.
+    /// As [`Self::indexes`], opened as the planner opens them.
     pub fn open_indexes(&self) -> impl Iterator<Item = Self> {
         self.indexes().into_iter().filter_map(Self::open_for_planning)
     }
 
-    /// Whether the relation has files: a partitioned table has none, and an unlogged table has none on a standby.
-    /// PostgreSQL raises its own error if the latter is read.
+    /// Whether the relation has files: a partitioned table has none, and an unlogged table has none on a standby, where
+    /// PostgreSQL raises its own error if the table is read.
     fn has_files(&self) -> bool {
+        let is_logged = self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT;
         // SAFETY: no arguments, no conditions.
-        let is_missing = self.class().relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT
-            && unsafe { pg_sys::RecoveryInProgress() };
-        !self.is_partitioned() && !is_missing
+        !self.is_partitioned() && (is_logged || !unsafe { pg_sys::RecoveryInProgress() })
     }
 
     /// The planner's estimate of the rows in the table itself, without inheritors.
@@ -130,11 +126,9 @@ impl Relation {
         if !self.has_files() {
             return 0.0;
         }
-        let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
-        // SAFETY: the table is open; with a null pointer, no column widths are asked for.
-        unsafe {
-            pg_sys::estimate_rel_size(self.as_ptr(), std::ptr::null_mut(), &mut pages, &mut rows, &mut visible);
-        }
+        let (no_widths, mut pages, mut rows, mut visible) = (std::ptr::null_mut(), 0, 0.0, 0.0);
+        // SAFETY: the table is open, and the results are written to the three numbers.
+        unsafe { pg_sys::estimate_rel_size(self.as_ptr(), no_widths, &mut pages, &mut rows, &mut visible) };
         rows
     }
 

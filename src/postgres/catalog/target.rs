@@ -6,11 +6,13 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
+use super::column::Column;
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation, relation_kind};
 use crate::error::{ErrorReport, Result, user_error};
 use crate::owner::{as_owner, is_owner};
+use crate::spi::query_strings;
 
 pub type Lock = pg_sys::LOCKMODE;
 
@@ -27,10 +29,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// Locks an ordinary or partitioned table that the current user owns, and runs `f` as its owner ([`as_owner`]): who
-    /// may be a superuser runs no code of the owner as itself. An error if the table does not exist, is of another
-    /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
-    /// [`Target::family`] locks the names of its members.
+    /// Locks an ordinary or partitioned table that the current user owns, and runs `f` as its owner ([`as_owner`]), so
+    /// that a superuser runs no code of the owner as itself. An error if the table does not exist, is of another kind,
+    /// or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and by
+    /// [`Target::family`] those of its inheritors.
     pub fn lock<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let table = Self::lock_kind(oid, lock, false)?;
         as_owner(table.owner, || f(&table))
@@ -52,27 +54,18 @@ impl Target {
         check_is_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind(may_be_view)?;
-        if target.has_locked_names {
-            target.check_is_changed_here()?;
-        }
+        target.check_is_changed_here()?;
         Ok(target)
     }
 
     /// Describes a relation that is already locked.
     fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self> {
         let relation = Relation::open(oid);
-        let schema = relation.schema();
+        let (owner, schema, kind) = (relation.owner(), relation.schema(), relation.kind());
         if has_locked_names {
             lock_schema_name(schema)?;
         }
-        Ok(Self {
-            oid,
-            owner: relation.owner(),
-            schema,
-            name: relation.name()?,
-            kind: relation.kind(),
-            has_locked_names,
-        })
+        Ok(Self { oid, owner, schema, name: relation.name()?, kind, has_locked_names })
     }
 
     /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
@@ -83,8 +76,8 @@ impl Target {
         members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
     }
 
-    /// Opens the relation. Drop the result before a command changes the table: PostgreSQL refuses to change a table
-    /// that the session still has open.
+    /// Opens the relation. Drop the result before a command changes the table: PostgreSQL changes no table that the
+    /// session still has open.
     pub fn open(&self) -> Relation {
         Relation::open(self.oid)
     }
@@ -114,13 +107,9 @@ impl Target {
         self.kind == pg_sys::RELKIND_RELATION
     }
 
-    /// Whether it has rows and indexes of its own.
+    /// Whether it has rows and indexes of its own, as an ordinary table or as a materialized view.
     pub fn is_indexable(&self) -> bool {
-        self.is_ordinary() || self.is_materialized_view()
-    }
-
-    fn is_materialized_view(&self) -> bool {
-        self.kind == pg_sys::RELKIND_MATVIEW
+        self.is_ordinary() || self.kind == pg_sys::RELKIND_MATVIEW
     }
 
     pub fn is_foreign(&self) -> bool {
@@ -132,7 +121,7 @@ impl Target {
         if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
             return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
         }
-        if may_be_view && self.is_materialized_view() || self.is_ordinary() || self.is_partitioned() {
+        if may_be_view && self.is_indexable() || self.is_ordinary() || self.is_partitioned() {
             return Ok(());
         }
         let (name, detail) = if may_be_view {
@@ -143,10 +132,30 @@ impl Target {
         Err(wrong_kind(format!("\"{}\" is not a {name}", self.name)).set_detail(detail))
     }
 
-    /// Refuses a table that Citus manages, except on the coordinator. On another server, some commands would fail after
-    /// others have changed the table on all servers.
+    /// The generation expression of a column as SQL; None if the column is not generated. Under the search path of
+    /// [`as_owner`], every name outside pg_catalog is schema-qualified.
+    pub fn generation_sql(&self, column: &Column) -> Result<Option<String>> {
+        let query = format!(
+            "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
+             WHERE adrelid = {} AND adnum = {}",
+            self.oid.to_u32(),
+            column.attnum
+        );
+        if column.is_generated { Ok(query_strings(&query)?.pop()) } else { Ok(None) }
+    }
+
+    /// A column's type and generation clause, as in CREATE TABLE.
+    pub fn column_definition(&self, column: &Column) -> Result<String> {
+        let type_name = column.type_name();
+        let Some(expression) = self.generation_sql(column)? else { return Ok(type_name) };
+        let kind = if column.is_stored { "STORED" } else { "VIRTUAL" };
+        Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
+    }
+
+    /// Refuses to change a table that Citus manages, except on the coordinator. On another server, some commands would
+    /// fail after others have changed the table on all servers.
     fn check_is_changed_here(&self) -> Result<()> {
-        if distribution(self.oid)?.is_none() || is_coordinator() {
+        if !self.has_locked_names || distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());
         }
         let message =

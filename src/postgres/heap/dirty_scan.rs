@@ -13,7 +13,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::mem::ManuallyDrop;
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData, Oid, TransactionId};
@@ -69,7 +68,7 @@ impl EntrySet {
 /// A scan of one index of a heap table.
 pub struct DirtyScan<'a> {
     table: &'a Relation,
-    scan: ManuallyDrop<EntryScan>,
+    scan: EntryScan,
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
@@ -98,10 +97,8 @@ impl<'a> DirtyScan<'a> {
         included: Option<i16>,
     ) -> Self {
         let mut snapshot = dirty_snapshot();
-        // SAFETY: the caller passes an open table and an open index of it. The snapshot is on the heap and outlives the
-        // scan.
+        // SAFETY: the caller passes an open table and an index of it. The snapshot is on the heap and outlives the scan.
         let scan = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
-        let scan = ManuallyDrop::new(scan);
         let entry = ItemPointerData::default();
         Self { table, scan, snapshot, slot, since, gone, refusals_left: u64::MAX, entry, value: None }
     }
@@ -207,11 +204,10 @@ impl<'a> DirtyScan<'a> {
 
 impl Drop for DirtyScan<'_> {
     fn drop(&mut self) {
-        // SAFETY: the scan is taken only here.
-        let scan = unsafe { ManuallyDrop::take(&mut self.scan) };
         // After a PostgreSQL error, PostgreSQL releases what the scan holds when it ends the (sub)transaction.
         if !std::thread::panicking() {
-            scan.end();
+            // SAFETY: the scan has begun, and ends only here.
+            unsafe { pg_sys::index_endscan(self.scan.description) };
         }
     }
 }
@@ -223,9 +219,9 @@ pub fn fetch_present<'a>(table: &Relation, tid: ItemPointerData, slot: &'a Table
     version.filter(|_| state_of(&snapshot) == VersionState::Present)
 }
 
-/// The version that the dirty snapshot sees, of a row of which one version is or was at this tid. If it is known which
-/// transaction inserted that one, no row that took its place counts. None if there is no such version: the row was
-/// deleted, or moved to another partition.
+/// The version that the dirty snapshot sees, of a row of which one version is or was at this tid; None if the row was
+/// deleted, or moved to another partition. If it is known which transaction inserted the version at the tid, a row that
+/// took its place does not count.
 fn visible_from<'a>(
     table: &Relation,
     (mut inserter, mut tid): (Option<TransactionId>, ItemPointerData),
@@ -255,8 +251,7 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 
 /// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
-    // The snapshot has the transaction in progress that has inserted the row, or else the transaction that is deleting
-    // it.
+    // The snapshot has the transaction in progress that has inserted the row, or else the one that is deleting it.
     match (snapshot.xmin, snapshot.xmax) {
         (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
             let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };

@@ -99,28 +99,21 @@ impl BaseRelation {
     /// The number of pages that a scan fetches if it needs `needed` of `pages` pages in random order. A scan that runs
     /// once for each row of other relations finds some pages in the cache (PostgreSQL's index_pages_fetched).
     pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
-        let loops = self.loops(outer);
+        // SAFETY: the set is valid, or null.
+        let relations = unsafe { members(outer.0) }.filter_map(|relid| self.planner().relation(relid));
+        // Like PostgreSQL, assume that the scan runs once for each row of the smallest relation.
+        let loops = relations.map(|relation| relation.rows).reduce(f64::min).unwrap_or(1.0);
         if loops <= 1.0 {
             return needed;
         }
         // SAFETY: the planner is at work, and knows the size of each table.
-        let fetched = unsafe { pg_sys::index_pages_fetched(needed * loops, pages as u32, pages, self.root) };
-        fetched / loops
-    }
-
-    /// How many times a scan with parameters from `outer` runs. Like PostgreSQL, assumes once for each row of the
-    /// smallest relation.
-    fn loops(&self, outer: Outer) -> f64 {
-        // SAFETY: the set is valid, or null.
-        let relations = unsafe { members(outer.0) }.filter_map(|relid| self.planner().relation(relid));
-        relations.map(|relation| relation.rows).reduce(f64::min).unwrap_or(1.0)
+        unsafe { pg_sys::index_pages_fetched(needed * loops, pages as u32, pages, self.root) / loops }
     }
 
     /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
     /// protect rows (as row-level security does) must be evaluated before it.
     pub fn conditions(&self) -> Vec<Condition> {
-        let all = self.all_conditions().into_iter();
-        all.filter(|condition| self.may_come_first(condition)).collect()
+        self.all_conditions().into_iter().filter(|condition| self.may_come_first(condition)).collect()
     }
 
     /// The conditions, including those that others must be evaluated before.
@@ -191,11 +184,9 @@ impl BaseRelation {
             let keys = unsafe { std::slice::from_raw_parts(index.opcintype, index.nkeycolumns as usize) };
             may_serve(keys, index.ncolumns > index.nkeycolumns)
         };
-        let usable = self
-            .index_infos()
-            .filter(may_serve)
-            .filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
-        usable.map(|index| index.indexoid).collect()
+        let is_usable =
+            |index: &&pg_sys::IndexOptInfo| !index.hypothetical && (index.indpred.is_null() || index.predOK);
+        self.index_infos().filter(may_serve).filter(is_usable).map(|index| index.indexoid).collect()
     }
 
     /// The expressions that are keys of the table's indexes.
@@ -331,28 +322,27 @@ impl BaseRelation {
     ) {
         // SAFETY: the new node is all zeros, which is valid in each of its fields, with the tag of its type.
         unsafe {
-            let path = pg_sys::palloc0(size_of::<pg_sys::CustomPath>()).cast::<pg_sys::CustomPath>();
-            (*path).path.type_ = pg_sys::NodeTag::T_CustomPath;
-            (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
-            (*path).path.parent = self.relation;
-            (*path).path.pathtarget = self.rel().reltarget;
+            let custom = &mut *pg_sys::palloc0(size_of::<pg_sys::CustomPath>()).cast::<pg_sys::CustomPath>();
+            custom.flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+            custom.custom_private = private;
+            custom.methods = methods;
+            let path = &mut custom.path;
+            path.type_ = pg_sys::NodeTag::T_CustomPath;
+            path.pathtype = pg_sys::NodeTag::T_CustomScan;
+            path.parent = self.relation;
+            path.pathtarget = self.rel().reltarget;
             // An empty set must be null.
             let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
-            (*path).path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
-            let is_parameterized = !(*path).path.param_info.is_null();
-            (*path).path.parallel_safe =
-                self.rel().consider_parallel && (is_parameterized || !self.is_below_worker(total));
-            (*path).path.rows =
-                (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);
-            (*path).path.startup_cost = startup;
-            (*path).path.total_cost = total;
+            path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
+            let parameters = path.param_info.as_ref();
+            path.parallel_safe = self.rel().consider_parallel && (parameters.is_some() || !self.is_below_worker(total));
+            path.rows = parameters.map_or(self.rel().rows, |parameters| parameters.ppi_rows);
+            path.startup_cost = startup;
+            path.total_cost = total;
             if is_ordered {
-                (*path).path.pathkeys = pg_sys::list_copy_head((*self.root).query_pathkeys, 1);
+                path.pathkeys = pg_sys::list_copy_head((*self.root).query_pathkeys, 1);
             }
-            (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
-            (*path).custom_private = private;
-            (*path).methods = methods;
-            pg_sys::add_path(self.relation, path.cast());
+            pg_sys::add_path(self.relation, (&raw mut *custom).cast());
         }
     }
 }
@@ -391,9 +381,6 @@ impl Outer {
 }
 
 /// Whether a member of an equivalence class is a column of the relation. `column` points to the column's attnum.
-///
-/// # Safety
-/// The planner calls it with a relation, a valid member and the pointer that it was given.
 unsafe extern "C-unwind" fn is_member_column(
     _root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
@@ -401,7 +388,7 @@ unsafe extern "C-unwind" fn is_member_column(
     member: *mut pg_sys::EquivalenceMember,
     column: *mut std::ffi::c_void,
 ) -> bool {
-    // SAFETY: the caller passes a relation, a valid member and a pointer to an attnum.
+    // SAFETY: the planner passes a relation, a valid member and the pointer that it was given, to an attnum.
     unsafe {
         let (relid, column) = ((*relation).relid as i32, *column.cast::<i16>());
         let variable = Expression::new((*member).em_expr).and_then(|value| value.without_relabelling().column());

@@ -31,9 +31,8 @@ impl Planner {
     /// The running planner; None for a null pointer, which it passes when it simplifies an expression outside a query.
     ///
     /// # Safety
-    /// `root` is null or points to the running planner's state.
+    /// A pointer that is not null is to the running planner's state.
     pub unsafe fn new(root: *mut pg_sys::PlannerInfo) -> Option<Self> {
-        // SAFETY: `root` is null or points to the running planner's state.
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
     }
 
@@ -81,65 +80,44 @@ impl Planner {
         }
     }
 
-    /// The value of an expression, a constant; None if the planner cannot compute it, even with the given values of
-    /// parameters.
+    /// The value of an expression, a constant; None if the planner cannot compute it, even with values of parameters.
     pub fn known_value(self, expression: Expression) -> Option<Expression> {
         // SAFETY: the planner and the expression are valid; the result is a new expression.
         let value = unsafe {
-            if pg_sys::contain_var_clause(expression.as_ptr()) {
-                return None;
-            }
-            Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr()))?
+            let has_columns = pg_sys::contain_var_clause(expression.as_ptr());
+            (!has_columns)
+                .then(|| pg_sys::estimate_expression_value(self.0, expression.as_ptr()))
+                .and_then(|value| Expression::new(value))?
         };
-        let value = value.without_relabelling();
-        value.constant().map(|_| value)
+        Some(value.without_relabelling()).filter(|value| value.constant().is_some())
     }
 
     /// The share of the rows that have a value in an `integer` expression of one relation's columns, as the planner
     /// estimates it from the statistics of ANALYZE. None without statistics.
     pub fn share_equal(self, expression: Expression, value: Value) -> Option<f64> {
-        let mut variable = pg_sys::VariableStatData::default();
         let (equality, no_collation) = (pg_sys::Int4EqualOperator.into(), pg_sys::InvalidOid);
-        // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
-        // pg_statistic is held until it is released.
-        unsafe {
-            pg_sys::examine_variable(self.0, expression.as_ptr(), 0, &mut variable);
-            if variable.statsTuple.is_null() {
-                return None;
-            }
-            let share = match value {
+        let any = expression.as_ptr();
+        // SAFETY: the variable has statistics, and the operator compares integers.
+        self.with_statistics(expression, |variable| unsafe {
+            match value {
                 Value::Constant(value) => {
-                    pg_sys::var_eq_const(&mut variable, equality, no_collation, value.into(), false, true, false)
+                    pg_sys::var_eq_const(variable, equality, no_collation, value.into(), false, true, false)
                 }
-                Value::Any => {
-                    let any = expression.as_ptr();
-                    pg_sys::var_eq_non_const(&mut variable, equality, no_collation, any, true, false)
-                }
-                Value::InOtherRow => share_equal_to_row(&mut variable),
-            };
-            if let Some(release) = variable.freefunc {
-                release(variable.statsTuple);
+                Value::Any => pg_sys::var_eq_non_const(variable, equality, no_collation, any, true, false),
+                Value::InOtherRow => share_equal_to_row(variable),
             }
-            Some(share)
-        }
+        })
     }
 
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
     /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
-        let mut common = CommonValues::default();
-        let mut variable = pg_sys::VariableStatData::default();
-        let mut slot = pg_sys::AttStatsSlot::default();
         const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
-        // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
-        // pg_statistic is held until it is released; get_attstatsslot fills in `slot` with arrays of these lengths.
-        unsafe {
-            pg_sys::examine_variable(self.0, expression.as_ptr(), 0, &mut variable);
-            if variable.statsTuple.is_null() {
-                return common;
-            }
+        let mut slot = pg_sys::AttStatsSlot::default();
+        // SAFETY: the variable has statistics; get_attstatsslot fills in `slot` with arrays of these lengths.
+        let read = |variable: &mut pg_sys::VariableStatData| unsafe {
             let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
-            common.nulls = f64::from((*statistics).stanullfrac);
+            let mut common = CommonValues { values: Vec::new(), nulls: f64::from((*statistics).stanullfrac) };
             let kind = pg_sys::STATISTIC_KIND_MCV as i32;
             if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32) {
                 if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
@@ -148,11 +126,24 @@ impl Planner {
                 }
                 pg_sys::free_attstatsslot(&mut slot);
             }
-            if let Some(release) = variable.freefunc {
+            common
+        };
+        self.with_statistics(expression, read).unwrap_or_default()
+    }
+
+    /// Calls `f` with the statistics of ANALYZE for an expression of one relation's columns; None if there are none.
+    fn with_statistics<T>(self, of: Expression, f: impl FnOnce(&mut pg_sys::VariableStatData) -> T) -> Option<T> {
+        let mut variable = pg_sys::VariableStatData::default();
+        // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
+        // pg_statistic is held until it is released.
+        unsafe {
+            pg_sys::examine_variable(self.0, of.as_ptr(), 0, &mut variable);
+            let result = (!variable.statsTuple.is_null()).then(|| f(&mut variable));
+            if let (Some(_), Some(release)) = (&result, variable.freefunc) {
                 release(variable.statsTuple);
             }
+            result
         }
-        common
     }
 }
 
@@ -163,8 +154,7 @@ impl Planner {
 unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
     let mut slot = pg_sys::AttStatsSlot::default();
     let mut is_default = false;
-    // SAFETY: the caller passes a variable with statistics; get_attstatsslot fills in `slot` with an array of this
-    // length.
+    // SAFETY: the variable has statistics; get_attstatsslot fills in `slot` with an array of this length.
     unsafe {
         let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
         let (mut rest, mut equal) = (1.0 - f64::from((*statistics).stanullfrac), 0.0);

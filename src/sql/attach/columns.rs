@@ -3,7 +3,6 @@
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, generation_of, type_name};
-use postgres::catalog::generation::definition;
 use postgres::catalog::relation::{Relation, server_name};
 use postgres::catalog::target::Target;
 use postgres::error::{Result, not_supported, notice, sendable, user_error};
@@ -116,7 +115,7 @@ impl<'a> Columns<'a> {
         {
             return Ok(());
         }
-        let (definition, wanted) = (definition(table, &column)?, self.definition(meaning)?);
+        let (definition, wanted) = (table.column_definition(&column)?, self.definition(meaning)?);
         let message =
             format!("column \"{name}\" of relation \"{}\" already exists with a different definition", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)

@@ -6,7 +6,7 @@
 //! as a column or as an expression: a search compares it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::column::{Column, RowValue, btree_family, generation_of};
+use postgres::catalog::column::{Column, RowValue, generation_of};
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::Relation;
@@ -148,11 +148,8 @@ pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) ->
 
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
 pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
-    index.keys.iter().zip(columns).all(|(key, &attnum)| {
-        Column::at(table, attnum).is_some_and(|column| {
-            key.collation == column.collation && btree_family(column.data_type) == Some(key.family)
-        })
-    })
+    let mut keys = index.keys.iter().zip(columns);
+    keys.all(|(key, &attnum)| Column::at(table, attnum).is_some_and(|column| key.is_compared_as(&column)))
 }
 
 /// The blocks of a fingerprint that are keys of these indexes of a table, which have the fingerprint too.

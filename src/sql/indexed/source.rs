@@ -3,7 +3,6 @@
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::catalog::column::{Column, generation_of};
-use postgres::catalog::generation::generation_sql;
 use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
@@ -266,7 +265,7 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
         }
         let relation = table.open();
         [column.generation(&relation), column.as_variable()].into_iter().flatten().try_for_each(lock_names_in)?;
-        argument = generation_sql(table, column)?.unwrap_or_default();
+        argument = table.generation_sql(column)?.unwrap_or_default();
         argument = format!("CAST({argument} AS {})", column.type_name());
     }
     if column.data_type != argument_type {
