@@ -34,7 +34,7 @@ impl BandIndexes<'_> {
             let BandIndex { call, scope: own_scope, has_own_equality, is_partial, .. } =
                 BandIndex::read(&relation, &index)?;
             let is_wanted = call.schema == self.schema
-                && call.is_of(text, &self.text.options)
+                && call.is_of(text, &self.text.options.meaning)
                 && call.band < self.bands
                 && own_scope == scope
                 && has_own_equality
@@ -47,7 +47,7 @@ impl BandIndexes<'_> {
     /// The keys of the index on a band.
     pub fn keys(&self, band: usize) -> String {
         let Self { text, band_function, size_function, .. } = self;
-        let (sql, options) = (&text.sql, text.options_sql());
+        let (sql, options) = (&text.sql, text.options.sql());
         self.scope
             .keys([format!("{band_function}({sql}, {band}{options})"), format!("{size_function}({sql}{options})")])
     }
@@ -55,7 +55,7 @@ impl BandIndexes<'_> {
     /// A condition that the indexes serve, for users.
     pub fn condition(&self) -> Result<String> {
         let own = if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
-        let criterion = match laid_over(&own, self.text.options_json.as_deref().unwrap_or("{}"))? {
+        let criterion = match laid_over(&own, self.text.options.json.as_deref().unwrap_or("{}"))? {
             empty if empty == "{}" => String::new(),
             criterion => format!(", {}", shown_literal(&criterion)),
         };

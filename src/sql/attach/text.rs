@@ -3,20 +3,19 @@
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_literal};
+use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, type_name};
 use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::expression::Expression;
-use postgres::json::{RawJsonb, to_json_text};
+use postgres::json::RawJsonb;
 use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{set_locally, with_settings};
-use simhash::fingerprint::options::Options;
 
-use crate::sql::fingerprint::options::{JsonDocument, read_options};
 use crate::sql::indexed::fingerprint_column::check_is_stored;
+use crate::sql::indexed::source::WrittenOptions;
 
 const SOURCE: Argument<'static> = Argument { name: c"source", context: c"argument \"source\"" };
 
@@ -25,9 +24,7 @@ pub struct Text {
     pub written: String,
     /// The text as SQL in which all names outside pg_catalog are qualified.
     pub sql: String,
-    pub options: Options,
-    /// The options as JSON; None if they are the defaults.
-    pub options_json: Option<String>,
+    pub options: WrittenOptions,
 }
 
 impl Text {
@@ -60,25 +57,12 @@ impl Text {
         };
         check(&relation, text)?;
         let sql = repeatable_sql(&relation, text)?;
-        let (mut parsed, mut options_json) = (Options::default(), None);
-        if let Some(document) = options {
-            parsed = read_options(JsonDocument::Jsonb(document))?;
-            // SAFETY: an argument of type jsonb.
-            let json = unsafe { to_json_text(document) }?;
-            options_json = (parsed != Options::default()).then_some(json);
-        }
-        Ok(Self { written, sql, options: parsed, options_json })
+        Ok(Self { written, sql, options: WrittenOptions::read(options)? })
     }
 
     /// The text of a table of the family, as [`Index::all`](postgres::catalog::index::Index::all) reads it.
     pub fn in_table(&self, table: &Relation) -> Result<Expression> {
         Ok(parse_index_key(table, &self.sql, SOURCE)?.with_folded_constants())
-    }
-
-    /// The options as a further argument of a function; empty if they are the defaults.
-    pub fn options_sql(&self) -> String {
-        let sql = |json| format!(", {}::pg_catalog.jsonb", quote_literal(json));
-        self.options_json.as_ref().map(sql).unwrap_or_default()
     }
 }
 

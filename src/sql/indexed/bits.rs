@@ -39,13 +39,10 @@ impl Bits {
     /// Reads an expression of type `bit`; None unless its length is known to be 64.
     pub fn of_bit_string(expression: Expression) -> Option<Self> {
         if let Some((function, arguments)) = expression.applied() {
+            let fits = |length: Expression| length.value() == Some(FINGERPRINT_BITS);
             match (function.to_u32(), &arguments[..]) {
-                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.value() == Some(FINGERPRINT_BITS) => {
-                    return Some(Self::of_bigint(number));
-                }
-                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, is_explicit])
-                    if length.value() == Some(FINGERPRINT_BITS) =>
-                {
+                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if fits(length) => return Some(Self::of_bigint(number)),
+                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, is_explicit]) if fits(length) => {
                     // An explicit cast pads or cuts the digits. An implicit one raises an error.
                     if let Some(digits) = hex_digits(inner).filter(|_| is_explicit.value() == Some(true)) {
                         return Some(Self::Hex { digits, bigint: expression.coerced_to(pg_sys::INT8OID)? });
@@ -60,9 +57,9 @@ impl Bits {
         (expression.bit_length() == Some(FINGERPRINT_BITS)).then_some(Self::BitString(expression.without_relabelling()))
     }
 
-    /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64. None if its length is
-    /// known to be another one. If its length is not known, a cast checks it when the query runs. The cast raises an
-    /// error with the SQLSTATE that `#` raises for different lengths.
+    /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64; None if its length is
+    /// known to be another one. An unknown length is checked by a cast when the query runs, whose error has the
+    /// SQLSTATE that `#` raises for different lengths.
     pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
         match expression.bit_length() {
             Some(_) => Self::of_bit_string(expression),

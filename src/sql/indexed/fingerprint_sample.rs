@@ -16,27 +16,27 @@ use postgres::text::to_server;
 use simhash::search::layout_costs::FingerprintSample;
 
 use super::fingerprint_column::{meant_column, named_fingerprint};
-use super::layouts::IndexedBlocks;
+use super::layouts::{IndexedBlock, blocks_of_family};
 use super::scope::Scope;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
 const MAX_SAMPLED_PAGES: f64 = 8192.0;
 
-/// A table, its fingerprint column, and a scope of searches.
+/// A table, its fingerprint, and a scope of searches.
 pub struct SampledTable {
     oid: pg_sys::Oid,
-    /// The column that has the fingerprint, or from which it is made.
-    column: i16,
+    /// The blocks of the fingerprint that are indexed within the scope; None if the table was dropped.
+    pub indexed: Option<Vec<IndexedBlock>>,
     /// The fingerprint, as an expression of the table's columns.
     fingerprint: Expression,
-    scope: Vec<i16>,
     quoted_scope: Vec<String>,
     quoted_table: String,
     fingerprint_sql: String,
 }
 
 impl SampledTable {
-    /// Finds the columns of a table. Locks its partitions and inheritors, which must have the same owner.
+    /// Finds the fingerprint that a column has, or that is made from it. Locks the table's partitions and inheritors,
+    /// which must have the same owner.
     pub fn new(target: &Target, column: &str, scope: &Scope) -> Result<Self> {
         let family = target.family(pg_sys::AccessShareLock as Lock)?;
         if let Some(foreign) = family.iter().find(|member| member.is_foreign()) {
@@ -49,11 +49,9 @@ impl SampledTable {
         let fingerprint = named_fingerprint(&table, &name)?;
         let column = Column::named(&table, &name)?;
         let fingerprint = fingerprint.expression(&table).ok_or_else(|| no_such_relation(oid))?;
-        let attnums = scope.check(&table, &name)?;
         Ok(Self {
             oid,
-            column: column.attnum,
-            scope: attnums,
+            indexed: blocks_of_family(oid, column.attnum, &scope.check(&table, &name)?),
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
             quoted_table: relation_sql(oid)?.ok_or_else(|| no_such_relation(oid))?,
             fingerprint_sql: fingerprint.to_sql(&table, Some(c"t"))?,
@@ -111,10 +109,6 @@ impl SampledTable {
                 " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
             )
         })
-    }
-
-    pub fn indexed(&self) -> Option<IndexedBlocks> {
-        IndexedBlocks::read_members(self.oid, self.column, &self.scope)
     }
 
     /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which

@@ -14,6 +14,7 @@ use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
 
 use super::fingerprint_sample::SampledTable;
+use super::layouts::serve;
 use super::scope::Scope;
 use crate::sql::arguments::check_distance;
 
@@ -47,15 +48,15 @@ fn simhash_layouts(
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
     let (fingerprint, scope, lock) =
         (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?, pg_sys::AccessShareLock as Lock);
-    let ((sample, rows), served) = Target::lock_indexable(target, lock, |table| {
+    let ((sample, rows), indexed) = Target::lock_indexable(target, lock, |table| {
         let table = SampledTable::new(table, &fingerprint, &scope)?;
-        Ok((table.sample()?, table.indexed()))
+        Ok((table.sample()?, table.indexed))
     })?;
     let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,
-            served.as_ref().is_some_and(|served| served.serves(layout.blocks, layout.max_distance)),
+            indexed.as_ref().is_some_and(|indexed| serve(indexed, layout.blocks, layout.max_distance)),
             i64::try_from(layout.probes).unwrap_or(i64::MAX),
             layout.commonest.into_iter().map(round_share).collect(),
             round_estimate(layout.candidates),

@@ -39,60 +39,49 @@ pub struct ScopedBlock {
     pub block: IndexedBlock,
 }
 
-/// The blocks of a fingerprint that are indexed within a scope.
-pub struct IndexedBlocks(Vec<IndexedBlock>);
-
 /// The indexed blocks of one layout, one index each.
 pub type Layout = Vec<IndexedBlock>;
 
-impl IndexedBlocks {
-    /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
-    fn read(table: &Relation, fingerprint: RowValue, scope: &[i16]) -> Self {
-        let blocks = indexed_blocks(table, table.open_indexes(), fingerprint);
-        let is_of_scope =
-            |block: &ScopedBlock| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(scope);
-        Self(blocks.into_iter().filter(is_of_scope).map(|scoped| scoped.block).collect())
-    }
-
-    /// Reads the blocks that are indexed in all members of a family: the partitions of a table, or a table and its
-    /// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made. Locks the members
-    /// and their indexes. None if the table was dropped.
-    ///
-    /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
-    pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Self> {
-        let table = Relation::open_for_planning(root)?;
-        let fingerprint = Column::at(&table, fingerprint)?;
-        let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
-        let mut common: Option<Self> = None;
-        for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
-            // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
-            let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
-                continue;
-            };
-            let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|column| column.attnum);
-            let own_scope: Vec<_> = scope.iter().map(attnum).collect::<Option<_>>()?;
-            let column = Column::find_raw(&table, fingerprint.raw_name())?;
-            let own = Self::read(&table, fingerprint_of(&table, &column).ok()??, &own_scope);
-            common = Some(match common {
-                Some(mut others) => {
-                    others.0.retain(|block| own.0.iter().any(|own| own.is_as_good_as(block)));
-                    others
-                }
-                None => own,
-            });
-        }
-        common
-    }
-
-    /// Whether each block that a search with this layout looks up has an index without a predicate.
-    pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
-        let has = |probed: Probed| {
-            let is_this =
-                |block: &IndexedBlock| !block.is_partial && Block::new(block.block, block.blocks) == Some(probed.block);
-            self.0.iter().any(is_this)
+/// The blocks that all members of a family have indexed within a scope: the partitions of a table, or a table and its
+/// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made; `scope` has columns in
+/// any order. Locks the members and their indexes. None if the table was dropped.
+///
+/// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
+pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Vec<IndexedBlock>> {
+    let table = Relation::open_for_planning(root)?;
+    let fingerprint = Column::at(&table, fingerprint)?;
+    let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
+    let mut common: Option<Vec<IndexedBlock>> = None;
+    for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
+        // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
+        let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
+            continue;
         };
-        probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(has))
+        let own = |column: &Column| Column::find_raw(&table, column.raw_name());
+        let scope: Vec<_> = scope.iter().map(|column| Some(own(column)?.attnum)).collect::<Option<_>>()?;
+        let fingerprint = fingerprint_of(&table, &own(&fingerprint)?).ok()??;
+        let mut blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
+        blocks.retain(|of| of.has_own_equality && of.scope.len() == scope.len() && of.is_within(&scope));
+        let is_same = |a: &IndexedBlock, b: &IndexedBlock| (a.block, a.blocks) == (b.block, b.blocks);
+        // Of an index with a predicate and one without, the latter has all rows.
+        let has = |other: &IndexedBlock| {
+            blocks.iter().any(|ScopedBlock { block, .. }| is_same(block, other) && block.is_partial <= other.is_partial)
+        };
+        common = Some(match common {
+            Some(others) => others.into_iter().filter(has).collect(),
+            None => blocks.into_iter().map(|scoped| scoped.block).collect(),
+        });
     }
+    common
+}
+
+/// Whether each block that a search with this layout looks up has an index without a predicate.
+pub fn serve(indexed: &[IndexedBlock], blocks: i32, max_distance: i32) -> bool {
+    let has = |probed: Probed| {
+        let mut complete = indexed.iter().filter(|block| !block.is_partial);
+        complete.any(|block| Block::new(block.block, block.blocks) == Some(probed.block))
+    };
+    probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(has))
 }
 
 /// The layouts that have these blocks.
@@ -108,13 +97,6 @@ pub fn layouts_of<'a>(all: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Ve
 pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
     let block = |indexed: &IndexedBlock| Block::new(indexed.block, indexed.blocks);
     layouts.iter().map(move |layout| layout.iter().filter_map(block).collect())
-}
-
-impl IndexedBlock {
-    /// Whether this is the same block as `other`, and its index has all rows if the index of `other` does.
-    fn is_as_good_as(&self, other: &Self) -> bool {
-        (self.block, self.blocks) == (other.block, other.blocks) && self.is_partial <= other.is_partial
-    }
 }
 
 impl ScopedBlock {
@@ -166,8 +148,7 @@ pub fn indexed_blocks(
     blocks_in(table, indexes, fingerprint, how)
 }
 
-/// The blocks of a fingerprint that these indexes have, read as `how` says: a fingerprint that is an expression may be as
-/// PostgreSQL stores it, or as it has planned it.
+/// The blocks of a fingerprint that these indexes have, with expressions as PostgreSQL stores or has planned them.
 pub fn blocks_in(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
@@ -179,9 +160,9 @@ pub fn blocks_in(
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let in_entries = fingerprint_in(table, &index, fingerprint)?;
         let BlockCall { block, blocks, .. } = key.call;
-        let is_partial = index.is_partial;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
-        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: in_entries, is_partial };
+        let Index { oid, is_partial, .. } = index;
+        let block = IndexedBlock { block, blocks, index: oid, fingerprint: in_entries, is_partial };
         Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
     blocks.collect()

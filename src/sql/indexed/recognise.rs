@@ -27,8 +27,7 @@ pub struct BlockCall {
 }
 
 impl BlockCall {
-    /// Reads an expression as a block of a fingerprint; None if it is not a call of `simhash_block` with a constant
-    /// layout.
+    /// Reads an expression as a block of a fingerprint; None if it is no such call.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
@@ -72,41 +71,42 @@ impl FingerprintCall {
     /// Reads an expression as the fingerprint of a text, of features or of a `tsvector`; None if it is not.
     pub fn read(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         use pg_sys::{JSONBOID, TEXTARRAYOID, TEXTOID, TSVECTOROID};
-        let (function, arguments) = expression.call()?;
-        let (&source, options) = arguments.split_first()?;
-        let is = |name: &CStr, types: &[Oid]| schema.function(name, types) == Some(function);
-        let is_fingerprint = is(c"simhash", &[TEXTOID, JSONBOID])
-            || is(c"simhash_of_features", &[TEXTARRAYOID])
-            || is(c"simhash", &[TSVECTOROID]);
-        is_fingerprint.then(|| Self::new(source, options.first().copied())).flatten()
+        let functions = [
+            (c"simhash", &[TEXTOID, JSONBOID][..]),
+            (c"simhash_of_features", &[TEXTARRAYOID]),
+            (c"simhash", &[TSVECTOROID]),
+        ];
+        Self::read_one_of(&functions, expression, schema)
     }
 
-    /// Reads an expression as the size of a text, `simhash_size(source)` or `simhash_size(source, options)`; None if it
-    /// is not.
+    /// Reads an expression as the size of a text; None if it is not.
     pub fn read_size(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+        Self::read_one_of(&[(c"simhash_size", SIMHASH_SIZE)], expression, schema)
+    }
+
+    /// Reads a call of a function with one of these names and argument types; None if its options are not constant.
+    fn read_one_of(functions: &[(&CStr, &[Oid])], expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         let (function, arguments) = expression.call()?;
+        if !functions.iter().any(|(name, types)| schema.function(name, types) == Some(function)) {
+            return None;
+        }
         let (&source, options) = arguments.split_first()?;
-        let is_size = schema.function(c"simhash_size", SIMHASH_SIZE) == Some(function);
-        is_size.then(|| Self::new(source, options.first().copied())).flatten()
-    }
-
-    /// The call by which a fingerprint is made from a text, by the expression that computes it. The call may be in a
-    /// CASE or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if the fingerprint is not
-    /// made from a text, or from several.
-    pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
-        let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
-        let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
-        let call = calls.next()?;
-        calls.all(|other| other.is_of(call.source, &call.options)).then_some(call)
-    }
-
-    /// A call with these options, which are constant.
-    fn new(source: Expression, document: Option<Expression>) -> Option<Self> {
+        let document = options.first().copied();
         let options = match document {
             Some(document) => read_options(constant_document(document)?).ok()?,
             None => Options::default(),
         };
         Some(Self { source, options, document })
+    }
+
+    /// The call that makes a fingerprint from a text, in the expression that computes it: perhaps within a CASE or
+    /// COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if there is none, or for several
+    /// texts.
+    pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
+        let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
+        let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
+        let call = calls.next()?;
+        calls.all(|other| other.is_of(call.source, &call.options)).then_some(call)
     }
 
     /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.
@@ -117,9 +117,8 @@ impl FingerprintCall {
 
     /// Whether two expressions are the same fingerprint, though their options are written differently.
     pub fn are_equal(one: Expression, other: Expression) -> bool {
-        Self::read_anywhere(one)
-            .zip(Self::read_anywhere(other))
-            .is_some_and(|(one, other)| one.is_of(other.source, &other.options))
+        let calls = Self::read_anywhere(one).zip(Self::read_anywhere(other));
+        calls.is_some_and(|(one, other)| one.is_of(other.source, &other.options))
     }
 
     pub fn is_of(&self, source: Expression, options: &Options) -> bool {

@@ -39,7 +39,6 @@ impl SourceKind {
     /// The kind of a column, by its type. [`SourceKind::Hex`] depends on the options instead.
     fn of(column: &Column) -> Option<Self> {
         let column_type = column.data_type;
-
         // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
         let becomes = |to: pg_sys::Oid| unsafe {
             pg_sys::can_coerce_type(1, &column_type, &to, pg_sys::CoercionContext::COERCION_IMPLICIT)
@@ -74,14 +73,21 @@ impl SourceKind {
 /// Whether a column holds fingerprints, as far as one can say before its table is locked.
 pub fn holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJsonb<'_>>) -> Result<bool> {
     let column = to_server(column)?;
-    // SAFETY: look-ups in system caches, which accept any OID and attnum. The options are an argument of type jsonb.
+    // SAFETY: look-ups in system caches, which accept any OID and attnum.
     unsafe {
         let column_type = pg_sys::get_atttype(table, pg_sys::get_attnum(table, column.as_ptr()));
         let is_fingerprint = column_type != pg_sys::Oid::INVALID
             && matches!(pg_sys::getBaseType(column_type), pg_sys::INT8OID | pg_sys::BITOID);
-        Ok(is_fingerprint
-            || options.map(|options| to_json_text(options)).transpose()?.is_some_and(|json| json == IS_HEX))
+        Ok(is_fingerprint || is_hex(options)?)
     }
+}
+
+/// Whether these are the options for a column of hexadecimal digits.
+fn is_hex(options: Option<RawJsonb<'_>>) -> Result<bool> {
+    // SAFETY: an argument of type jsonb.
+    let json = options.map(|options| unsafe { to_json_text(options) }).transpose()?;
+    // As `jsonb` prints it.
+    Ok(json.as_deref() == Some(r#"{"source": "hex"}"#))
 }
 
 /// A text as a literal in a command that is shown. A long one is left out: a criterion may have a dictionary of
@@ -91,16 +97,36 @@ pub fn shown_literal(text: &str) -> String {
     quote_literal(if text.len() > MAX_SHOWN_BYTES { "..." } else { text })
 }
 
-/// The options for a column of hexadecimal digits, as `jsonb` prints them.
-const IS_HEX: &str = r#"{"source": "hex"}"#;
+/// The options of a command, as an argument of the functions in the SQL that it writes.
+pub struct WrittenOptions {
+    pub meaning: Options,
+    /// As JSON; None if they are the defaults.
+    pub json: Option<String>,
+}
+
+impl WrittenOptions {
+    /// Reads an argument of type `jsonb`.
+    pub fn read(document: Option<RawJsonb<'_>>) -> Result<Self> {
+        let Some(document) = document else { return Ok(Self { meaning: Options::default(), json: None }) };
+        let meaning = read_options(JsonDocument::Jsonb(document))?;
+        // SAFETY: an argument of type jsonb.
+        let json = unsafe { to_json_text(document) }?;
+        let json = (meaning != Options::default()).then_some(json);
+        Ok(Self { meaning, json })
+    }
+
+    /// A further argument of a function; empty if the options are the defaults.
+    pub fn sql(&self) -> String {
+        let sql = |json| format!(", {}::pg_catalog.jsonb", quote_literal(json));
+        self.json.as_ref().map(sql).unwrap_or_default()
+    }
+}
 
 /// A source column, and how to fingerprint it.
 pub struct Source {
     pub column: String,
     pub kind: SourceKind,
-    options: Options,
-    /// The options as JSON; None if they are the defaults.
-    options_json: Option<String>,
+    options: WrittenOptions,
     /// The source as SQL: the column, or a generated column's own expression.
     argument: String,
 }
@@ -124,19 +150,13 @@ impl Source {
             let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name());
             return Err(invalid_parameter(message).set_detail("Options say how the features of a text are made."));
         }
-        let (mut parsed, mut options_json) = (Options::default(), None);
-        if let Some(document) = options {
-            // SAFETY: an argument or a constant of type jsonb.
-            let json = unsafe { to_json_text(document) }?;
-            if json == IS_HEX {
-                kind = SourceKind::Hex;
-            } else {
-                parsed = read_options(JsonDocument::Jsonb(document))?;
-                options_json = (parsed != Options::default()).then_some(json);
-            }
+        let is_hex = is_hex(options)?;
+        if is_hex {
+            kind = SourceKind::Hex;
         }
+        let options = WrittenOptions::read(options.filter(|_| !is_hex))?;
         let argument = as_argument(table, &attribute, kind)?;
-        Ok(Self { column, kind, options: parsed, options_json, argument })
+        Ok(Self { column, kind, options, argument })
     }
 
     /// Refuses a partition or inheritor in which the source has another expression: it would get the fingerprints of
@@ -155,7 +175,7 @@ impl Source {
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String> {
-        let (argument, options) = (&self.argument, self.options_sql());
+        let (argument, options) = (&self.argument, self.options.sql());
         let arguments = [self.kind.argument().0, pg_sys::JSONBOID];
         let (name, arguments) = match self.kind {
             SourceKind::Fingerprints => return Ok(argument.clone()),
@@ -178,7 +198,7 @@ impl Source {
             SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
                 let function = if self.kind == SourceKind::Features { "simhash_of_features" } else { "simhash" };
                 let fingerprint = column.map_or(format!("{function}({source})"), quote_identifier);
-                let options = self.options_json.as_deref().map(|json| format!(", {}", shown_literal(json)));
+                let options = self.options.json.as_deref().map(|json| format!(", {}", shown_literal(json)));
                 return format!("simhash_near({fingerprint}, {function}($1{}))", options.unwrap_or_default());
             }
         };
@@ -190,11 +210,6 @@ impl Source {
         // Omit the layout if it is the default of `simhash_block`.
         let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
         Ok(format!("{function}({}, {block}{layout})", self.fingerprint_sql(schema)?))
-    }
-
-    fn options_sql(&self) -> String {
-        let sql = |json| format!(", {}::pg_catalog.jsonb", quote_literal(json));
-        self.options_json.as_ref().map(sql).unwrap_or_default()
     }
 
     /// Refuses a fingerprint that PostgreSQL would parse differently: the expression of a generated source may call
@@ -213,19 +228,10 @@ impl Source {
             .set_hint("Name a column that it is computed from."))
     }
 
-    /// The source column in `relation`, as an argument of the function. A generated column may be named, or its
-    /// expression repeated.
-    fn sources(&self, relation: &Relation) -> Result<impl Iterator<Item = Expression>> {
-        let column = Column::find(relation, &self.column)?;
-        let sources =
-            column.into_iter().flat_map(|column| column.generation(relation).into_iter().chain(column.as_variable()));
-        let argument = self.kind.argument().0;
-        Ok(sources.filter_map(move |source| source.coerced_to(argument)).collect::<Vec<_>>().into_iter())
-    }
-
     /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor; or
     /// is a generated column that does.
     pub fn is_fingerprint(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
+        let Some(column) = Column::find(relation, &self.column)? else { return Ok(false) };
         let of_source = |argument: Expression| {
             let is = |expression: Expression| {
                 let bits = match self.kind {
@@ -234,7 +240,7 @@ impl Source {
                     SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
                     SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
                         let call = FingerprintCall::read(expression, schema);
-                        return call.is_some_and(|call| call.is_of(argument, &self.options));
+                        return call.is_some_and(|call| call.is_of(argument, &self.options.meaning));
                     }
                 };
                 Bits::of_bigint(expression).equals(bits)
@@ -242,7 +248,10 @@ impl Source {
             let generation = expression.as_own_column().and_then(|column| generation_of(relation, column));
             is(expression) || generation.is_some_and(is)
         };
-        Ok(self.sources(relation)?.any(of_source))
+        // A generated column may be named, or its expression repeated.
+        let mut sources = column.generation(relation).into_iter().chain(column.as_variable());
+        let argument_type = self.kind.argument().0;
+        Ok(sources.any(|source| source.coerced_to(argument_type).is_some_and(of_source)))
     }
 }
 
