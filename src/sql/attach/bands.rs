@@ -37,7 +37,7 @@ fn simhash_index(
     let lock = pg_sys::ShareRowExclusiveLock as Lock;
     let build = |table: &Target, schema, family: &[Target]| {
         let wanted = asked.indexes(schema, table, family)?;
-        let steps = steps(&wanted, table, family, false)?;
+        let steps = steps(&wanted, family, false)?;
         if steps.is_empty() {
             notice(format!("table \"{}\" already has these indexes, skipping", table.name));
             return Ok(());
@@ -77,16 +77,11 @@ fn simhash_index_commands(
     let asked = Asked::read(source, options, bands, scope)?;
     let lock = pg_sys::AccessShareLock as Lock;
     let steps = Target::lock_indexable(target, lock, |table| {
-        command::run(call, table, lock, |schema, family| {
-            steps(&asked.indexes(schema, table, family)?, table, family, true)
-        })
+        command::run(call, table, lock, |schema, family| steps(&asked.indexes(schema, table, family)?, family, true))
     })?;
     if !steps.is_empty() {
-        let number = match steps.len() {
-            1 => "1 command is".to_owned(),
-            several => format!("{several} commands are"),
-        };
-        notice(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
+        let (number, are) = (steps.len(), if steps.len() == 1 { "command is" } else { "commands are" });
+        notice(format!("{number} {are} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
     let commands = steps.iter().map(|step| to_text(&step.sql)).collect::<Result<Vec<_>, _>>()?;
     Ok(SetOfIterator::new(commands.into_iter().flatten()))

@@ -11,28 +11,28 @@ use postgres::text::{from_server, to_server};
 
 use crate::sql::indexed::scope::Scope;
 
-/// The tables that a command must name. A command on a partitioned table covers all partitions; one on another parent
-/// does not cover its inheritors.
-pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
-    let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
+/// The tables that a command must name. A command on a partitioned table, which comes first in its family, covers all
+/// partitions; one on another parent does not cover its inheritors.
+pub fn one_by_one(family: &[Target]) -> impl Iterator<Item = &Target> {
+    let members = if family[0].is_partitioned() { &family[..1] } else { family };
     members.iter().filter(|member| member.is_indexable() || member.is_partitioned())
 }
 
 /// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
 /// 16, PostgreSQL fetches all rows of a foreign table. It still does so for an ordinary table from which foreign tables
 /// inherit.
-pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
+pub fn to_analyze(family: &[Target]) -> Vec<&Target> {
     if family.iter().any(Target::is_foreign) {
         family.iter().filter(|member| member.is_indexable()).collect()
     } else {
-        one_by_one(table, family).collect()
+        one_by_one(family).collect()
     }
 }
 
 /// Analyzes tables. Without statistics, the planner assumes that each search finds a 200th of the table, and prefers a
 /// sequential scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
-pub fn analyze(table: &Target, family: &[Target], columns: &str) -> Result<()> {
-    for member in to_analyze(table, family) {
+pub fn analyze(family: &[Target], columns: &str) -> Result<()> {
+    for member in to_analyze(family) {
         notice(format!("analyzing table \"{}\"", member.name));
         execute(&format!("ANALYZE {}{columns}", member.sql()))?;
     }
@@ -48,8 +48,7 @@ pub struct IndexNames {
 }
 
 impl IndexNames {
-    /// A name for an index of a table, made of the names of the table, of a key and of the scope's columns, and
-    /// shortened if it is too long.
+    /// A name for an index of a table, made of the names of the table, of a key and of the scope's columns, or shortened.
     pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
         let part = [&[key.to_owned()], scope.names()].concat().join("_");
         let (table_name, part) = (to_server(&table.name)?, to_server(&part)?);

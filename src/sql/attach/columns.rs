@@ -21,7 +21,7 @@ enum Meaning {
     Block(i32),
 }
 
-/// The columns of the prefix, with the blocks of the layout.
+/// The columns of a prefix: the fingerprint, and the blocks of the layout.
 pub struct Columns<'a> {
     wanted: &'a BlockIndexes<'a>,
     columns: Vec<(String, Meaning)>,
@@ -40,7 +40,7 @@ impl<'a> Columns<'a> {
 
     /// Adds the missing columns in one command, so that the table is rewritten once. Returns whether one was missing.
     pub fn add(&self, table: &Target, family: &[Target]) -> Result<bool> {
-        // Check inheritors too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
+        // PostgreSQL would silently merge a new column with one of that name that an inheritor has.
         for member in family {
             self.wanted.source.check_member(table, member)?;
             self.columns.iter().try_for_each(|(name, meaning)| self.check(member, name, *meaning))?;

@@ -35,31 +35,28 @@ pub enum Action {
 }
 
 /// The steps for a family. With `concurrently`, none of them blocks writers while it builds an index.
-pub fn steps(wanted: &BandIndexes<'_>, table: &Target, family: &[Target], concurrently: bool) -> Result<Vec<Step>> {
+pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], concurrently: bool) -> Result<Vec<Step>> {
     let existing = family.iter().map(|member| Ok((member.oid, wanted.of_table(member)?)));
     let existing = existing.collect::<Result<HashMap<_, _>>>()?;
     let concurrently = if concurrently { "CONCURRENTLY " } else { "" };
-    let (names, steps) = (IndexNames::default(), Vec::new());
-    let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps };
+    let names = IndexNames::default();
+    let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
     for band in 0..wanted.bands {
-        for member in one_by_one(table, family) {
+        for member in one_by_one(family) {
             steps.complete(member, band, None)?;
         }
     }
-    let mut steps = steps.steps;
     // A session may have ended before it analyzed the table.
     let lacks_statistics = |member: &Target| {
         let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
         member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
-    if steps.iter().any(|step| matches!(step.action, Action::Build(..))) || family.iter().any(lacks_statistics) {
-        let analyze = |member: &Target| Step {
-            sql: format!("ANALYZE {}", member.sql()),
-            action: Action::Analyze(member.name.clone()),
-        };
-        steps.extend(to_analyze(table, family).into_iter().map(analyze));
+    if steps.steps.iter().any(|step| matches!(step.action, Action::Build(..))) || family.iter().any(lacks_statistics) {
+        for member in to_analyze(family) {
+            steps.push(format!("ANALYZE {}", member.sql()), Action::Analyze(member.name.clone()));
+        }
     }
-    Ok(steps)
+    Ok(steps.steps)
 }
 
 struct Steps<'a> {
@@ -79,7 +76,7 @@ struct Built {
     is_attached: bool,
 }
 
-impl Steps<'_> {
+impl<'a> Steps<'a> {
     /// Gives a table and its partitions their indexes on a band.
     ///
     /// For a partition, `parent` is the index that its own is attached to, or the invalid OID if that index does not
@@ -101,10 +98,8 @@ impl Steps<'_> {
             };
             // PostgreSQL drops an attached index with its parent only.
             let built = existing(attached)?;
-            self.push(
-                format!("REINDEX INDEX {}{}", self.concurrently, built.sql),
-                Action::Build(attached.name()?, table.name.clone()),
-            );
+            let action = Action::Build(attached.name()?, table.name.clone());
+            self.push(format!("REINDEX INDEX {}{}", self.concurrently, built.sql), action);
             return Ok(built);
         }
         // The index of a partitioned table is valid if all partitions have theirs.
@@ -139,10 +134,8 @@ impl Steps<'_> {
         }
         for index in self.of_band(table, band).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
-            self.push(
-                format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?),
-                Action::Drop(name.clone()),
-            );
+            let sql = format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?);
+            self.push(sql, Action::Drop(name.clone()));
             self.names.free(table, name);
         }
         Ok(())
@@ -163,9 +156,7 @@ impl Steps<'_> {
     fn push(&mut self, sql: String, action: Action) {
         self.steps.push(Step { sql, action });
     }
-}
 
-impl<'a> Steps<'a> {
     /// The indexes of a table on a band.
     fn of_band(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
         let existing = self.existing.get(&table.oid).into_iter().flatten();

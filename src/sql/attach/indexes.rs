@@ -83,11 +83,11 @@ impl BlockIndexes<'_> {
     pub fn label(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
         let index = table.relation_named(&to_server(name)?);
-        let names = with_inheritors(index, pg_sys::NoLock as Lock).into_iter().map(relation_sql);
-        let comment = |name: Result<Option<String>>| {
-            name.map(|name| self.prefix.comment(&format!("INDEX {}", name.unwrap_or_default()), &description))
+        let comment = |index| {
+            let name = relation_sql(index)?.unwrap_or_default();
+            Ok(self.prefix.comment(&format!("INDEX {name}"), &description))
         };
-        names.map(comment).collect()
+        with_inheritors(index, pg_sys::NoLock as Lock).into_iter().map(comment).collect()
     }
 
     /// Refuses a family that cannot have these indexes.
@@ -115,12 +115,9 @@ impl BlockIndexes<'_> {
             {
                 continue;
             }
-            let message = format!(
-                "prefix \"{}\" of table \"{}\" has another fingerprint of \"{}\"",
-                self.prefix.fingerprint(),
-                table.name,
-                self.source.column
-            );
+            let (prefix, source) = (self.prefix.fingerprint(), &self.source.column);
+            let message =
+                format!("prefix \"{prefix}\" of table \"{}\" has another fingerprint of \"{source}\"", table.name);
             let detail = format!("Index \"{}\" is made with other options.", index.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
                 .set_detail(sendable(detail))

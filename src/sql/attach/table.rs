@@ -61,21 +61,21 @@ fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Resul
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
         analyzed = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
-    if build(wanted, table, family)? == 0 && !is_new {
+    if build(wanted, family)? == 0 && !is_new {
         notice(format!("table \"{}\" is already attached, skipping", table.name));
         return Ok(());
     }
-    analyze(table, family, &analyzed)?;
-    let column = wanted.has_columns().then(|| wanted.prefix.fingerprint());
-    let condition = wanted.source.condition(column);
+    analyze(family, &analyzed)?;
+    let condition = wanted.source.condition(wanted.has_columns().then(|| wanted.prefix.fingerprint()));
     notice(format!("search with: WHERE {}{condition}", wanted.scope.condition()));
     Ok(())
 }
 
-fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<usize> {
+/// Builds the indexes that a family lacks, and returns their number.
+fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
     drop_invalid(wanted, family)?;
     let mut missing = Vec::new();
-    for member in one_by_one(table, family) {
+    for member in one_by_one(family) {
         for block in 0..wanted.blocks {
             if !wanted.of_block(member, block)?.iter().any(|index| index.is_valid) {
                 missing.push((member, block));
@@ -83,9 +83,8 @@ fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result
         }
     }
     let mut names = IndexNames::default();
-    for (number, &(member, block)) in missing.iter().enumerate() {
+    for (number, &(member, block)) in (1..).zip(&missing) {
         let (name, create) = wanted.create(&mut names, member, block)?;
-        let number = number + 1;
         notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
         execute(&create)?;
         for label in wanted.label(member, &name, block)? {
@@ -97,8 +96,8 @@ fn build(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result
 
 /// Drops the indexes that a failed REINDEX or CREATE INDEX CONCURRENTLY has left.
 fn drop_invalid(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
-    let members = || family.iter().filter(|member| !member.is_partitioned());
-    for (member, block) in members().flat_map(|member| (0..wanted.blocks).map(move |block| (member, block))) {
+    let members = family.iter().filter(|member| !member.is_partitioned());
+    for (member, block) in members.flat_map(|member| (0..wanted.blocks).map(move |block| (member, block))) {
         for index in wanted.of_block(member, block)?.iter().filter(|index| index.is_left_behind()) {
             let name = index.name()?;
             notice(format!("dropping index \"{name}\", which is not valid"));

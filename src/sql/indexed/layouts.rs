@@ -62,10 +62,10 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         let fingerprint = fingerprint_of(&table, &own(&fingerprint)?).ok()??;
         let mut blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
         blocks.retain(|of| of.has_own_equality && of.scope.len() == scope.len() && of.is_within(&scope));
-        let is_same = |a: &IndexedBlock, b: &IndexedBlock| (a.block, a.blocks) == (b.block, b.blocks);
-        // Of an index with a predicate and one without, the latter has all rows.
-        let has = |other: &IndexedBlock| {
-            blocks.iter().any(|ScopedBlock { block, .. }| is_same(block, other) && block.is_partial <= other.is_partial)
+        // An index without a predicate has the rows of one with a predicate too.
+        let has = |of: &IndexedBlock| {
+            let mut own = blocks.iter().map(|scoped| &scoped.block);
+            own.any(|own| (own.block, own.blocks) == (of.block, of.blocks) && own.is_partial <= of.is_partial)
         };
         common = Some(match common {
             Some(others) => others.into_iter().filter(has).collect(),
