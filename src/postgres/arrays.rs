@@ -38,8 +38,7 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>> {
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL")))
 }
 
-/// The elements of an array argument whose SQL declaration makes them `T`, with an error for each NULL. An array of
-/// several dimensions is refused.
+/// The elements of an array argument, of type `T` in SQL, with an error for each NULL, or for several dimensions.
 pub fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
     what: &'static str,
@@ -59,8 +58,7 @@ pub fn null_element(what: &str, position: usize) -> ErrorReport {
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
-/// The type of an array's elements, and the elements with their null flags, in the current memory context. An array of
-/// several dimensions is refused.
+/// The type of an array's elements, and the elements with their null flags; an error if it has several dimensions.
 ///
 /// # Safety
 /// The current memory context lives as long as `'a`.

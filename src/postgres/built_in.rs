@@ -70,8 +70,7 @@ const BY_SETTING: [u32; 11] = [
 ];
 
 /// What an expression runs, at any depth, that PostgreSQL does not ship, or that does not depend on its arguments
-/// alone, for a message: `function app.f(text)`. None if there is nothing. Immutable functions for which `is_own` is
-/// true count as PostgreSQL's.
+/// alone, for a message: `function app.f(text)`. Immutable functions for which `is_own` is true count as PostgreSQL's.
 ///
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is

@@ -70,8 +70,7 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
     }
 }
 
-/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
-/// encoding lacks a character.
+/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large or cannot be encoded.
 pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>> {
     let json = to_server(json)?;
     // SAFETY: jsonb_in reads a NUL-terminated text, and returns a `jsonb`.

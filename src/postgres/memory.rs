@@ -21,8 +21,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// The state of an aggregate. If there is none yet, `create` makes one in the memory of the aggregate; an error outside
-/// an aggregate.
+/// The state of an aggregate, made by `create` in its memory if there is none yet; an error outside an aggregate.
 ///
 /// # Safety
 /// The state is a `T` that `create` has made, and only this call refers to it.

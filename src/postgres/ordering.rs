@@ -35,9 +35,8 @@ impl TypeOrder {
     /// The order of a type under a collation, which is the invalid OID if the type has none; an error if the type has
     /// no order. The error calls the values `what`.
     pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self> {
-        // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. The state is zeroed
-        // and has its collation and context, which is what PrepareSortSupportFromOrderingOp requires; the operator is
-        // that of a btree operator class.
+        // SAFETY: any OID of a type may be looked up, and the entry is permanent. PrepareSortSupportFromOrderingOp gets
+        // zeros, a collation, a context and the operator of a btree operator class.
         unsafe {
             let less = (*pg_sys::lookup_type_cache(value_type, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr;
             if less == Oid::INVALID {

@@ -1,8 +1,7 @@
 //! Statements whose tables and functions are checked between parsing and planning.
 //!
 //! A statement is text, and names its tables. The owner of a schema can rename it at any time, so a name may mean
-//! another table when it is looked up. So the parser's result is checked, and exactly this result is planned and run.
-//! Nothing is evaluated before that.
+//! another table when it is looked up. So the parser's result is checked, before anything is evaluated, and then run.
 
 use std::ffi::CString;
 
@@ -61,9 +60,9 @@ impl Query {
             base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
             take: &mut take,
         };
-        // SAFETY: the query is valid; the rewriter returns a list of queries, or null. The receiver outlives the run,
-        // and the statement has no parameters; a running function has an active snapshot. After an error, PostgreSQL
-        // releases the executor's resources.
+        // SAFETY: the query is valid, and has no parameters; the rewriter returns a list of queries. The receiver
+        // outlives the run, and a running function has an active snapshot. After an error, PostgreSQL releases the
+        // executor's resources.
         unsafe {
             let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
             let [query] = rewritten[..] else { return Err(not_one_statement()) };

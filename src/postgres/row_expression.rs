@@ -22,8 +22,7 @@ pub struct Argument<'a> {
     pub context: &'a CStr,
 }
 
-/// Parses an expression on a row of an open table, as a key of an index. PostgreSQL refuses subqueries, aggregates and
-/// sets.
+/// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and sets.
 ///
 /// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
 /// The result lives in the current memory context.
@@ -109,8 +108,7 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     }
 }
 
-/// Runs `f`. If PostgreSQL raises an error, it gets this context, and its position is in `query`, not in the client's
-/// statement.
+/// Runs `f`. An error of PostgreSQL gets this context, and its position is in `query`, not in the client's statement.
 fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
     // SAFETY: the callback and the query live until `f` returns or unwinds.
     unsafe {

@@ -1,5 +1,4 @@
-//! Row movement: an UPDATE or MERGE that changes a row's partition deletes the row in the one partition and inserts it
-//! into the other.
+//! Row movement: an UPDATE or MERGE that changes a row's partition deletes it in one and inserts it into the other.
 //!
 //! A trigger before that INSERT is not told that it belongs to an UPDATE. So a hook notes the statements that may move
 //! rows. The worker of logical replication runs no statement.

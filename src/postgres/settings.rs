@@ -83,8 +83,7 @@ pub fn read_setting(name: &CStr) -> Option<String> {
 
 /// Changes a setting until the enclosing [`with_settings`] ends.
 pub fn set_locally(name: &'static CStr, value: &CStr) {
-    // SAFETY: both strings are NUL-terminated, and PostgreSQL copies the value. Any user may change the settings that
-    // are set here.
+    // SAFETY: PostgreSQL copies the value. Any user may change the settings that are set here.
     unsafe {
         pg_sys::set_config_option(
             name.as_ptr(),

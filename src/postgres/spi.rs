@@ -18,8 +18,7 @@ pub fn execute(statement: &str) -> Result<u64> {
 /// The query sees everything that is committed now, including commits while this statement waited for a lock.
 pub fn query_strings(query: &str) -> Result<Vec<String>> {
     let query = || {
-        // SAFETY: a transaction is running. After a successful query, its table has `numvals` rows, and lives until
-        // SPI_finish.
+        // SAFETY: a transaction is running. The query's table has `numvals` rows, and lives until SPI_finish.
         unsafe {
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
             run(query, true)?;

@@ -85,8 +85,7 @@ impl FromDatum for TextArgument<'_> {
 pub struct TextIdentity<'a> {
     /// The text, perhaps compressed, or a reference to its out-of-line storage.
     varlena: &'a [u8],
-    /// None unless `varlena` is a reference. A reference identifies a text only during one command, because the table
-    /// may be changed and vacuumed later.
+    /// For a reference, the command during which it identifies its text. Later, the table may be changed and vacuumed.
     command: Option<Command>,
 }
 
@@ -106,8 +105,7 @@ impl CachedText {
         text.is_some_and(|text| self.command == text.command && self.varlena == text.varlena)
     }
 
-    /// Replaces the remembered text. False if the text has no identity, if its identity has more than `most` bytes, or
-    /// if out of memory.
+    /// Replaces the remembered text; false without an identity, for one of more than `most` bytes, or if out of memory.
     pub fn remember(&mut self, text: Option<TextIdentity<'_>>, most: usize) -> bool {
         self.varlena.clear();
         let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= most) else {
@@ -149,9 +147,8 @@ impl<'a> Decoded<'a> {
 
 /// Decodes a text to UTF-8, whatever the server's encoding; an error if it is invalid.
 ///
-/// A UTF-8 server's text is checked too. This takes little time compared with a fingerprint, and invalid bytes that
-/// other code has stored would cause undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read
-/// as UTF-8.
+/// A UTF-8 server's text is checked too, in little time, because invalid bytes that other code has stored would cause
+/// undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read as UTF-8.
 #[inline]
 pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
     if matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii() {

@@ -139,8 +139,7 @@ pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
     }
 }
 
-/// The table of the trigger from which a partition's trigger was cloned, at the highest level; None if that trigger was
-/// dropped.
+/// The table of the trigger from which a partition's one was cloned, at the highest level; None if that was dropped.
 pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     let query = format!(
         "WITH RECURSIVE original (relation, parent) AS (

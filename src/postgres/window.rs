@@ -24,8 +24,7 @@ pub struct Window<'a> {
     pub memory: &'a mut PartitionMemory,
 }
 
-/// The function's memory for a partition. PostgreSQL zeroes it when the partition begins, and frees it when it ends. A
-/// number for each row follows.
+/// A function's memory for a partition, before a number for each row. PostgreSQL zeroes it when the partition begins.
 #[repr(C)]
 pub struct PartitionMemory {
     /// Values that are stored until the partition ends: those so far, and how many there are.
@@ -38,8 +37,7 @@ impl<'a> Window<'a> {
     /// The window of the running call of a window function. If the partition has more than `max_rows` rows, the error
     /// that `too_many` returns for their number.
     ///
-    /// This runs for every row, so it crosses the guarded boundary only once: crossing it costs more than the
-    /// functions.
+    /// This runs for every row, so it crosses the guarded boundary, which costs more than the functions, only once.
     pub fn from_call(call: Call<'a>, max_rows: usize, too_many: impl FnOnce(usize) -> ErrorReport) -> Result<Self> {
         let Some(object) = call.context(NodeTag::T_WindowObjectData) else {
             return Err(invalid_parameter("window function called without a window"));
@@ -85,8 +83,7 @@ impl<'a> Window<'a> {
     pub fn store(&mut self, argument: c_int) -> usize {
         let (mut length, mut by_value) = (0, false);
         let value = self.current_datum(argument);
-        // SAFETY: the value is of the argument's type. The copy is allocated in the context of the partition's memory,
-        // so it lives as long.
+        // SAFETY: the value is of the argument's type, and its copy lives as long as the partition's memory.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
             pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
@@ -122,12 +119,10 @@ impl<'a> Window<'a> {
         (!is_null).then_some(datum)
     }
 
-    /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1.
-    /// The argument is evaluated in the current memory context, which PostgreSQL does not reset before the function
-    /// returns.
+    /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1. It
+    /// is evaluated in the current memory context, which PostgreSQL does not reset before the function returns.
     pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
-        // SAFETY: the window is the running call's, and the SQL declaration makes the argument a bigint, which is its
-        // datum.
+        // SAFETY: the window is the running call's, and in SQL the argument is a bigint, which is its datum.
         unsafe {
             guarded(|| {
                 for (row, value) in (position as c_int..).zip(values) {
@@ -140,8 +135,7 @@ impl<'a> Window<'a> {
     /// Calls `f` with a `text` argument at a row of the partition; None if it is NULL. The argument is evaluated and
     /// detoasted in the current memory context.
     pub fn with_text<T>(&self, argument: c_int, position: usize, f: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
-        // SAFETY: the window is the running call's, and the SQL declaration makes the argument a text. `f` uses the
-        // bytes before anything frees them.
+        // SAFETY: the window is the running call's, and in SQL the argument is a text. `f` uses its bytes at once.
         unsafe { RawText::from_datum(guarded(|| self.at(argument, position as c_int))?, false).map(f) }
     }
 

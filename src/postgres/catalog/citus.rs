@@ -1,9 +1,7 @@
-//! Reads the catalogs of Citus, in a database that has Citus. Columns are looked up by name, which works with every
-//! version of Citus.
+//! Reads the catalogs of Citus, if the database has it, by names of columns that all its versions have.
 //!
-//! Citus stores the rows of a table that it manages in shards. A shard is a table on one of its servers, whose name
-//! ends with the number of the shard. Rows from before the table was distributed are still stored in the table itself,
-//! but are no longer read.
+//! Citus stores the rows of a table that it manages in shards: tables on its servers, whose names end with the number
+//! of the shard. Rows from before the table was distributed stay in the table itself, but are no longer read.
 
 use std::ffi::CStr;
 
@@ -49,8 +47,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
     };
     Ok(Some(match (column, method, replication) {
         (Some(column), HASH, _) => {
-            // SAFETY: a NUL-terminated string in which Citus has written a node, which lives in the current memory
-            // context.
+            // SAFETY: Citus has written a node into the string, which lives in the current memory context.
             let column = unsafe {
                 let node = pg_sys::stringToNode(column).cast::<pg_sys::Node>();
                 let is_column = !node.is_null() && (*node).type_ == NodeTag::T_Var;

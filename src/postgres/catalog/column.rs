@@ -195,8 +195,7 @@ pub fn read_statistics<T>(
     read: impl FnOnce(&pg_sys::FormData_pg_statistic) -> T,
 ) -> Option<T> {
     let keys = [relation.into(), attnum.into(), false.into()];
-    // SAFETY: the keys of this cache are a relation, a column of it, and whether inheritors are included. Its rows are
-    // of this form.
+    // SAFETY: the keys of this cache are a relation, a column and whether inheritors count; its rows are of this form.
     unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read) }
 }
 

@@ -21,8 +21,7 @@ pub struct Index {
     pub columns: Vec<i16>,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
-    /// Whether queries may use the index: it is built and is not being dropped. On a partitioned table, all partitions
-    /// have it.
+    /// Whether queries may use the index: it is built, in all partitions of the table, and is not being dropped.
     pub is_valid: bool,
     /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
@@ -70,8 +69,7 @@ impl Index {
     /// Reads an open index; None if the relation is not an index.
     fn read(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
         let is_valid = is_usable(index)?;
-        // SAFETY: an open index has its row of pg_index, with `indnatts` column numbers, and an operator family, a type
-        // and an option for each key.
+        // SAFETY: an open index has its row of pg_index, with `indnatts` attnums, and an array element for each key.
         unsafe {
             let row = &*index.rd_index;
             let columns = row.indkey.values.as_slice(row.indnatts as usize);
@@ -128,8 +126,7 @@ fn is_usable(index: &Relation) -> Option<bool> {
     unsafe { index.rd_index.as_ref() }.map(|row| row.indisvalid && row.indisready && row.indislive)
 }
 
-/// Whether ON CONFLICT can infer an index: a btree that queries may use, which is unique, checked immediately, and not
-/// of an exclusion constraint.
+/// Whether ON CONFLICT can infer an index: a usable btree, unique, checked immediately, and of no exclusion constraint.
 pub fn is_inferable(index: &Relation) -> bool {
     // SAFETY: `rd_index` is null, or the row of pg_index.
     let row = unsafe { index.rd_index.as_ref() };
@@ -157,8 +154,7 @@ pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
 /// The expressions among an index's keys, in order.
 fn key_expressions(index: &Relation, how: KeyExpressions) -> Vec<Expression> {
     let mut is_null = true;
-    // SAFETY: an open index has its row of pg_index, whose column is a pg_node_tree, stored like a text. The list is a
-    // copy, and holds valid expressions.
+    // SAFETY: an open index has its row of pg_index, with a pg_node_tree, stored like a text. The lists are copies.
     unsafe {
         if let KeyExpressions::Planned = how {
             return expressions(pg_sys::RelationGetIndexExpressions(index.as_ptr()));

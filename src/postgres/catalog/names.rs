@@ -55,8 +55,7 @@ pub fn relation_sql(relation: Oid) -> Result<Option<String>> {
     Ok(Some(quote_qualified_identifier(schema, name)))
 }
 
-/// The current name of a role, which is not locked. The role must exist, as the current user and the owner of a locked
-/// table do.
+/// The current name of a role that exists, such as the owner of a locked table. It is not locked.
 pub fn role_name(role: Oid) -> Result<String> {
     // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
     unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
@@ -71,8 +70,7 @@ pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
     schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
 }
 
-/// Locks the names of the functions, operators, types and collations in an expression, so that its SQL means the same
-/// when it is parsed again.
+/// Locks the names of the objects in an expression, so that its SQL means the same when it is parsed again.
 pub fn lock_names_in(expression: Expression) -> Result<()> {
     use NodeTag::{T_CollateExpr, T_DistinctExpr, T_NullIfExpr, T_OpExpr, T_ScalarArrayOpExpr};
     for node in expression.nodes() {
@@ -124,15 +122,13 @@ fn is_trusted(role: Oid) -> bool {
     }
 }
 
-/// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
-/// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
-/// trusted.
+/// Locks an object and its catalog row until the transaction ends, unless the owner is trusted, after waiting for all
+/// transactions that have changed the row. Returns a copy of the row; None if the object does not exist.
 ///
 /// Some transactions change the row and then lock the object; others lock the object first. To avoid deadlocks with
 /// them, neither lock is held while waiting for the other.
 ///
-/// A read-only transaction cannot lock rows, and cannot run the commands that need locked names. It gets the row
-/// without a lock.
+/// A read-only transaction gets the row without a lock. It cannot run the commands that need locked names anyway.
 fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>> {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, also in its column for the owner if it has one, and is open until `opened` is
@@ -158,9 +154,8 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             }
             match locked {
                 RowLock::Held => {
-                    // The next look-up of a name must read the catalogs. A snapshot may see that a transaction has
-                    // ended before the session has received its cache invalidations, so the caches may still have
-                    // earlier names.
+                    // The next look-up of a name must read the catalogs: a snapshot may see that a transaction has
+                    // ended before its invalidations have removed earlier names from the caches.
                     pg_sys::InvalidateCatalogSnapshot();
                     pg_sys::ResetCatalogCaches();
                     return Ok(row);
@@ -182,14 +177,12 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
     }
 }
 
-/// A copy of the row of an object, as the active snapshot sees it. The system cache is not used, because it may have a
-/// version that was removed.
+/// A copy of the row of an object, as the active snapshot sees it. A system cache may have a version that was removed.
 ///
 /// # Safety
 /// There is an active snapshot, and the catalog has OIDs.
 unsafe fn find(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
-    // SAFETY: the caller has an active snapshot, and passes a catalog with an index on its OIDs. The row is copied
-    // before the scan ends.
+    // SAFETY: the caller passes a catalog with an index on its OIDs. The row is copied before the scan ends.
     unsafe {
         let (column, index) =
             (pg_sys::get_object_attnum_oid(catalog.oid()), pg_sys::get_object_oid_index(catalog.oid()));

@@ -14,8 +14,7 @@ use crate::list::oids;
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
 pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
-    // SAFETY: find_all_inheritors accepts any OID, and returns a valid list of OIDs; no counts of parents are asked
-    // for.
+    // SAFETY: any OID may be passed. The result is a valid list of OIDs, without the numbers of parents.
     unsafe { oids(pg_sys::find_all_inheritors(root, lock, std::ptr::null_mut())) }
 }
 
@@ -28,8 +27,7 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
-/// Refuses a family whose tables belong to several roles: a locked table, the tables above it, and its inheritors
-/// `members`, which are locked too.
+/// Refuses a family of several owners: a locked table, the tables above it, and its inheritors `members`, also locked.
 ///
 /// When PostgreSQL plans a statement on one table of a family, or writes to it, it evaluates keys, constraints, indexes
 /// and triggers of the others. A command that runs as one owner would lend that owner's rights to the other owners.

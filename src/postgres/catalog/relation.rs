@@ -28,8 +28,7 @@ impl Relation {
         Self(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
-    /// Opens a relation as the planner does, locked in ACCESS SHARE mode until the transaction ends; None if the
-    /// relation was dropped.
+    /// Opens a relation as the planner does, locked in ACCESS SHARE mode until the transaction ends; None if dropped.
     pub fn open_for_planning(relation: Oid) -> Option<Self> {
         Self::try_open(relation, LOCK)
     }
@@ -195,8 +194,7 @@ pub struct ForeignKey {
 }
 
 pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
-    // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
-    // key's columns are set.
+    // SAFETY: the list is valid until the open table's definition changes; `nkeys` of each key's columns are set.
     unsafe {
         let keys = nodes::<pg_sys::ForeignKeyCacheInfo>(pg_sys::RelationGetFKeyList(table.as_ptr()));
         let columns = |key: &pg_sys::ForeignKeyCacheInfo| key.conkey[..key.nkeys as usize].to_vec();

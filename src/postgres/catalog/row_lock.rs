@@ -122,8 +122,7 @@ pub unsafe fn holder(
 /// The multitransaction is of a row on a pinned page. `only_locks` is the row's flag HEAP_XMAX_LOCK_ONLY.
 unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
     let mut members = std::ptr::null_mut();
-    // SAFETY: the caller passes the multitransaction of a row. GetMultiXactIdMembers pallocs an array of as many
-    // members as it returns, or none.
+    // SAFETY: the multitransaction is a row's. GetMultiXactIdMembers pallocs as many members as it returns, or none.
     unsafe {
         let count = pg_sys::GetMultiXactIdMembers(multixact, &mut members, false, only_locks);
         let Ok(count @ 1..) = usize::try_from(count) else { return Vec::new() };

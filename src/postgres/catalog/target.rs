@@ -68,22 +68,20 @@ impl Target {
         Ok(Self { oid, owner, schema, name: relation.name()?, kind, has_locked_names })
     }
 
-    /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
-    /// owns one of them.
+    /// This relation, which comes first, and its inheritors, locked in mode `lock`; an error if they have several
+    /// owners.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>> {
         let members = with_inheritors(self.oid, lock);
         check_owner(self.oid, &members)?;
         members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
     }
 
-    /// Opens the relation. Drop the result before a command changes the table: PostgreSQL changes no table that the
-    /// session still has open.
+    /// Opens the relation. Drop the result before a command: PostgreSQL changes no table that the session has open.
     pub fn open(&self) -> Relation {
         Relation::open(self.oid)
     }
 
-    /// The current qualified, quoted name. A statement may use it only if the names are locked. Otherwise the caller
-    /// must check which table was found.
+    /// The current qualified, quoted name. If the names are not locked, a statement may find another table by it.
     pub fn sql(&self) -> String {
         relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
     }

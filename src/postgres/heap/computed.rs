@@ -33,8 +33,7 @@ impl Computed {
         unsafe { self.with_value(row, |value| value) }
     }
 
-    /// Calls `f` with the expression's value for a row, of any type; None for NULL. `f` runs in memory that is freed
-    /// when it returns.
+    /// Calls `f`, in memory that is freed afterwards, with the expression's value for a row; None for NULL.
     ///
     /// # Safety
     /// The row is of the expression's table. `f` does not evaluate this expression again, which would free the value.

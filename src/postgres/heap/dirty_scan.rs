@@ -46,8 +46,7 @@ pub struct FoundVersion<'a> {
     pub has_moved: bool,
 }
 
-/// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have
-/// the same tid for a row.
+/// A set of tids of index entries, the same in all indexes of a table, or of row versions, in the tables of a search.
 #[derive(Default)]
 pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 
@@ -148,8 +147,7 @@ impl<'a> DirtyScan<'a> {
                 if is_same_entry {
                     continue;
                 }
-                // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, look at the last
-                // one, which was deleted last.
+                // With `kill_prior_tuple`, the versions are dead to all. Otherwise, look at the one deleted last.
                 let mut has_version = false;
                 if !(*description).kill_prior_tuple {
                     (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
@@ -242,8 +240,8 @@ fn visible_from<'a>(
     }
 }
 
-/// A snapshot that sees the row versions of all transactions. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets
-/// nothing but the type.
+/// A snapshot that sees the row versions of all transactions: like InitDirtySnapshot in snapmgr.h, only the type is
+/// set.
 fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
     let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
     Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })

@@ -81,8 +81,7 @@ impl<'a> Row<'a> {
             return None;
         }
         let value: *const pg_sys::varlena = self.value(column)?.cast_mut_ptr();
-        // SAFETY: a value of this length is a varlena, which has as many bytes as its header says. It lives as long as
-        // the row.
+        // SAFETY: a value of this length is a varlena, as long as its header says. It lives as long as the row.
         Some(unsafe { slice::from_raw_parts(value.cast(), varsize_any(value)) })
     }
 

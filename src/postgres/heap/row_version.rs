@@ -15,8 +15,7 @@ impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
         let slot = row.slot();
-        // SAFETY: every slot points to its operations, which identify its type. A slot of this type has a buffer unless
-        // its row is a copy.
+        // SAFETY: a slot's operations identify its type. One of this type has a buffer unless its row is a copy.
         let is_stored = unsafe {
             std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
                 && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
@@ -24,8 +23,7 @@ impl<'a> RowVersion<'a> {
         is_stored.then_some(Self(row))
     }
 
-    /// Fetches the row version at a tid of a table into a slot for rows of the table; None if there is none, or if the
-    /// snapshot does not see it.
+    /// Fetches the row version at a tid of a table into a slot for its rows; None if the snapshot sees none.
     ///
     /// # Safety
     /// The snapshot is valid.
@@ -60,16 +58,14 @@ impl<'a> RowVersion<'a> {
 
     /// The command of the running transaction that inserted the version; None if another transaction did.
     pub fn own_command(self) -> Option<CommandId> {
-        // SAFETY: HeapTupleHeaderGetCmin is valid only for rows that the running transaction inserted, and is called
-        // only for these.
+        // SAFETY: HeapTupleHeaderGetCmin is called only for rows that the running transaction inserted.
         unsafe {
             let head = std::ptr::from_ref(self.header()).cast_mut();
             self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
         }
     }
 
-    /// Another transaction in progress that has locked, updated or deleted the version, so that an UPDATE has to wait
-    /// for it.
+    /// Another transaction in progress for which an UPDATE has to wait: it has locked, updated or deleted the version.
     pub fn locker(self) -> Option<TransactionId> {
         // FOR KEY SHARE, the weakest lock, does not conflict with an UPDATE that leaves the key as it is.
         let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForShare;

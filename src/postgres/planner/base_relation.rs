@@ -276,8 +276,7 @@ impl BaseRelation {
         }
     }
 
-    /// The relations that expressions refer to besides this one; None if an expression refers to this one too, or is
-    /// volatile.
+    /// The relations that expressions refer to besides this one; None if one refers to this one too, or is volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
         unsafe {

@@ -13,8 +13,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads a condition as a comparison of a column; None if it is not such a comparison. `is_column` recognises the
-    /// column.
+    /// Reads a condition as a comparison of the column that `is_column` recognises; None if it is another condition.
     ///
     /// PostgreSQL has simplified conditions on booleans: `b = true` is `b`, and `b = false` is `NOT b`.
     pub fn read(condition: Expression, is_column: impl Fn(Expression) -> bool) -> Option<Self> {

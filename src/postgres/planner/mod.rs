@@ -1,7 +1,6 @@
-//! The planner's interfaces. [`planner_info`] reads the query that is planned, and [`base_relation`] a relation of the
-//! query. [`comparison`] reads conditions that compare a column with a value. [`row_estimate`] changes the planner's
-//! estimates of rows, and [`semi_join`] its costs of joins. [`support`] answers the planner's requests to support
-//! functions.
+//! The planner's interfaces. [`planner_info`] reads the query that is planned, [`base_relation`] a relation of it, and
+//! [`comparison`] its conditions on columns. [`row_estimate`] changes the planner's estimates of rows, and
+//! [`semi_join`] its costs of joins. [`support`] answers the planner's requests to support functions.
 
 pub mod base_relation;
 mod comparison;

@@ -39,8 +39,7 @@ impl Planner {
     /// The table whose columns an expression refers to, with its index in the range table; None if it refers to those
     /// of several relations, or of another kind.
     pub fn table_of(self, expression: Expression) -> Option<(i32, Oid)> {
-        // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set. The range table has an
-        // entry for each relation.
+        // SAFETY: the planner and the expression are valid. The range table has an entry for each relation of the set.
         unsafe {
             let mut relids = members(pg_sys::pull_varnos(self.0, expression.as_ptr()));
             let (relid, None) = (relids.next()?, relids.next()) else { return None };
@@ -69,8 +68,7 @@ impl Planner {
 
     /// The relation at this index in the range table; None if the planner does not know it yet, or if it is a join.
     pub(super) fn relation<'a>(self, relid: i32) -> Option<&'a pg_sys::RelOptInfo> {
-        // SAFETY: the array has `simple_rel_array_size` elements, each null or a relation that lives as long as the
-        // planner is at work on the query.
+        // SAFETY: the array has this size, and relations that live as long as the planner is at work on the query.
         unsafe {
             let root = &*self.0;
             if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relid) {

@@ -9,12 +9,11 @@ use super::base_relation::{BaseRelation, Condition};
 use crate::list::nodes;
 
 impl BaseRelation {
-    /// Sets the planner's estimate of a condition. `share` is the share of the rows for which it is true or, in a join,
-    /// of the pairs of rows. `of_outer` is the share of the outer rows in a semi-join. [`BaseRelation::estimate_rows`]
-    /// then applies the estimate.
+    /// Sets the planner's estimate of a condition, which [`BaseRelation::estimate_rows`] applies: the share of the rows
+    /// for which it is true or, in a join, of the pairs of rows; and in a semi-join, `of_outer`, the share of the outer
+    /// rows.
     pub fn set_share(&self, condition: &Condition, share: f64, of_outer: f64) {
-        // SAFETY: the planner's condition is valid, and its estimates are plain numbers, which the planner computes
-        // once.
+        // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once.
         unsafe {
             (*condition.info).norm_selec = share;
             (*condition.info).outer_selec = if self.is_in_semi_join(condition) { of_outer } else { share };

@@ -72,8 +72,7 @@ impl SemiJoin {
             let complete = self.take_hash_paths(&mut (*relation).pathlist);
             let partial = self.take_hash_paths(&mut (*relation).partial_pathlist);
             let Some(&path) = complete.iter().chain(&partial).next() else { return };
-            // PostgreSQL has dropped the paths that are dearer than the hash joins seemed. Let it collect all but hash
-            // joins again.
+            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to: let it collect them again.
             let keys = nodes::<pg_sys::RestrictInfo>((*path).path_hashclauses);
             let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
             keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);
@@ -110,8 +109,7 @@ impl SemiJoin {
     /// The cost of comparing the pairs of rows with equal keys, apart from those that PostgreSQL has charged.
     fn cost_of_pairs(&self, path: &pg_sys::HashPath) -> f64 {
         let join = &path.jpath;
-        // SAFETY: the planner is at work on this join, and the path and its conditions are valid. The costs are written
-        // to the two structs.
+        // SAFETY: the planner is at work on this join. The costs are written to the two structs.
         unsafe {
             let (left, right) = ((*self.outer).relids, (*self.inner).relids);
             let mut as_inner_join = pg_sys::SpecialJoinInfo {

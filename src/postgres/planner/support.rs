@@ -21,8 +21,7 @@ pub enum Request<'a> {
 /// place for one. The others are made so that `f` can raise errors and warnings.
 pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
-    // SAFETY: the planner passes a support request, which is a node of the type that its tag says. Its pointers are
-    // valid while the function runs.
+    // SAFETY: the planner passes a support request, of the type that its tag says, with pointers that stay valid.
     let asked = unsafe {
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
             Some(NodeTag::T_SupportRequestSimplify) => {

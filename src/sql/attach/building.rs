@@ -19,8 +19,7 @@ pub fn one_by_one(family: &[Target]) -> impl Iterator<Item = &Target> {
 }
 
 /// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
-/// 16, PostgreSQL fetches all rows of a foreign table. It still does so for an ordinary table from which foreign tables
-/// inherit.
+/// 16, PostgreSQL fetches all rows of a foreign table, and still does of one that inherits from an ordinary table.
 pub fn to_analyze(family: &[Target]) -> Vec<&Target> {
     if family.iter().any(Target::is_foreign) {
         family.iter().filter(|member| member.is_indexable()).collect()

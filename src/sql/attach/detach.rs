@@ -43,8 +43,7 @@ struct Attached {
     columns: Vec<String>,
     /// Columns that are no longer generated, and so are left.
     changed: Vec<String>,
-    /// The indexes of the table and its inheritors. An index on a partition is dropped with that on the partitioned
-    /// table.
+    /// The indexes of the table and its inheritors. One on a partition is dropped with that on the partitioned table.
     indexes: Vec<Index>,
 }
 
@@ -135,9 +134,8 @@ impl Attached {
     }
 }
 
-/// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. A column that a table
-/// inherits from a parent stays. So does a column that an inheritor had before it got its parent, with all that depends
-/// on it.
+/// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. It stays if `table`
+/// inherits it from a parent, or if the inheritor had it before it got its parent, with all that depends on it.
 fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
     column.is_local == (member.oid == table.oid)
 }

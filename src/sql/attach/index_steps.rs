@@ -141,8 +141,8 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Creates an index on a table. On a partitioned table, `only` is "ONLY " if the indexes of the partitions are
-    /// built apart, and else empty.
+    /// Creates an index. On a partitioned table, `only` is "ONLY " if the partitions' indexes are built apart; else
+    /// empty.
     fn create(&mut self, table: &Target, band: usize, only: &str) -> Result<Built> {
         let name = self.names.choose(table, &format!("simhash_band{band}"), self.wanted.scope)?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };

@@ -78,8 +78,7 @@ impl BlockIndexes<'_> {
         Ok((name, create))
     }
 
-    /// The commands that label an index, and those of partitions that it has: a partition that is detached later keeps
-    /// its own.
+    /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
     pub fn label(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
         let index = table.relation_named(&to_server(name)?);
@@ -97,8 +96,7 @@ impl BlockIndexes<'_> {
         self.source.check_sql(self.schema, table)
     }
 
-    /// Refuses another fingerprint of the source than is indexed as an expression under the same prefix: detach would
-    /// remove both.
+    /// Refuses another fingerprint of the source in an index under the same prefix: detach would remove both.
     fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
         if self.has_columns() {
             return Ok(());

@@ -1,9 +1,9 @@
 //! Fingerprints and indexes for existing tables, and their removal.
 //!
-//! [`table`] is `simhash_attach`. It makes [`columns`] and their [`indexes`], or indexes alone. [`bands`] is
+//! [`table`] is `simhash_attach`, which makes [`columns`] and their [`indexes`], or indexes alone. [`bands`] is
 //! `simhash_index`, and `simhash_index_commands` for a table in use: [`asked_bands`] and [`text`] say what they index,
-//! and [`index_steps`] has the commands of both. [`detach`] removes what attach made. [`command`] is the start of each
-//! command, [`building`] is what those that build indexes share, and [`prefix`] has the names and labels of what attach
+//! and [`index_steps`] has their commands. [`detach`] removes what attach made. [`command`] is the start of each
+//! command, [`building`] is common to those that build indexes, and [`prefix`] has the names and labels of what attach
 //! makes.
 
 mod asked_bands;

@@ -82,9 +82,8 @@ fn check(table: &Relation, text: Expression) -> Result<()> {
     Ok(())
 }
 
-/// The text as SQL, which means the same until the transaction ends. An error if PostgreSQL parses it as another
-/// expression, which a query would not have: it prints no implicit casts, and a function by a name that several may
-/// have.
+/// The text as SQL that means the same until the transaction ends. An error if PostgreSQL parses it as another
+/// expression, because it prints no implicit casts, and functions by names that others may have.
 fn repeatable_sql(table: &Relation, text: Expression) -> Result<String> {
     lock_names_in(text)?;
     let sql = text.to_sql(table, None)?;

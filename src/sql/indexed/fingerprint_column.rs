@@ -42,8 +42,7 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
     }
 }
 
-/// The fingerprint that a column's name means; an error if the column does not exist, or neither holds fingerprints nor
-/// is the source of indexed ones.
+/// The fingerprint that a column's name means; an error if no such column holds fingerprints, or is the source of any.
 pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
     let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
     if let Some(fingerprint) = fingerprint_of(table, &column)? {

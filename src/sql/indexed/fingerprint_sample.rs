@@ -59,13 +59,11 @@ impl SampledTable {
         })
     }
 
-    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
-    /// With a scope, both are of the largest group of rows with the same values in its columns: there, searches cost
-    /// most.
+    /// A sample of the fingerprints, and their number in the table, which is exact for a small table. With a scope,
+    /// both are of the largest group of rows with the same values in its columns: there, searches cost most.
     ///
     /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. The same table gives the
-    /// same sample: a sample scan always starts at the first page. (A sequential scan may start at the position of
-    /// another one.)
+    /// same sample: a sample scan always starts at the first page, unlike a sequential scan.
     pub fn sample(&self) -> Result<(FingerprintSample, f64)> {
         let mut sample = FingerprintSample::new().map_err(algorithm_error)?;
         let share = (MAX_SAMPLED_PAGES / self.pages()?).min(1.0);

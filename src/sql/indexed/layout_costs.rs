@@ -67,8 +67,7 @@ fn simhash_layouts(
     })))
 }
 
-/// Rounds a share of the rows to a hundredth of a percent. Below that, the share of the commonest value in a sample is
-/// chance.
+/// Rounds a share of the rows to a hundredth of a percent: less is chance in the share of a sample's commonest value.
 fn round_share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }

@@ -99,9 +99,8 @@ impl FingerprintCall {
         Some(Self { source, options, document })
     }
 
-    /// The call that makes a fingerprint from a text, in the expression that computes it: perhaps within a CASE or
-    /// COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None if there is none, or for several
-    /// texts.
+    /// The call that makes a fingerprint from a text, in the expression that computes it: perhaps within CASE or
+    /// COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None for several texts.
     pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);

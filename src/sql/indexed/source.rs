@@ -90,8 +90,7 @@ fn is_hex(options: Option<RawJsonb<'_>>) -> Result<bool> {
     Ok(json.as_deref() == Some(r#"{"source": "hex"}"#))
 }
 
-/// A text as a literal in a command that is shown. A long one is left out: a criterion may have a dictionary of
-/// weights.
+/// A literal for a command that is shown. A long one is left out: a criterion may have a dictionary of weights.
 pub fn shown_literal(text: &str) -> String {
     const MAX_SHOWN_BYTES: usize = 500;
     quote_literal(if text.len() > MAX_SHOWN_BYTES { "..." } else { text })
@@ -228,8 +227,7 @@ impl Source {
             .set_hint("Name a column that it is computed from."))
     }
 
-    /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor; or
-    /// is a generated column that does.
+    /// Whether an expression has the fingerprint of the source in a table or inheritor, or is a generated column of it.
     pub fn is_fingerprint(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
         let Some(column) = Column::find(relation, &self.column)? else { return Ok(false) };
         let of_source = |argument: Expression| {
@@ -255,9 +253,8 @@ impl Source {
     }
 }
 
-/// The column as an SQL expression of the function's argument type. A generated column is replaced by its own
-/// expression, because another one cannot refer to it, and an index cannot have a virtual one; but not stored
-/// fingerprints.
+/// The column as an SQL expression of the function's argument type. A generated column, unless it stores fingerprints,
+/// is replaced by its expression: another one cannot refer to it, and an index cannot have a virtual one.
 fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);
