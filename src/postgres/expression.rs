@@ -92,8 +92,7 @@ impl Expression {
         Some((call.winfnoid, unsafe { expressions(call.args) }))
     }
 
-    /// The expressions one of whose values is the value of this one: the arguments of COALESCE, the results of CASE,
-    /// and the expression itself if it is neither.
+    /// The expressions one of which is the value of this one: arguments of COALESCE, results of CASE, or else itself.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
         // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and an expression.
@@ -161,8 +160,7 @@ impl Expression {
         Some(column)
     }
 
-    /// The attnum, if the expression is a column, with or without casts between binary-compatible types. The caller
-    /// knows that the column belongs to its table.
+    /// The attnum, if the expression is a column of its table, with or without binary-compatible casts.
     pub fn as_own_column(self) -> Option<i16> {
         self.without_relabelling().column().map(|column| column.varattno)
     }

@@ -1,6 +1,5 @@
 //! PostgreSQL functions that pgrx does not bind, or binds by functions of its own. In [`guarded`], as in pgrx's
-//! bindings, a PostgreSQL error becomes a Rust panic, and becomes an error again where PostgreSQL's call into this
-//! library ends.
+//! bindings, a PostgreSQL error becomes a panic, and an error again where PostgreSQL's call into this library ends.
 
 use std::ffi::{c_char, c_int};
 
@@ -51,8 +50,7 @@ unsafe extern "C-unwind" {
 /// The descriptor is valid, and lives as long as the result.
 pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
     let index = usize::try_from(attnum).ok()?.checked_sub(1)?;
-    // SAFETY: a valid descriptor has `natts` columns, and the index is below that. From PostgreSQL 18 on, compact
-    // entries come first; before, TupleDescAttr is a macro.
+    // SAFETY: the index is below the `natts` of a valid descriptor. Before PostgreSQL 18, TupleDescAttr is a macro.
     unsafe {
         let columns = &*descriptor;
         let count = columns.natts as usize;

@@ -4,14 +4,12 @@ use pgrx::pg_sys;
 
 use super::list::nodes;
 
-/// Whether the statement that runs in this memory may lock a row by ON CONFLICT. True for statements in functions and
-/// in commands such as EXPLAIN, whose plans are not known.
+/// Whether the statement that runs in this memory may lock a row by ON CONFLICT; true if its plan is not known.
 ///
 /// # Safety
 /// The memory context exists.
 pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
-    // SAFETY: the caller passes a memory context that exists. The active portal is valid, if there is one. Its
-    // statements have plans, or are utility statements such as COPY.
+    // SAFETY: the active portal is null or valid. Its statements have plans, or are utility statements such as COPY.
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
         // The executor's memory context is a child of the portal's context, and that of COPY the portal's itself.

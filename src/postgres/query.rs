@@ -60,9 +60,8 @@ impl Query {
             base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
             take: &mut take,
         };
-        // SAFETY: the query is valid, and has no parameters; the rewriter returns a list of queries. The receiver
-        // outlives the run, and a running function has an active snapshot. After an error, PostgreSQL releases the
-        // executor's resources.
+        // SAFETY: the query is valid, without parameters. The receiver outlives the run, and a running function has an
+        // active snapshot. After an error, PostgreSQL releases the executor's resources.
         unsafe {
             let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
             let [query] = rewritten[..] else { return Err(not_one_statement()) };

@@ -24,8 +24,7 @@ pub struct Argument<'a> {
 
 /// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and sets.
 ///
-/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
-/// The result lives in the current memory context.
+/// Names are looked up in the search path; only literals are evaluated. The result is in the current memory context.
 pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
     parse(table, sql, argument, ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, |_, tree| tree)
 }

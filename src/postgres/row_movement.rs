@@ -91,8 +91,7 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     let Some(&root) = ancestors(table).last() else { return false };
     let has_deleted = |&member: &pg_sys::Oid| {
         let member = Relation::open(member);
-        // SAFETY: an open table has its counts, or none if nothing was counted. Those of the transaction are a list,
-        // one for each level of subtransactions.
+        // SAFETY: an open table may have counts, and a list of those of the transaction by subtransactions.
         unsafe {
             let counts = member.pgstat_info.as_ref().and_then(|counts| counts.trans.as_ref());
             let mut levels = std::iter::successors(counts, |level| level.upper.as_ref());

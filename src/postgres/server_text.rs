@@ -2,8 +2,7 @@
 //!
 //! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that a conversion has changed
 //! names another object. So in a database with another encoding than UTF-8, such a `String` is not converted: it has a
-//! private-use character for each non-ASCII byte. It may also contain other characters, which do not come from the
-//! server.
+//! private-use character for each non-ASCII byte. Other characters do not come from the server.
 //!
 //! A text that is decoded to UTF-8 is of another type, [`super::text::Decoded`]. In SQL_ASCII it may have these
 //! characters too, so it never becomes part of a command: what a command quotes is read by [`super::text::from_bytes`].

@@ -1,5 +1,4 @@
-//! Runs SQL statements. Tables are attached by SQL commands, so that PostgreSQL checks, locks, logs and replicates
-//! these as if the owner had typed them.
+//! Runs SQL statements. Attaching runs SQL commands, so that PostgreSQL checks, locks, logs and replicates them.
 //!
 //! Every name and literal in a statement must be quoted. Names are [`super::server_text`].
 

@@ -66,8 +66,7 @@ impl<'a> TextArgument<'a> {
 // SAFETY: the datum is passed on as it is.
 unsafe impl<'a> ArgAbi<'a> for TextArgument<'a> {
     unsafe fn unbox_arg_unchecked(argument: Arg<'_, 'a>) -> Self {
-        // SAFETY: the SQL declarations of the functions with such an argument make it a `text`, which lives as long as
-        // the call. The functions are STRICT, so it is not NULL.
+        // SAFETY: the functions with such an argument declare a `text`, and are STRICT. It lives as long as the call.
         unsafe { argument.unbox_arg_using_from_datum() }.expect("the argument of a STRICT function is not NULL")
     }
 }
@@ -121,9 +120,8 @@ impl CachedText {
     }
 }
 
-/// A command of a transaction of this backend: when the transaction and the statement began, and its number. Two
-/// transactions in one query string may share all three; this matters only if one of them also deletes and vacuums a
-/// stored text, and another text gets its OID.
+/// A command of this backend: when its transaction and its statement began, and its number. Transactions in one query
+/// string may share all three, which matters only if a stored text is vacuumed meanwhile, and another one gets its OID.
 type Command = (pg_sys::TimestampTz, pg_sys::TimestampTz, pg_sys::CommandId);
 
 fn current_command() -> Command {
@@ -184,8 +182,7 @@ fn check_slowly(text: &[u8]) -> Result<&str> {
     })
 }
 
-/// A text shorter than 1 GB as a `text` value in the server's encoding; never None. PostgreSQL raises an error if the
-/// encoding lacks a character, or if memory runs out.
+/// A text shorter than 1 GB as a `text` value; never None. PostgreSQL raises an error if it cannot encode or store it.
 pub fn to_datum(text: &str) -> Option<AnyElement> {
     text_value(recode(text.as_bytes(), pg_sys::pg_any_to_server))
 }
@@ -251,12 +248,10 @@ fn text_value(text: RawText<'_>) -> Option<AnyElement> {
     }
 }
 
-/// Converts a text to UTF-8 or from it, by a function of PostgreSQL, which raises an error if it cannot. The text must be
-/// shorter than 2 GB, and contain no NUL.
+/// Converts a text shorter than 2 GB, without NULs, by a function of PostgreSQL, which raises an error if it cannot.
 fn recode(text: &[u8], conversion: unsafe fn(*const c_char, i32, i32) -> *mut c_char) -> &[u8] {
     let start = text.as_ptr().cast();
-    // SAFETY: `start` is the start of `text.len()` readable bytes, a number that fits into an i32. The conversion returns
-    // either this pointer or a palloc'd, NUL-terminated string.
+    // SAFETY: `start` points to `text.len()` bytes. The conversion returns it, or a palloc'd, NUL-terminated string.
     unsafe {
         let converted = conversion(start, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
         if converted.cast_const() == start { text } else { CStr::from_ptr(converted).to_bytes() }

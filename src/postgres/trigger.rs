@@ -16,8 +16,7 @@ pub struct RowEvent<'a> {
 }
 
 impl<'a> RowEvent<'a> {
-    /// Reads a trigger function's call; an error unless it is before an INSERT or UPDATE of each row. The error's hint
-    /// is `usage`, which says how to create the trigger.
+    /// Reads a trigger function's call; an error, with the hint `usage`, unless before an INSERT or UPDATE of each row.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
@@ -151,8 +150,7 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
 }
 
-/// Whether a trigger of this type, if enabled, fires before each row that is inserted or updated. `is_conditional` says
-/// that it has a WHEN or a list of columns.
+/// Whether a trigger of this type fires before each row that is inserted or updated, without a WHEN or list of columns.
 pub fn is_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE

@@ -34,8 +34,7 @@ pub struct PartitionMemory {
 }
 
 impl<'a> Window<'a> {
-    /// The window of the running call of a window function. If the partition has more than `max_rows` rows, the error
-    /// that `too_many` returns for their number.
+    /// The window of the running call; an error, which `too_many` makes, for a partition of more than `max_rows` rows.
     ///
     /// This runs for every row, so it crosses the guarded boundary, which costs more than the functions, only once.
     pub fn from_call(call: Call<'a>, max_rows: usize, too_many: impl FnOnce(usize) -> ErrorReport) -> Result<Self> {
@@ -78,8 +77,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Stores a copy of an argument's value at the current row until the partition ends, as the next of the values for
-    /// which memory is reserved. Returns its index among them.
+    /// Stores a copy of an argument's value at the current row in the memory that is reserved. Returns its index.
     pub fn store(&mut self, argument: c_int) -> usize {
         let (mut length, mut by_value) = (0, false);
         let value = self.current_datum(argument);
@@ -132,8 +130,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Calls `f` with a `text` argument at a row of the partition; None if it is NULL. The argument is evaluated and
-    /// detoasted in the current memory context.
+    /// Calls `f` with a `text` argument at a row, detoasted in the current memory context; None if it is NULL.
     pub fn with_text<T>(&self, argument: c_int, position: usize, f: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
         // SAFETY: the window is the running call's, and in SQL the argument is a text. `f` uses its bytes at once.
         unsafe { RawText::from_datum(guarded(|| self.at(argument, position as c_int))?, false).map(f) }

@@ -61,8 +61,7 @@ pub fn role_name(role: Oid) -> Result<String> {
     unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
 }
 
-/// Locks the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
-/// nothing if the object does not exist.
+/// Locks the names of an object (a function, a type, or anything else with an OID), if it exists, and of its schema.
 pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
     let Some(row) = lock_catalog_row(catalog, object)? else { return Ok(()) };
     // SAFETY: the row was found in this catalog, whose column for the schema has an OID.

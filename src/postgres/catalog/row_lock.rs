@@ -46,8 +46,7 @@ impl RowLock {
 /// # Safety
 /// The table is open, in RowShareLock or a stronger mode. An active snapshot sees the row, so that it is not removed.
 pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
-    // SAFETY: the caller passes a row of the table. heap_lock_tuple reads only its tid, and pins the row's page, which
-    // stays pinned until `holder` has read the row's header.
+    // SAFETY: heap_lock_tuple reads only the row's tid, and pins its page until `holder` has read its header.
     unsafe {
         let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
         let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;

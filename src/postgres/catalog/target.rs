@@ -68,8 +68,7 @@ impl Target {
         Ok(Self { oid, owner, schema, name: relation.name()?, kind, has_locked_names })
     }
 
-    /// This relation, which comes first, and its inheritors, locked in mode `lock`; an error if they have several
-    /// owners.
+    /// This relation, which comes first, and its inheritors, locked in mode `lock`; an error for several owners.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>> {
         let members = with_inheritors(self.oid, lock);
         check_owner(self.oid, &members)?;

@@ -240,8 +240,7 @@ fn visible_from<'a>(
     }
 }
 
-/// A snapshot that sees the row versions of all transactions: like InitDirtySnapshot in snapmgr.h, only the type is
-/// set.
+/// A snapshot that sees the row versions of all transactions. Like InitDirtySnapshot in snapmgr.h, sets only the type.
 fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
     let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
     Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })

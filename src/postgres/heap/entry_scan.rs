@@ -97,8 +97,7 @@ impl EntryScan {
         }
     }
 
-    /// Begins to look up entries by an integer key, after keys on the columns before it. With a range, the value of the
-    /// column after this key must be in it.
+    /// Looks up entries by an integer key after keys on the columns before it, and by a range of the column after it.
     ///
     /// # Safety
     /// The index has keys of PostgreSQL's own type `int4` and its order on the column after those of `before` and, with
@@ -144,8 +143,7 @@ impl EntryScan {
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool) -> EntryRead {
         let (description, included) = (self.description, self.included);
         let mut count = 0;
-        // SAFETY: the scan has begun. The closure does not panic, and has nothing to drop. An entry that was found is
-        // on a page that the scan pins, or is a copy.
+        // SAFETY: the scan has begun. The closure does not panic or drop anything. An entry is a copy, or pinned.
         let read = unsafe {
             guarded(|| {
                 while count < ENTRIES_BETWEEN_PAUSES {
@@ -233,8 +231,7 @@ impl Included {
     }
 }
 
-/// The offset of a `bigint` column in the entries of an index that have no NULLs, in bytes from the start of the entry;
-/// None if a column before it has no fixed length.
+/// The offset of a `bigint` column, in bytes, in the entries of an index that have no NULLs; None if it varies.
 ///
 /// # Safety
 /// The descriptor is an index's, and is valid.

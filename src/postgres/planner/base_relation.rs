@@ -200,8 +200,7 @@ impl BaseRelation {
         self.index_infos().find(|info| info.indexoid == index).map(|info| f64::from(info.pages))
     }
 
-    /// The conditions that a column of the table equals a value: conditions on the table alone, join conditions, and
-    /// conditions that follow from other equalities of the query.
+    /// The conditions that a column equals a value: of the table alone, of joins, and implied by other equalities.
     pub fn equalities(&self, column: i16) -> Vec<Equality> {
         let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
         let equality = |condition: Condition| {
@@ -212,8 +211,7 @@ impl BaseRelation {
         self.conditions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
     }
 
-    /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL does
-    /// not list these among the other conditions.
+    /// The join conditions on a column that follow from equalities of the query: PostgreSQL lists them nowhere else.
     fn implied(&self, mut column: i16) -> Vec<Condition> {
         if !self.rel().has_eclass_joins {
             return Vec::new();

@@ -36,8 +36,7 @@ impl Planner {
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
     }
 
-    /// The table whose columns an expression refers to, with its index in the range table; None if it refers to those
-    /// of several relations, or of another kind.
+    /// The one table whose columns an expression refers to, and its index in the range table; None for others.
     pub fn table_of(self, expression: Expression) -> Option<(i32, Oid)> {
         // SAFETY: the planner and the expression are valid. The range table has an entry for each relation of the set.
         unsafe {
@@ -132,8 +131,7 @@ impl Planner {
     /// Calls `f` with the statistics of ANALYZE for an expression of one relation's columns; None if there are none.
     fn with_statistics<T>(self, of: Expression, f: impl FnOnce(&mut pg_sys::VariableStatData) -> T) -> Option<T> {
         let mut variable = pg_sys::VariableStatData::default();
-        // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
-        // pg_statistic is held until it is released.
+        // SAFETY: examine_variable fills in `variable`, whose row of pg_statistic is held until it is released.
         unsafe {
             pg_sys::examine_variable(self.0, of.as_ptr(), 0, &mut variable);
             let result = (!variable.statsTuple.is_null()).then(|| f(&mut variable));

@@ -9,9 +9,8 @@ use super::base_relation::{BaseRelation, Condition};
 use crate::list::nodes;
 
 impl BaseRelation {
-    /// Sets the planner's estimate of a condition, which [`BaseRelation::estimate_rows`] applies: the share of the rows
-    /// for which it is true or, in a join, of the pairs of rows; and in a semi-join, `of_outer`, the share of the outer
-    /// rows.
+    /// Sets the planner's estimate of a condition, which [`BaseRelation::estimate_rows`] applies: the share of rows or,
+    /// in a join, of pairs of rows for which it is true; and in a semi-join, of the outer rows.
     pub fn set_share(&self, condition: &Condition, share: f64, of_outer: f64) {
         // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once.
         unsafe {
@@ -41,8 +40,7 @@ impl BaseRelation {
         if !self.is_table() {
             return;
         }
-        // SAFETY: the planner is at work on this relation. Its paths are valid, and those without parameters return the
-        // relation's rows, or a worker's part of them.
+        // SAFETY: the planner is at work. A path without parameters returns the relation's rows, or a worker's part.
         unsafe {
             let before = (*self.relation).rows;
             pg_sys::set_baserel_size_estimates(self.root, self.relation);

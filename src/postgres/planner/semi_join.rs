@@ -13,8 +13,7 @@ thread_local! {
     static CONSIDER: Cell<fn(&SemiJoin)> = const { Cell::new(|_| ()) };
 }
 
-/// Calls `consider` for each semi-join or anti-join that the planner looks for paths of, after the hooks of other
-/// libraries. Called once, when the library is loaded.
+/// Calls `consider`, after the hooks of other libraries, for each semi-join or anti-join. Called once, on loading.
 pub fn on_semi_joins(consider: fn(&SemiJoin)) {
     CONSIDER.set(consider);
     // SAFETY: the library is loaded by one thread, and is never unloaded.

@@ -24,8 +24,7 @@ pub struct BandIndexes<'a> {
 }
 
 impl BandIndexes<'_> {
-    /// The indexes of a table that serve searches by a band of the text within the scope, with the numbers of the
-    /// bands. Indexes that are not valid are listed too.
+    /// The indexes of a table, valid or not, that serve searches by a band within the scope, with their bands.
     pub fn of_table(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };

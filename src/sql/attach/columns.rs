@@ -77,9 +77,8 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
-    /// Reads a row of each foreign table with the attached columns. PostgreSQL raises an error if one of them does not
-    /// exist on its server: ADD COLUMN only declares a column of a foreign table. An error if the expression computes
-    /// another fingerprint of the source here.
+    /// Reads a row of each foreign table. PostgreSQL raises an error if its server lacks an attached column: ADD COLUMN
+    /// only declares one. An error if the expression computes another fingerprint of the source here.
     fn check_foreign_tables(&self, family: &[Target]) -> Result<()> {
         let columns = self.names().iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
         let fingerprint = quote_identifier(self.wanted.prefix.fingerprint());

@@ -141,8 +141,7 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Creates an index. On a partitioned table, `only` is "ONLY " if the partitions' indexes are built apart; else
-    /// empty.
+    /// Creates an index; on a partitioned table with `only` "ONLY " if those of partitions are built apart, else empty.
     fn create(&mut self, table: &Target, band: usize, only: &str) -> Result<Built> {
         let name = self.names.choose(table, &format!("simhash_band{band}"), self.wanted.scope)?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };

@@ -57,9 +57,8 @@ impl Bits {
         (expression.bit_length() == Some(FINGERPRINT_BITS)).then_some(Self::BitString(expression.without_relabelling()))
     }
 
-    /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64; None if its length is
-    /// known to be another one. An unknown length is checked by a cast when the query runs, whose error has the
-    /// SQLSTATE that `#` raises for different lengths.
+    /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64; None for another length.
+    /// An unknown length is checked by a cast in the query, whose error has the SQLSTATE of `#` for different lengths.
     pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
         match expression.bit_length() {
             Some(_) => Self::of_bit_string(expression),

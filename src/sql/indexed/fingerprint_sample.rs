@@ -35,8 +35,7 @@ pub struct SampledTable {
 }
 
 impl SampledTable {
-    /// Finds the fingerprint that a column has, or that is made from it. Locks the table's partitions and inheritors,
-    /// which must have the same owner.
+    /// Finds the fingerprint of a column. Locks the table's inheritors, which must have the same owner.
     pub fn new(target: &Target, column: &str, scope: &Scope) -> Result<Self> {
         let family = target.family(pg_sys::AccessShareLock as Lock)?;
         if let Some(foreign) = family.iter().find(|member| member.is_foreign()) {
@@ -109,8 +108,7 @@ impl SampledTable {
         })
     }
 
-    /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which
-    /// has no pages itself, Citus returns the size.
+    /// The number of pages of the table and its inheritors, or of the table's shards if Citus distributes it.
     fn pages(&self) -> Result<f64> {
         let members = with_inheritors(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         if distribution(self.oid)?.is_some() {

@@ -1,5 +1,4 @@
-//! Recognises calls of the extension's functions in the expressions of columns and index keys. A column or a key whose
-//! expression is such a call is a fingerprint or a block.
+//! Recognises columns and index keys that are fingerprints or blocks: their expressions call the extension's functions.
 //!
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 

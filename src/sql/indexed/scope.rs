@@ -35,8 +35,7 @@ impl Scope {
         &self.0
     }
 
-    /// The attnums of the columns in a table. An error unless each column can be a key of an index, and is another one
-    /// than `source`, from which the next key is made.
+    /// The attnums of the columns in a table; an error unless each can be a key of an index, and is not `source`.
     pub fn check(&self, table: &Relation, source: &str) -> Result<Vec<i16>> {
         let check = |name: &String| {
             let column = Column::named(table, name)
