@@ -61,23 +61,6 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Optio
     }
 }
 
-/// Reads a page of a table under its lock.
-///
-/// # Safety
-/// The buffer is pinned and not locked. `read` raises no error, and does not panic.
-pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> T {
-    #[cfg(not(feature = "pg19"))]
-    const MODES: (i32, i32) = (pg_sys::BUFFER_LOCK_SHARE as i32, pg_sys::BUFFER_LOCK_UNLOCK as i32);
-    #[cfg(feature = "pg19")]
-    const MODES: (u32, u32) = (pg_sys::BufferLockMode::BUFFER_LOCK_SHARE, pg_sys::BufferLockMode::BUFFER_LOCK_UNLOCK);
-    unsafe {
-        pg_sys::LockBuffer(buffer, MODES.0);
-        let result = read();
-        pg_sys::LockBuffer(buffer, MODES.1);
-        result
-    }
-}
-
 /// PostgreSQL's interface for window functions. Call these functions only in [`guarded`]. A window function calls
 /// several for each row, and so crosses the guarded boundary only once.
 pub mod windowapi {

@@ -3,7 +3,6 @@
 use pgrx::pg_sys::{self, TransactionId};
 
 use super::relation::Relation;
-use crate::ffi::read_page;
 
 /// The outcome of [`lock_row`].
 pub enum RowLock {
@@ -84,10 +83,21 @@ pub unsafe fn holder(
     row: pg_sys::HeapTupleHeader,
     weakest: pg_sys::MultiXactStatus::Type,
 ) -> Option<TransactionId> {
+    #[cfg(not(feature = "pg19"))]
+    const LOCK_MODES: (i32, i32) = (pg_sys::BUFFER_LOCK_SHARE as i32, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+    #[cfg(feature = "pg19")]
+    const LOCK_MODES: (u32, u32) =
+        (pg_sys::BufferLockMode::BUFFER_LOCK_SHARE, pg_sys::BufferLockMode::BUFFER_LOCK_UNLOCK);
     use pg_sys::MultiXactStatus::{
         MultiXactStatusForKeyShare, MultiXactStatusForNoKeyUpdate, MultiXactStatusForShare, MultiXactStatusNoKeyUpdate,
     };
-    let (flags, xid) = unsafe { read_page(buffer, || (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax)) };
+    // SAFETY: reading the row's header raises no error while its page is locked.
+    let (flags, xid) = unsafe {
+        pg_sys::LockBuffer(buffer, LOCK_MODES.0);
+        let read = (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax);
+        pg_sys::LockBuffer(buffer, LOCK_MODES.1);
+        read
+    };
     if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
         return None;
     }

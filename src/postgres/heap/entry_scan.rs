@@ -119,15 +119,19 @@ impl EntryScan {
             KeyCondition::NotNull => (pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL, Datum::null()),
             KeyCondition::Null => (IS_NULL, Datum::null()),
         };
+        // SAFETY: the functions compare integers with integers.
+        let key = |attnum, flags, strategy, function: u32, argument| unsafe {
+            scan_key(attnum, flags, strategy, function.into(), Oid::INVALID, argument)
+        };
         let mut keys = before.to_vec();
         let attnum = before.len() as i16 + 1;
-        keys.push(integer_key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
+        keys.push(key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
         if let Some(range) = range {
             for (strategy, function, end) in [
                 (pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, *range.start()),
                 (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, *range.end()),
             ] {
-                keys.push(integer_key(attnum + 1, 0, strategy, function, Datum::from(end)));
+                keys.push(key(attnum + 1, 0, strategy, function, Datum::from(end)));
             }
         }
         // SAFETY: the index supports the keys. The array lives until it is filled again.
@@ -269,12 +273,6 @@ pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Op
     let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |value| (0, value));
     // SAFETY: the caller passes an equality.
     unsafe { scan_key(attnum, flags, pg_sys::BTEqualStrategyNumber, function, collation, argument) }
-}
-
-/// A scan key on a column of type `int4`.
-fn integer_key(attnum: i16, flags: u32, strategy: u32, function: u32, argument: Datum) -> pg_sys::ScanKeyData {
-    // SAFETY: the function compares integers with integers.
-    unsafe { scan_key(attnum, flags, strategy, function.into(), Oid::INVALID, argument) }
 }
 
 /// # Safety

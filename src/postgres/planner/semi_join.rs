@@ -5,17 +5,22 @@ use std::cell::Cell;
 use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
-use super::base_relation::{Condition, conditions};
+use super::base_relation::conditions;
+use crate::expression::Expression;
 use crate::list::nodes;
 
 thread_local! {
     static PREVIOUS_HOOK: Cell<pg_sys::set_join_pathlist_hook_type> = const { Cell::new(None) };
-    static CONSIDER: Cell<fn(&SemiJoin)> = const { Cell::new(|_| ()) };
+    static IS_DEAR: Cell<fn(Expression) -> bool> = const { Cell::new(|_| false) };
 }
 
-/// Calls `consider`, after the hooks of other libraries, for each semi-join or anti-join. Called once, on loading.
-pub fn on_semi_joins(consider: fn(&SemiJoin)) {
-    CONSIDER.set(consider);
+/// Charges hash joins for all pairs of rows with equal keys that they compare, in semi-joins and anti-joins with a
+/// condition that `is_dear` recognises. Called once, when the library is loaded.
+///
+/// PostgreSQL charges them for one pair of each outer row that they return (final_cost_hashjoin in costsize.c), as if
+/// the other conditions of the join were true for nearly all pairs.
+pub fn charge_hash_joins(is_dear: fn(Expression) -> bool) {
+    IS_DEAR.set(is_dear);
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
         PREVIOUS_HOOK.set(pg_sys::set_join_pathlist_hook);
@@ -37,14 +42,16 @@ unsafe extern "C-unwind" fn consider_join(
         if let Some(previous) = PREVIOUS_HOOK.get() {
             pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
         }
-        if [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind) {
-            CONSIDER.get()(&SemiJoin { root, relation, outer, inner, kind, extra });
+        if [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind)
+            && conditions((*extra).restrictlist).iter().any(|condition| IS_DEAR.get()(condition.expression))
+        {
+            SemiJoin { root, relation, outer, inner, kind, extra }.charge_hash_joins();
         }
     }
 }
 
 /// A semi-join or anti-join of two relations, each of which may be a join itself.
-pub struct SemiJoin {
+struct SemiJoin {
     root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
     outer: *mut pg_sys::RelOptInfo,
@@ -54,16 +61,7 @@ pub struct SemiJoin {
 }
 
 impl SemiJoin {
-    pub fn conditions(&self) -> Vec<Condition> {
-        // SAFETY: the planner's list has RestrictInfo nodes.
-        unsafe { conditions((*self.extra).restrictlist) }
-    }
-
-    /// Charges hash joins for all pairs of rows with equal keys that they compare.
-    ///
-    /// PostgreSQL charges them for one pair of each outer row that they return (final_cost_hashjoin in costsize.c), as
-    /// if the other conditions of the join were true for nearly all pairs.
-    pub fn charge_hash_joins(&self) {
+    fn charge_hash_joins(&self) {
         // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
         // yet. The conditions are as they were before any other path of this query is planned.
         unsafe {
@@ -71,7 +69,8 @@ impl SemiJoin {
             let complete = self.take_hash_paths(&mut (*relation).pathlist);
             let partial = self.take_hash_paths(&mut (*relation).partial_pathlist);
             let Some(&path) = complete.iter().chain(&partial).next() else { return };
-            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to: let it collect them again.
+            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to. Let it collect all but hash
+            // joins again.
             let keys = nodes::<pg_sys::RestrictInfo>((*path).path_hashclauses);
             let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
             keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);

@@ -2,14 +2,11 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys;
 use postgres::call::Call;
 use postgres::catalog::citus::distribution;
-use postgres::catalog::relation::Relation;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::Result;
 use postgres::settings::{read_setting, set_locally};
-use postgres::trigger::triggers;
 
 use crate::sql::functions::ExtensionSchema;
 
@@ -29,10 +26,4 @@ pub fn run<T>(
         set_locally(LOCAL_EXECUTION, c"off");
     }
     f(schema, &table.family(lock)?)
-}
-
-/// The guards of a table: the triggers that execute `simhash_dedup`.
-pub fn guards(schema: ExtensionSchema, table: &Relation) -> impl Iterator<Item = &pg_sys::Trigger> {
-    let function = schema.function(c"simhash_dedup", &[]);
-    triggers(table).iter().filter(move |trigger| Some(trigger.tgfoid) == function)
 }

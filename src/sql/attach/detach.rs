@@ -14,8 +14,9 @@ use postgres::catalog::names::relation_sql;
 use postgres::catalog::target::{Lock, Target};
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
+use postgres::trigger::triggers;
 
-use super::command::{self, guards};
+use super::command;
 use super::prefix::{Maker, Prefix, in_quotes};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -51,14 +52,14 @@ impl Attached {
     fn find(prefix: &Prefix, table: &Target, family: &[Target]) -> Result<Self> {
         let mut attached = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
         for column in Column::all(&table.open()).filter(|column| loses_column(table, table, column)) {
-            if prefix.maker_of(table.oid, column.attnum)? == Maker::Attach {
+            if prefix.maker_of(table.oid, column.attnum)? == Maker::ThisPrefix {
                 if column.is_generated { &mut attached.columns } else { &mut attached.changed }.push(column.name()?);
             }
         }
         for member in family {
             for index in Index::all(&member.open()) {
                 if !index.is_partition
-                    && prefix.maker_of(index.oid, 0)? == Maker::Attach
+                    && prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix
                     && !is_on_inherited_block(table, member, &index)
                 {
                     attached.indexes.push(index);
@@ -152,9 +153,10 @@ fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool
     })
 }
 
-/// Refuses tables with a guard: without indexes, it would refuse all rows.
+/// Refuses tables with a guard, a trigger that executes `simhash_dedup`: without indexes, it would refuse all rows.
 fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> {
-    let is_guarded = |table: &&Target| guards(schema, &table.open()).next().is_some();
+    let Some(function) = schema.function(c"simhash_dedup", &[]) else { return Ok(()) };
+    let is_guarded = |table: &&Target| triggers(&table.open()).iter().any(|trigger| trigger.tgfoid == function);
     let Some(table) = family.iter().find(is_guarded) else { return Ok(()) };
     let message = format!("cannot detach table \"{}\", which is guarded", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)

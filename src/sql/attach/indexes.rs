@@ -109,7 +109,7 @@ impl BlockIndexes<'_> {
             if other.as_own_column().is_some()
                 || !is_made_from(&relation, &source, other)
                 || self.source.is_fingerprint(self.schema, &relation, other)?
-                || self.prefix.maker_of(index.oid, 0)? != Maker::Attach
+                || self.prefix.maker_of(index.oid, 0)? != Maker::ThisPrefix
             {
                 continue;
             }

@@ -20,8 +20,8 @@ const MADE_UNDER: &str = "made by simhash_attach, prefix ";
 /// Who made a relation or a column of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// `simhash_attach`, with the prefix in question.
-    Attach,
+    /// `simhash_attach`, with this prefix.
+    ThisPrefix,
     /// `simhash_attach`, with another prefix.
     OtherPrefix,
     Other,
@@ -70,7 +70,7 @@ impl Prefix {
         };
         let has_line = |label: &str| comment.starts_with(label) || comment.contains(&format!("\n{label}"));
         Ok(match () {
-            () if has_line(&self.label()) => Maker::Attach,
+            () if has_line(&self.label()) => Maker::ThisPrefix,
             () if has_line(MADE_UNDER) => Maker::OtherPrefix,
             () => Maker::Other,
         })

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::prelude::*;
 use postgres::planner::base_relation::BaseRelation;
-use postgres::planner::semi_join::on_semi_joins;
+use postgres::planner::semi_join::charge_hash_joins;
 use simhash::distance::share_within;
 
 use super::condition::{DistanceCondition, exceeded_distance, is_near_condition};
@@ -42,11 +42,7 @@ pub fn initialise() {
     }
     // In a semi-join or anti-join, as of EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once,
     // so that it would prefer one that compares all rows of a tenant with each other to a search for each row.
-    on_semi_joins(|join| {
-        if join.conditions().into_iter().any(|condition| is_near_condition(condition.expression)) {
-            join.charge_hash_joins();
-        }
-    });
+    charge_hash_joins(is_near_condition);
 }
 
 #[pg_guard]
