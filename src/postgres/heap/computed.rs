@@ -25,14 +25,6 @@ impl Computed {
         }
     }
 
-    /// The expression's value for a row; None for NULL. The type of the value must be passed by value.
-    ///
-    /// # Safety
-    /// The row is of the expression's table.
-    pub unsafe fn value(&self, row: Row<'_>) -> Option<Datum> {
-        unsafe { self.with_value(row, |value| value) }
-    }
-
     /// Calls `f`, in memory that is freed afterwards, with the expression's value for a row; None for NULL.
     ///
     /// # Safety
