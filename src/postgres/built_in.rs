@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use crate::catalog::column::type_name;
 use crate::error::Result;
-use crate::expression::{Expression, functions_of, type_of};
+use crate::expression::Expression;
 use crate::text::from_server;
 
 /// The stable functions that are allowed: the transaction's time, and arithmetic and comparisons of times (TimeZone).
@@ -75,32 +75,27 @@ const BY_SETTING: [u32; 11] = [
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is
 /// code too, and is allowed as a constant that PostgreSQL ships.
 pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
-    let nodes = expression.nodes();
-    let mut only_read = vec![expression.as_ptr()];
-    // SAFETY: the nodes are valid, and these have an argument.
-    only_read.extend(nodes.iter().filter_map(|&node| unsafe { read_by(node) }));
+    let parts = expression.parts();
+    let only_read: Vec<_> = parts.iter().filter_map(|&part| read_by(part)).chain([expression]).collect();
     let is_code = |function: &Oid| {
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
         let is_shipped = is_built_in(*function) && !BY_SETTING.contains(&function.to_u32()) || is_own(*function);
         !(is_shipped && is_immutable() || STABLE.contains(&function.to_u32()))
     };
-    for node in nodes {
-        // SAFETY: the nodes are valid.
-        let (tag, functions, of_type) = unsafe { ((*node).type_, functions_of(node), type_of(node)) };
-        if let Some(function) = functions.into_iter().find(is_code) {
+    for part in parts {
+        if let Some(function) = part.functions().into_iter().find(is_code) {
             // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
             return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
         }
-        let is_read = matches!(tag, NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.contains(&node);
-        // SAFETY: a valid node.
-        let is_other = |of_type: &Oid| !is_allowed_type(*of_type) || unsafe { is_other_search(node, *of_type) };
-        if let Some(of_type) = of_type.filter(|of_type| !is_read && is_other(of_type)) {
+        let is_read =
+            matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.iter().any(|read| read.is(part));
+        let is_other = |of_type: &Oid| !is_allowed_type(*of_type) || is_other_search(part, *of_type);
+        if let Some(of_type) = part.any_value_type().filter(|of_type| !is_read && is_other(of_type)) {
             return Ok(Some(format!("type {}", type_name(of_type)?)));
         }
-        // SAFETY: a valid node.
-        if !unsafe { is_allowed(node) } {
-            return Ok(Some(format!("{tag:?}").replace("T_", "an expression of the kind ")));
+        if !is_allowed(part) {
+            return Ok(Some(format!("{:?}", part.tag()).replace("T_", "an expression of the kind ")));
         }
     }
     Ok(None)
@@ -119,46 +114,27 @@ pub fn is_allowed_type(of_type: Oid) -> bool {
 }
 
 /// Whether a node of this type is a text search configuration or dictionary, and none that PostgreSQL ships.
-///
-/// # Safety
-/// The node is valid.
-unsafe fn is_other_search(node: *mut pg_sys::Node, of_type: Oid) -> bool {
-    let constant = unsafe { Expression::new(node) }.and_then(Expression::constant);
+fn is_other_search(node: Expression, of_type: Oid) -> bool {
     let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
-    matches!(of_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !constant.is_some_and(is_shipped)
+    matches!(of_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !node.constant().is_some_and(is_shipped)
 }
 
 /// The argument of a node that only reads it.
-///
-/// # Safety
-/// The node is valid.
-unsafe fn read_by(node: *mut pg_sys::Node) -> Option<*mut pg_sys::Node> {
-    // SAFETY: the caller passes a valid node, and each of these kinds has an argument.
-    let argument = unsafe {
-        match (*node).type_ {
-            NodeTag::T_RelabelType => (*node.cast::<pg_sys::RelabelType>()).arg,
-            NodeTag::T_FieldSelect => (*node.cast::<pg_sys::FieldSelect>()).arg,
-            NodeTag::T_NullTest => (*node.cast::<pg_sys::NullTest>()).arg,
-            _ => return None,
-        }
-    };
-    Some(argument.cast())
+fn read_by(node: Expression) -> Option<Expression> {
+    let relabelled = node.node::<pg_sys::RelabelType>().map(|node| node.arg);
+    let selected_from = || node.node::<pg_sys::FieldSelect>().map(|node| node.arg);
+    let tested = || node.node::<pg_sys::NullTest>().map(|node| node.arg);
+    // SAFETY: each of these nodes has an argument.
+    unsafe { Expression::new(relabelled.or_else(selected_from).or_else(tested)?) }
 }
 
 /// Whether a node is of a kind that runs no code but the functions in it and those of its types.
-///
-/// # Safety
-/// The node is valid.
-unsafe fn is_allowed(node: *mut pg_sys::Node) -> bool {
+fn is_allowed(node: Expression) -> bool {
     use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
-    match unsafe { (*node).type_ } {
-        // Times come first in this list. Then come users and schemas.
-        // SAFETY: the node is of this kind.
-        NodeTag::T_SQLValueFunction => unsafe {
-            (*node.cast::<pg_sys::SQLValueFunction>()).op <= SVFOP_LOCALTIMESTAMP_N
-        },
-        tag => matches!(
-            tag,
+    // Times come first in the list of these functions. Then come users and schemas.
+    node.node::<pg_sys::SQLValueFunction>().is_some_and(|function| function.op <= SVFOP_LOCALTIMESTAMP_N)
+        || matches!(
+            node.tag(),
             NodeTag::T_List
                 | NodeTag::T_Var
                 | NodeTag::T_Const
@@ -185,6 +161,5 @@ unsafe fn is_allowed(node: *mut pg_sys::Node) -> bool {
                 | NodeTag::T_MinMaxExpr
                 | NodeTag::T_NullTest
                 | NodeTag::T_BooleanTest
-        ),
-    }
+        )
 }

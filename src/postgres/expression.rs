@@ -43,11 +43,16 @@ expression_nodes! {
     CaseExpr: T_CaseExpr,
     CoalesceExpr: T_CoalesceExpr,
     CoerceViaIO: T_CoerceViaIO,
+    CollateExpr: T_CollateExpr,
     Const: T_Const,
+    FieldSelect: T_FieldSelect,
     FuncExpr: T_FuncExpr,
     NamedArgExpr: T_NamedArgExpr,
+    NullTest: T_NullTest,
     OpExpr: T_OpExpr,
     RelabelType: T_RelabelType,
+    SQLValueFunction: T_SQLValueFunction,
+    ScalarArrayOpExpr: T_ScalarArrayOpExpr,
     Var: T_Var,
     WindowFunc: T_WindowFunc,
 }
@@ -67,8 +72,8 @@ impl Expression {
     }
 
     pub(crate) fn node<'a, T: ExpressionNode>(self) -> Option<&'a T> {
-        // SAFETY: every node begins with the tag of its type, and an expression outlives all its uses.
-        unsafe { (self.0.as_ref().type_ == T::TAG).then(|| self.0.cast().as_ref()) }
+        // SAFETY: the tag is that of the type, and an expression outlives all its uses.
+        (self.tag() == T::TAG).then(|| unsafe { self.0.cast().as_ref() })
     }
 
     /// The function and the arguments of a function call, in declared order even if they are named. Omitted arguments
@@ -117,10 +122,31 @@ impl Expression {
         Some((operation.opno, function, operands.try_into().ok()?))
     }
 
-    /// The expression and those within it.
+    /// The nodes of the tree, each before those within it, also those that are no expressions: lists and WHEN of CASE.
     pub fn parts(self) -> Vec<Expression> {
-        // SAFETY: the nodes are valid.
-        self.nodes().into_iter().filter_map(|node| unsafe { Self::new(node) }).collect()
+        let mut parts: Vec<Expression> = Vec::new();
+        // SAFETY: the expression is valid, and the walker's argument is this.
+        unsafe { guarded(|| add_parts(self.as_ptr(), (&raw mut parts).cast())) };
+        parts
+    }
+
+    pub(crate) fn tag(self) -> NodeTag {
+        // SAFETY: every node begins with the tag of its type.
+        unsafe { self.0.as_ref().type_ }
+    }
+
+    /// The functions that a node calls itself, those within it left out.
+    pub(crate) fn functions(self) -> Vec<Oid> {
+        let mut functions: Vec<Oid> = Vec::new();
+        // SAFETY: the node is valid, and the argument is what `add_function` takes.
+        unsafe { pg_sys::check_functions_in_node(self.as_ptr(), Some(add_function), (&raw mut functions).cast()) };
+        functions
+    }
+
+    /// The type of a node's value; None if it has none, as ERROR ON ERROR in JSON_VALUE.
+    pub(crate) fn any_value_type(self) -> Option<Oid> {
+        let is_expression = !matches!(self.tag(), NodeTag::T_List | NodeTag::T_CaseWhen);
+        is_expression.then(|| self.value_type()).filter(|of_type| *of_type != Oid::INVALID)
     }
 
     /// Whether both are the same node.
@@ -340,14 +366,6 @@ impl Expression {
         unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
     }
 
-    /// The nodes of the tree, each before those within it.
-    pub(crate) fn nodes(self) -> Vec<*mut pg_sys::Node> {
-        let mut nodes: Vec<*mut pg_sys::Node> = Vec::new();
-        // SAFETY: the expression is valid, and the walker's argument is this.
-        unsafe { guarded(|| add_nodes(self.as_ptr(), (&raw mut nodes).cast())) };
-        nodes
-    }
-
     fn copy(self) -> Self {
         // SAFETY: the node is valid; its copy is valid too, and not null.
         unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
@@ -363,45 +381,20 @@ impl Expression {
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn add_nodes(node: *mut pg_sys::Node, nodes: *mut c_void) -> bool {
-    if node.is_null() {
-        return false;
-    }
-    // SAFETY: PostgreSQL passes a valid node, and the argument of `Expression::nodes`.
+unsafe extern "C-unwind" fn add_parts(node: *mut pg_sys::Node, parts: *mut c_void) -> bool {
+    // SAFETY: PostgreSQL passes a valid node, or null, and the argument of `Expression::parts`.
     unsafe {
-        push(&mut *nodes.cast::<Vec<*mut pg_sys::Node>>(), node);
-        pg_sys::expression_tree_walker(node, Some(add_nodes), nodes)
+        let Some(part) = Expression::new(node) else { return false };
+        push(&mut *parts.cast::<Vec<Expression>>(), part);
+        pg_sys::expression_tree_walker(node, Some(add_parts), parts)
     }
-}
-
-/// The functions that a node calls itself, those within it left out.
-///
-/// # Safety
-/// The node is one of a valid expression.
-pub(crate) unsafe fn functions_of(node: *mut pg_sys::Node) -> Vec<Oid> {
-    let mut functions: Vec<Oid> = Vec::new();
-    // SAFETY: the caller passes a valid node, and the argument is what `add_function` takes.
-    unsafe { pg_sys::check_functions_in_node(node, Some(add_function), (&raw mut functions).cast()) };
-    functions
 }
 
 #[pg_guard]
 unsafe extern "C-unwind" fn add_function(function: Oid, functions: *mut c_void) -> bool {
-    // SAFETY: the argument of `functions_of`.
+    // SAFETY: the argument of `Expression::functions`.
     push(unsafe { &mut *functions.cast::<Vec<Oid>>() }, function);
     false
-}
-
-/// The type of a node's value; None if it has none.
-///
-/// # Safety
-/// The node is one of a valid expression.
-pub(crate) unsafe fn type_of(node: *mut pg_sys::Node) -> Option<Oid> {
-    // SAFETY: a valid node; a list and a CASE's WHEN are no expressions. ERROR ON ERROR, in JSON_VALUE, has no type.
-    unsafe {
-        let has_value = !matches!((*node).type_, NodeTag::T_List | NodeTag::T_CaseWhen);
-        has_value.then(|| pg_sys::exprType(node)).filter(|of_type| *of_type != Oid::INVALID)
-    }
 }
 
 /// An expression in the form in which PostgreSQL stores it, which needs no memory context.

@@ -25,7 +25,7 @@ use super::cache::read_cached;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::error::{Result, user_error};
-use crate::expression::{Expression, functions_of, type_of};
+use crate::expression::Expression;
 use crate::text::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
@@ -71,25 +71,20 @@ pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
 
 /// Locks the names of the objects in an expression, so that its SQL means the same when it is parsed again.
 pub fn lock_names_in(expression: Expression) -> Result<()> {
-    use NodeTag::{T_CollateExpr, T_DistinctExpr, T_NullIfExpr, T_OpExpr, T_ScalarArrayOpExpr};
-    for node in expression.nodes() {
-        // SAFETY: the node is valid, and of the type that its tag says. Three tags share the type OpExpr.
-        let (functions, of_type, other) = unsafe {
-            let other = match (*node).type_ {
-                T_OpExpr | T_DistinctExpr | T_NullIfExpr => {
-                    Some((pg_sys::OperatorRelationId, (*node.cast::<pg_sys::OpExpr>()).opno))
-                }
-                T_ScalarArrayOpExpr => {
-                    Some((pg_sys::OperatorRelationId, (*node.cast::<pg_sys::ScalarArrayOpExpr>()).opno))
-                }
-                T_CollateExpr => Some((pg_sys::CollationRelationId, (*node.cast::<pg_sys::CollateExpr>()).collOid)),
-                _ => None,
-            };
-            (functions_of(node), type_of(node), other)
+    for part in expression.parts() {
+        let operator = match part.tag() {
+            // SAFETY: nodes with these tags are of the type OpExpr.
+            NodeTag::T_OpExpr | NodeTag::T_DistinctExpr | NodeTag::T_NullIfExpr => unsafe {
+                Some((*part.as_ptr().cast::<pg_sys::OpExpr>()).opno)
+            },
+            _ => part.node::<pg_sys::ScalarArrayOpExpr>().map(|node| node.opno),
         };
-        let functions = functions.into_iter().map(|function| (pg_sys::ProcedureRelationId, function));
-        let of_type = of_type.map(|of_type| (pg_sys::TypeRelationId, of_type));
-        for (catalog, object) in functions.chain(of_type).chain(other) {
+        let collation = part.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
+        let functions = part.functions().into_iter().map(|function| (pg_sys::ProcedureRelationId, function));
+        let of_type = part.any_value_type().map(|of_type| (pg_sys::TypeRelationId, of_type));
+        let operator = operator.map(|operator| (pg_sys::OperatorRelationId, operator));
+        let collation = collation.map(|collation| (pg_sys::CollationRelationId, collation));
+        for (catalog, object) in functions.chain(of_type).chain(operator).chain(collation) {
             lock_object_names(catalog, object)?;
         }
     }
