@@ -3,10 +3,12 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
+use pgrx::PgMemoryContexts;
 use pgrx::callconv::{Arg, ArgAbi};
+use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Oid};
 
-use super::error::{ErrorReport, Result};
+use super::error::{ErrorReport, Result, invalid_parameter};
 use super::expression::Expression;
 
 /// As an argument of a `#[pg_extern]` function, its own call, which SQL does not pass.
@@ -71,4 +73,29 @@ pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Opt
         .and_then(Expression::call)
         .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
     if all_constant { Err(error) } else { Ok(None) }
+}
+
+/// The state of an aggregate, made by `create` in its memory if there is none yet; an error outside an aggregate.
+///
+/// # Safety
+/// The state is a `T` that `create` has made, and only this call refers to it.
+pub unsafe fn aggregate_state<'a, T>(
+    state: Internal,
+    call: Call<'_>,
+    aggregate: &str,
+    create: impl FnOnce(PgMemoryContexts) -> *mut T,
+) -> Result<(Internal, &'a mut T)> {
+    let state = match state.unwrap() {
+        Some(state) => state.cast_mut_ptr(),
+        None => {
+            let mut context = std::ptr::null_mut();
+            // SAFETY: the call is running.
+            if unsafe { pg_sys::AggCheckCallContext(call.info, &mut context) } == 0 {
+                return Err(invalid_parameter(format!("{aggregate}'s functions work in an aggregate only")));
+            }
+            create(PgMemoryContexts::For(context))
+        }
+    };
+    // SAFETY: the state lives as long as the aggregate, and the caller says that nothing else refers to it.
+    Ok((Internal::from(Some(pg_sys::Datum::from(state))), unsafe { &mut *state }))
 }

@@ -14,10 +14,9 @@ use postgres::spi::execute;
 use postgres::text::{RawText, from_bytes, to_text};
 use simhash::fingerprint::bands::MAX_BANDS;
 
-use super::asked_bands::BandIndexes;
+use super::band_indexes::{BandIndexes, Text};
 use super::command;
 use super::index_steps::{Action, steps};
-use super::text::Text;
 use crate::sql::arguments::required;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
 use crate::sql::indexed::scope::Scope;

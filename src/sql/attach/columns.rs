@@ -11,7 +11,7 @@ use postgres::spi::execute;
 use postgres::text::from_server;
 use postgres::trigger::{reads_whole_row, triggers};
 
-use super::indexes::BlockIndexes;
+use super::block_indexes::BlockIndexes;
 use super::prefix::in_quotes;
 use crate::sql::indexed::recognise::BlockCall;
 

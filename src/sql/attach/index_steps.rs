@@ -14,7 +14,7 @@ use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::error::Result;
 
-use super::asked_bands::BandIndexes;
+use super::band_indexes::BandIndexes;
 use super::building::{IndexNames, one_by_one, to_analyze};
 
 /// A command, and what it does.

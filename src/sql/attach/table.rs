@@ -13,10 +13,10 @@ use postgres::error::{Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
+use super::block_indexes::BlockIndexes;
 use super::building::{IndexNames, analyze, one_by_one};
 use super::columns::Columns;
 use super::command;
-use super::indexes::BlockIndexes;
 use super::prefix::Prefix;
 use crate::sql::arguments::{name, required};
 use crate::sql::fingerprint::blocks::check_layout;

@@ -5,9 +5,8 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
-use postgres::call::Call;
+use postgres::call::{Call, aggregate_state};
 use postgres::error::{Result, algorithm_error, user_error};
-use postgres::memory::aggregate_state;
 use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
 

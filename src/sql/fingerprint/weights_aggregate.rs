@@ -5,11 +5,10 @@
 
 use pgrx::datum::Internal;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
-use postgres::call::Call;
+use postgres::call::{Call, aggregate_state};
 use postgres::error::{Result, algorithm_error, invalid_parameter};
 use postgres::interrupts::tick;
 use postgres::json::{RawJsonb, to_jsonb};
-use postgres::memory::aggregate_state;
 use postgres::text::{RawText, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, to_json};
 use simhash::fingerprint::options::Options;

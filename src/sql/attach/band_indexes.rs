@@ -1,10 +1,11 @@
-//! The text that is indexed by its bands: a column, or an expression of columns.
+//! The indexes that a call of `simhash_index` asks for: on the bands of a text, a column or an expression of columns.
 
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, type_name};
+use postgres::catalog::index::Index;
 use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
@@ -13,11 +14,65 @@ use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{set_locally, with_settings};
+use simhash::fingerprint::bands::DEFAULT_BANDS;
 
+use crate::sql::fingerprint::options::laid_over;
+use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
-use crate::sql::indexed::source::WrittenOptions;
+use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::source::{WrittenOptions, shown_literal};
+use crate::sql::lookup::band_indexes::BandIndex;
 
 const SOURCE: Argument<'static> = Argument { name: c"source", context: c"argument \"source\"" };
+
+/// The indexes on the first bands of a text, within a scope.
+pub struct BandIndexes<'a> {
+    pub schema: ExtensionSchema,
+    pub text: Text,
+    pub bands: usize,
+    pub scope: &'a Scope,
+    /// The qualified, quoted names of the functions.
+    pub band_function: String,
+    pub size_function: String,
+}
+
+impl BandIndexes<'_> {
+    /// The indexes of a table, valid or not, that serve searches by a band within the scope, with their bands.
+    pub fn of_table(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
+        let relation = table.open();
+        let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
+        let text = self.text.in_table(&relation)?;
+        let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
+            let of = BandIndex::read(&relation, &index)?;
+            let is_wanted = of.call.schema == self.schema
+                && of.call.is_of(text, &self.text.options.meaning)
+                && of.call.band < self.bands
+                && of.scope == scope
+                && of.has_own_equality
+                && !of.is_partial;
+            is_wanted.then_some((of.call.band, index))
+        });
+        Ok(indexes.collect())
+    }
+
+    /// The keys of the index on a band.
+    pub fn keys(&self, band: usize) -> String {
+        let Self { text, band_function, size_function, .. } = self;
+        let (sql, options) = (&text.sql, text.options.sql());
+        self.scope
+            .keys([format!("{band_function}({sql}, {band}{options})"), format!("{size_function}({sql}{options})")])
+    }
+
+    /// A condition that the indexes serve, for users.
+    pub fn condition(&self) -> Result<String> {
+        let own = if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
+        let criterion = match laid_over(&own, self.text.options.json.as_deref().unwrap_or("{}"))? {
+            empty if empty == "{}" => String::new(),
+            criterion => format!(", {}", shown_literal(&criterion)),
+        };
+        Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition(), self.text.written))
+    }
+}
 
 pub struct Text {
     /// The text as a user writes it in a query.
