@@ -34,11 +34,11 @@ fn simhash_index(
     let asked = Asked::read(source, options, bands, scope)?;
     // The lock of CREATE INDEX, made stronger so that two calls wait for each other.
     let lock = pg_sys::ShareRowExclusiveLock as Lock;
-    let build = |table: &Target, schema, family: &[Target]| {
-        let wanted = asked.indexes(schema, table, family)?;
+    let build = |schema, family: &[Target]| {
+        let wanted = asked.indexes(schema, family)?;
         let steps = steps(&wanted, family, false)?;
         if steps.is_empty() {
-            notice(format!("table \"{}\" already has these indexes, skipping", table.name));
+            notice(format!("table \"{}\" already has these indexes, skipping", family[0].name));
             return Ok(());
         }
         let builds = steps.iter().filter(|step| matches!(step.action, Action::Build(..))).count();
@@ -58,9 +58,7 @@ fn simhash_index(
         notice(format!("search with: WHERE {}", wanted.condition()?));
         Ok(())
     };
-    Target::lock_indexable(target, lock, |table| {
-        command::run(call, table, lock, |schema, family| build(table, schema, family))
-    })
+    Target::lock_indexable(target, lock, |table| command::run(call, table, lock, build))
 }
 
 #[pg_extern(sql = false)]
@@ -75,9 +73,8 @@ fn simhash_index_commands(
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
     let lock = pg_sys::AccessShareLock as Lock;
-    let steps = Target::lock_indexable(target, lock, |table| {
-        command::run(call, table, lock, |schema, family| steps(&asked.indexes(schema, table, family)?, family, true))
-    })?;
+    let list = |schema, family: &[Target]| steps(&asked.indexes(schema, family)?, family, true);
+    let steps = Target::lock_indexable(target, lock, |table| command::run(call, table, lock, list))?;
     if !steps.is_empty() {
         let (number, are) = (steps.len(), if steps.len() == 1 { "command is" } else { "commands are" });
         notice(format!("{number} {are} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
@@ -113,9 +110,9 @@ impl<'a> Asked<'a> {
         Ok(Self { source, options, bands, scope: Scope::read(scope)?, search_path: search_path() })
     }
 
-    fn indexes(&self, schema: ExtensionSchema, table: &Target, family: &[Target]) -> Result<BandIndexes<'_>> {
+    fn indexes(&self, schema: ExtensionSchema, family: &[Target]) -> Result<BandIndexes<'_>> {
         self.scope.check_family(family, &self.source)?;
-        let text = Text::read(table, &self.source, &self.search_path, self.options)?;
+        let text = Text::read(&family[0], &self.source, &self.search_path, self.options)?;
         let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
         let size_function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
         Ok(BandIndexes { schema, text, bands: self.bands, scope: &self.scope, band_function, size_function })

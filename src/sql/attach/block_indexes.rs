@@ -90,10 +90,10 @@ impl BlockIndexes<'_> {
     }
 
     /// Refuses a family that cannot have these indexes.
-    pub fn check(&self, table: &Target, family: &[Target]) -> Result<()> {
+    pub fn check(&self, family: &[Target]) -> Result<()> {
         self.scope.check_family(family, &self.source.column)?;
         family.iter().try_for_each(|member| self.check_other_fingerprints(member))?;
-        self.source.check_sql(self.schema, table)
+        self.source.check_sql(self.schema, &family[0])
     }
 
     /// Refuses another fingerprint of the source in an index under the same prefix: detach would remove both.

@@ -39,7 +39,8 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds the missing columns in one command, so that the table is rewritten once. Returns whether one was missing.
-    pub fn add(&self, table: &Target, family: &[Target]) -> Result<bool> {
+    pub fn add(&self, family: &[Target]) -> Result<bool> {
+        let table = &family[0];
         // PostgreSQL would silently merge a new column with one of that name that an inheritor has.
         for member in family {
             self.wanted.source.check_member(table, member)?;

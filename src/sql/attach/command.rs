@@ -14,6 +14,7 @@ use crate::sql::functions::ExtensionSchema;
 const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
 /// Runs a command on a table, which is locked in mode `lock`, and on its inheritors, which are locked in the same mode.
+/// `f` gets the table as the first of these.
 pub fn run<T>(
     call: Call<'_>,
     table: &Target,

@@ -27,16 +27,16 @@ fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, call: Call
     let target = required(target, "target")?;
     let prefix = Prefix::read(prefix)?;
     let lock = pg_sys::AccessExclusiveLock as Lock;
-    let detach = |table: &Target, schema, family: &[Target]| {
-        let attached = Attached::find(&prefix, table, family)?;
+    let detach = |schema, family: &[Target]| {
+        let attached = Attached::find(&prefix, family)?;
         if attached.columns.is_empty() && attached.indexes.is_empty() {
-            return Err(nothing_attached(&prefix, table)?);
+            return Err(nothing_attached(&prefix, &family[0])?);
         }
         check_has_no_guard(schema, family)?;
-        attached.check_dependents(table, family)?;
-        attached.remove(table)
+        attached.check_dependents(family)?;
+        attached.remove(&family[0])
     };
-    Target::lock(target, lock, |table| command::run(call, table, lock, |schema, family| detach(table, schema, family)))
+    Target::lock(target, lock, |table| command::run(call, table, lock, detach))
 }
 
 /// What is attached to a table under a prefix.
@@ -49,7 +49,8 @@ struct Attached {
 }
 
 impl Attached {
-    fn find(prefix: &Prefix, table: &Target, family: &[Target]) -> Result<Self> {
+    fn find(prefix: &Prefix, family: &[Target]) -> Result<Self> {
+        let table = &family[0];
         let mut attached = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
         for column in Column::all(&table.open()).filter(|column| loses_column(table, table, column)) {
             if prefix.maker_of(table.oid, column.attnum)? == Maker::ThisPrefix {
@@ -80,8 +81,8 @@ impl Attached {
         }
         if !self.columns.is_empty() {
             notice(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns)));
-            let drops: Vec<_> =
-                self.columns.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
+            let drop = |column| format!("DROP COLUMN {}", quote_identifier(column));
+            let drops: Vec<_> = self.columns.iter().map(drop).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
         }
         for column in &self.changed {
@@ -91,14 +92,14 @@ impl Attached {
     }
 
     /// Refuses to drop columns if that would silently drop objects of others.
-    fn check_dependents(&self, table: &Target, family: &[Target]) -> Result<()> {
+    fn check_dependents(&self, family: &[Target]) -> Result<()> {
+        let table = &family[0];
         let mut columns = Vec::new();
         for member in family {
             let relation = member.open();
             for name in &self.columns {
-                if let Some(column) = Column::find(&relation, name)?
-                    && loses_column(table, member, &column)
-                {
+                let column = Column::find(&relation, name)?;
+                if let Some(column) = column.filter(|column| loses_column(table, member, column)) {
                     columns.push(format!("({}, {})", member.oid.to_u32(), column.attnum));
                 }
             }

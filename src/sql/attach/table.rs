@@ -42,22 +42,21 @@ fn simhash_attach(
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
     let is_indexed_alone = holds_fingerprints(target, &source, options)?;
     let lock = if is_indexed_alone { pg_sys::ShareRowExclusiveLock } else { pg_sys::AccessExclusiveLock };
-    Target::lock(target, lock as Lock, |table| {
-        command::run(call, table, lock as Lock, |schema, family| {
-            let source = Source::read(table, source, options)?;
-            let wanted = BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope };
-            attach(&wanted, table, family)
-        })
-    })
+    let run = |schema, family: &[Target]| {
+        let source = Source::read(&family[0], source, options)?;
+        attach(&BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope }, family)
+    };
+    Target::lock(target, lock as Lock, |table| command::run(call, table, lock as Lock, run))
 }
 
-fn attach(wanted: &BlockIndexes<'_>, table: &Target, family: &[Target]) -> Result<()> {
-    wanted.check(table, family)?;
-    let columns = Columns::new(wanted);
+fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
+    wanted.check(family)?;
+    let table = &family[0];
     let (mut is_new, mut analyzed) = (false, String::new());
     if wanted.has_columns() {
         table.check_is_no_partition()?;
-        is_new = columns.add(table, family)?;
+        let columns = Columns::new(wanted);
+        is_new = columns.add(family)?;
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
         analyzed = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
