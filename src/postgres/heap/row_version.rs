@@ -53,16 +53,13 @@ impl<'a> RowVersion<'a> {
     /// The transaction that inserted the version.
     pub fn inserter(self) -> TransactionId {
         // SAFETY: the header is a stored row's.
-        unsafe { self.header().t_choice.t_heap.t_xmin }
+        unsafe { (*self.header()).t_choice.t_heap.t_xmin }
     }
 
     /// The command of the running transaction that inserted the version; None if another transaction did.
     pub fn own_command(self) -> Option<CommandId> {
         // SAFETY: HeapTupleHeaderGetCmin is called only for rows that the running transaction inserted.
-        unsafe {
-            let head = std::ptr::from_ref(self.header()).cast_mut();
-            self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
-        }
+        self.is_own().then(|| unsafe { pg_sys::HeapTupleHeaderGetCmin(self.header()) })
     }
 
     /// Another transaction in progress for which an UPDATE has to wait: it has locked, updated or deleted the version.
@@ -72,15 +69,15 @@ impl<'a> RowVersion<'a> {
         // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
         unsafe {
             let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
-            holder(buffer, std::ptr::from_ref(self.header()).cast_mut(), conflicting)
+            holder(buffer, self.header(), conflicting)
         }
     }
 
     /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
     pub fn deleter(self) -> Option<TransactionId> {
         let header = self.header();
-        let mask = u32::from(header.t_infomask);
-        let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
+        // SAFETY: the header is a stored row's.
+        let (mask, raw) = unsafe { (u32::from((*header).t_infomask), (*header).t_choice.t_heap.t_xmax) };
         let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
         // Like PostgreSQL's macro HEAP_XMAX_IS_LOCKED_ONLY.
         let is_lock = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
@@ -88,22 +85,22 @@ impl<'a> RowVersion<'a> {
         if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_lock {
             return None;
         }
-        // SAFETY: the header is a stored row's; `t_xmax` is a transaction, or a multitransaction if the mask says so.
-        unsafe {
-            let raw = header.t_choice.t_heap.t_xmax;
-            Some(if is_multi { pg_sys::HeapTupleGetUpdateXid(std::ptr::from_ref(header).cast_mut()) } else { raw })
-        }
+        let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
+        // SAFETY: `t_xmax` is a multitransaction.
+        Some(if is_multi { unsafe { pg_sys::HeapTupleGetUpdateXid(header) } } else { raw })
     }
 
     /// The transaction that deleted the version, and the tid of the version that it has put in its place; None if the
     /// version is the row's last one. If the row has moved to another partition, the tid is that of no row.
     pub fn replacement(self) -> Option<(TransactionId, ItemPointerData)> {
-        let next = self.header().t_ctid;
+        // SAFETY: the header is a stored row's.
+        let next = unsafe { (*self.header()).t_ctid };
         self.deleter().filter(|_| item_pointer_get_both(next) != item_pointer_get_both(self.0.tid())).zip(Some(next))
     }
 
-    fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
-        // SAFETY: `new` has checked that the slot is for stored heap rows. The row is on a page that the slot pins.
-        unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
+    /// The header, on a page that the slot pins.
+    fn header(self) -> pg_sys::HeapTupleHeader {
+        // SAFETY: `new` has checked that the slot is for stored heap rows.
+        unsafe { (*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
     }
 }

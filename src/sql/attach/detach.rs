@@ -72,7 +72,8 @@ impl Attached {
 
     fn remove(&self, table: &Target) -> Result<()> {
         for index in &self.indexes {
-            // As DROP INDEX does: until then, the index cannot be renamed. SAFETY: any OID may be locked.
+            // As DROP INDEX does, so that the index cannot be renamed before that command. Its schema is its table's,
+            // whose name is locked. SAFETY: any OID may be locked.
             unsafe { pg_sys::LockRelationOid(index.oid, pg_sys::AccessExclusiveLock as Lock) };
             if let Some(name) = relation_sql(index.oid)? {
                 notice(format!("dropping index \"{}\"", index.name()?));
