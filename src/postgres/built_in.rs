@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::expression::Expression;
 use crate::text::from_server;
 
-/// The stable functions that are allowed: the transaction's time, and arithmetic and comparisons of times (TimeZone).
+/// The stable functions that are allowed: the time of the transaction, and arithmetic and comparisons of times, which
+/// depend on the setting TimeZone alone.
 const STABLE: [u32; 39] = [
     pg_sys::F_NOW,
     pg_sys::F_TRANSACTION_TIMESTAMP,

@@ -1,7 +1,8 @@
 //! Statements whose tables and functions are checked between parsing and planning.
 //!
 //! A statement is text, and names its tables. The owner of a schema can rename it at any time, so a name may mean
-//! another table when it is looked up. So the parser's result is checked, before anything is evaluated, and then run.
+//! another table when it is looked up. So the parser's result is checked before anything is evaluated, and exactly this
+//! result is planned and run.
 
 use std::ffi::CString;
 

@@ -136,7 +136,8 @@ impl CatalogRow<'_> {
 /// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
 /// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
 fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
-    // SAFETY: only superusers can create tables in this schema. The row is read before the scan ends.
+    // SAFETY: only superusers can create tables in this schema. The catalog is open, and the row is read before the
+    // scan ends. The function compares values of the column's type.
     unsafe {
         let catalog = pg_sys::get_relname_relid(catalog.as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
         if catalog == Oid::INVALID {

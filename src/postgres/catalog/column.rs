@@ -153,7 +153,7 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
-/// An expression on a row of a table with the generation expressions of these columns in place of the columns.
+/// An expression on a row with the generation expressions of these columns in their place: its value once computed.
 pub fn with_generation(table: &Relation, expression: Expression, is_replaced: impl Fn(&Column) -> bool) -> Expression {
     let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
     let generation = |column: Column| Some((column.attnum, column.generation(table)?));

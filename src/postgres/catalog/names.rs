@@ -116,8 +116,8 @@ fn is_trusted(role: Oid) -> bool {
     }
 }
 
-/// Locks an object and its catalog row until the transaction ends, unless the owner is trusted, after waiting for all
-/// transactions that have changed the row. Returns a copy of the row; None if the object does not exist.
+/// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
+/// the row; unless its owner is trusted. Returns a copy of the row; None if the object does not exist.
 ///
 /// Some transactions change the row and then lock the object; others lock the object first. To avoid deadlocks with
 /// them, neither lock is held while waiting for the other.

@@ -31,7 +31,7 @@ impl Planner {
     /// The running planner; None for a null pointer, which it passes when it simplifies an expression outside a query.
     ///
     /// # Safety
-    /// A pointer that is not null is to the running planner's state.
+    /// `root` is null or points to the running planner's state.
     pub unsafe fn new(root: *mut pg_sys::PlannerInfo) -> Option<Self> {
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
     }
@@ -81,12 +81,12 @@ impl Planner {
     pub fn known_value(self, expression: Expression) -> Option<Expression> {
         // SAFETY: the planner and the expression are valid; the result is a new expression.
         let value = unsafe {
-            let has_columns = pg_sys::contain_var_clause(expression.as_ptr());
-            (!has_columns)
-                .then(|| pg_sys::estimate_expression_value(self.0, expression.as_ptr()))
-                .and_then(|value| Expression::new(value))?
+            if pg_sys::contain_var_clause(expression.as_ptr()) {
+                return None;
+            }
+            Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr()))?.without_relabelling()
         };
-        Some(value.without_relabelling()).filter(|value| value.constant().is_some())
+        value.constant().map(|_| value)
     }
 
     /// The share of the rows that have a value in an `integer` expression of one relation's columns, as the planner
