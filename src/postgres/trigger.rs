@@ -16,7 +16,7 @@ pub struct RowEvent<'a> {
 }
 
 impl<'a> RowEvent<'a> {
-    /// Reads a trigger function's call; an error, with the hint `usage`, unless before an INSERT or UPDATE of each row.
+    /// Reads a trigger function's call. Unless it is before an INSERT or UPDATE of each row, an error with this hint.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {

@@ -58,12 +58,12 @@ impl Column {
 
     /// The column with this name; None if it does not exist or is a system column.
     pub fn find(table: &Relation, name: &str) -> Result<Option<Self>> {
-        Ok(Self::find_raw(table, &to_server(name)?))
+        Ok(attnum_of(table.oid(), &to_server(name)?).and_then(|attnum| Self::at(table, attnum)))
     }
 
-    /// As [`Self::find`], for a name in the server's encoding.
-    pub fn find_raw(table: &Relation, name: &CStr) -> Option<Self> {
-        Self::at(table, attnum_of(table.oid(), name)?)
+    /// The column of another table, such as a partition, with the same name.
+    pub fn in_table(&self, table: &Relation) -> Option<Self> {
+        Self::at(table, attnum_of(table.oid(), &self.name)?)
     }
 
     /// The column with this name; an error if it does not exist.

@@ -43,14 +43,14 @@ impl BandIndexes<'_> {
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
         let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
-            let of = BandIndex::read(&relation, &index)?;
-            let is_wanted = of.call.schema == self.schema
-                && of.call.is_of(text, &self.text.options.meaning)
-                && of.call.band < self.bands
-                && of.scope == scope
-                && of.has_own_equality
-                && !of.is_partial;
-            is_wanted.then_some((of.call.band, index))
+            let found = BandIndex::read(&relation, &index)?;
+            let is_wanted = found.call.schema == self.schema
+                && found.call.is_of(text, &self.text.options.meaning)
+                && found.call.band < self.bands
+                && found.scope == scope
+                && found.has_own_equality
+                && !found.is_partial;
+            is_wanted.then_some((found.call.band, index))
         });
         Ok(indexes.collect())
     }

@@ -149,8 +149,7 @@ fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool
         let RowValue::Column(attnum) = key.value else { return false };
         let Some(column) = Column::at(&relation, attnum) else { return false };
         let is_block = column.generation(&relation).and_then(BlockCall::read).is_some();
-        let of_root = Column::find_raw(&root, column.raw_name());
-        let root_loses_it = of_root.is_none_or(|column| loses_column(table, table, &column));
+        let root_loses_it = column.in_table(&root).is_none_or(|column| loses_column(table, table, &column));
         is_block && !(root_loses_it && loses_column(table, member, &column))
     })
 }

@@ -57,15 +57,16 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
             continue;
         };
-        let own = |column: &Column| Column::find_raw(&table, column.raw_name());
-        let scope: Vec<_> = scope.iter().map(|column| Some(own(column)?.attnum)).collect::<Option<_>>()?;
-        let fingerprint = fingerprint_of(&table, &own(&fingerprint)?).ok()??;
+        let scope: Vec<_> = scope.iter().map(|column| Some(column.in_table(&table)?.attnum)).collect::<Option<_>>()?;
+        let fingerprint = fingerprint_of(&table, &fingerprint.in_table(&table)?).ok()??;
         let mut blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
-        blocks.retain(|of| of.has_own_equality && of.scope.len() == scope.len() && of.is_within(&scope));
+        blocks.retain(|block| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(&scope));
         // An index without a predicate has the rows of one with a predicate too.
-        let has = |of: &IndexedBlock| {
+        let has = |wanted: &IndexedBlock| {
             let mut own = blocks.iter().map(|scoped| &scoped.block);
-            own.any(|own| (own.block, own.blocks) == (of.block, of.blocks) && own.is_partial <= of.is_partial)
+            own.any(|own| {
+                (own.block, own.blocks) == (wanted.block, wanted.blocks) && own.is_partial <= wanted.is_partial
+            })
         };
         common = Some(match common {
             Some(others) => others.into_iter().filter(has).collect(),
