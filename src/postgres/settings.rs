@@ -31,10 +31,7 @@ type Setting = (&'static CStr, &'static CStr);
 
 /// Runs `f` under [`SAFE_SEARCH_PATH`].
 pub fn with_safe_search_path<T>(f: impl FnOnce() -> T) -> T {
-    with_settings(|| {
-        set_locally(c"search_path", SAFE_SEARCH_PATH);
-        f()
-    })
+    with_fixed([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), f)
 }
 
 /// Runs `f` under settings by which SQL and values mean the same, and are printed the same, whatever a session has set.

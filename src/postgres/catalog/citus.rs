@@ -5,11 +5,12 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::column::{Column, attnum_of};
 use super::relation::{Relation, relation_name};
 use crate::error::{Result, not_supported};
+use crate::expression::Expression;
 use crate::text::to_server;
 
 /// How Citus stores the rows of a table.
@@ -32,14 +33,12 @@ const TWO_PHASE: u8 = b't';
 
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
-    let read = |row: CatalogRow| {
-        // SAFETY: Citus declares these columns with these types.
-        unsafe {
-            let character = |column| row.value(column).map_or(0, |value| value.value() as u8);
-            let column = row.value(c"partkey").map(|text| pg_sys::text_to_cstring(text.cast_mut_ptr()));
-            let group = row.value(c"colocationid").map_or(0, |value| value.value() as i32);
-            (character(c"partmethod"), character(c"repmodel"), column, group)
-        }
+    let read = |value: Values| {
+        let character = |column| value(column).map_or(0, |value| value.value() as u8);
+        // SAFETY: Citus declares the column as text.
+        let column = value(c"partkey").map(|text| unsafe { pg_sys::text_to_cstring(text.cast_mut_ptr()) });
+        let group = value(c"colocationid").map_or(0, |value| value.value() as i32);
+        (character(c"partmethod"), character(c"repmodel"), column, group)
     };
     let row = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
     let Some((method, replication, column, group)) = look_up(c"pg_dist_partition", Some(row), read) else {
@@ -48,12 +47,8 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
     Ok(Some(match (column, method, replication) {
         (Some(column), HASH, _) => {
             // SAFETY: Citus has written a node into the string, which lives in the current memory context.
-            let column = unsafe {
-                let node = pg_sys::stringToNode(column).cast::<pg_sys::Node>();
-                let is_column = !node.is_null() && (*node).type_ == NodeTag::T_Var;
-                is_column.then(|| (*node.cast::<pg_sys::Var>()).varattno)
-            };
-            let column = column.and_then(|attnum| Column::at(&Relation::open(table), attnum));
+            let column = unsafe { Expression::new(pg_sys::stringToNode(column)) }.and_then(Expression::column);
+            let column = column.and_then(|column| Column::at(&Relation::open(table), column.varattno));
             Distribution::Column(column.map(|column| column.name()).transpose()?.unwrap_or_default())
         }
         (None, NONE, replication) if replication != TWO_PHASE && group == 0 => Distribution::Local,
@@ -91,8 +86,7 @@ fn split(name: &str) -> Option<(&str, i64)> {
 }
 
 fn table_with_shard(number: i64) -> Option<Oid> {
-    // SAFETY: Citus declares the column as regclass.
-    let read = |row: CatalogRow| unsafe { row.value(c"logicalrelid") }.map(|table| Oid::from(table.value() as u32));
+    let read = |value: Values| value(c"logicalrelid").map(|table| Oid::from(table.value() as u32));
     let key = (c"shardid", pg_sys::F_INT8EQ, Datum::from(number));
     look_up(c"pg_dist_shard", Some(key), read).flatten()
 }
@@ -108,34 +102,16 @@ pub fn check_not_distributed(table: &Relation) -> Result<()> {
 
 /// Whether this server is the coordinator, on which Citus runs commands that change tables. True without Citus.
 pub fn is_coordinator() -> bool {
-    // SAFETY: Citus declares the column as integer.
-    let read = |row: CatalogRow| unsafe { row.value(c"groupid") }.is_none_or(|group| group.value() as i32 == 0);
+    let read = |value: Values| value(c"groupid").is_none_or(|group| group.value() as i32 == 0);
     look_up(c"pg_dist_local_group", None, read).unwrap_or(true)
 }
 
-/// A row of a catalog of Citus.
-struct CatalogRow<'a> {
-    tuple: pg_sys::HeapTuple,
-    catalog: &'a Relation,
-}
-
-impl CatalogRow<'_> {
-    /// The value of a column; None if it is NULL, or the catalog has no such column.
-    ///
-    /// # Safety
-    /// The caller knows the type of the column.
-    unsafe fn value(&self, column: &CStr) -> Option<Datum> {
-        let attnum = attnum_of(self.catalog.oid(), column)?;
-        let mut is_null = false;
-        // SAFETY: the catalog is open, and the row is one of it.
-        let value = unsafe { pg_sys::SPI_getbinval(self.tuple, self.catalog.rd_att, attnum.into(), &mut is_null) };
-        (!is_null).then_some(value)
-    }
-}
+/// The values of a row by the names of columns; None for NULL, and if the catalog has no such column.
+type Values<'a> = &'a dyn Fn(&CStr) -> Option<Datum>;
 
 /// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
 /// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
-fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
+fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(Values) -> T) -> Option<T> {
     // SAFETY: only superusers can create tables in this schema. The catalog is open, and the row is read before the
     // scan ends. The function compares values of the column's type.
     unsafe {
@@ -151,8 +127,13 @@ fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnc
         let (keys, catalog, snapshot) = (key.is_some().into(), Relation::open(catalog), std::ptr::null_mut());
         let scan = pg_sys::systable_beginscan(catalog.as_ptr(), Oid::INVALID, false, snapshot, keys, &mut scan_key);
         let tuple = pg_sys::systable_getnext(scan);
-        let value = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog: &catalog }));
+        let value = |column: &CStr| {
+            let (attnum, mut is_null) = (attnum_of(catalog.oid(), column)?, false);
+            let value = pg_sys::SPI_getbinval(tuple, catalog.rd_att, attnum.into(), &mut is_null);
+            (!is_null).then_some(value)
+        };
+        let result = (!tuple.is_null()).then(|| read(&value));
         pg_sys::systable_endscan(scan);
-        value
+        result
     }
 }
