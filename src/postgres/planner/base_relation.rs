@@ -15,7 +15,8 @@ pub struct BaseRelation {
     entry: *const pg_sys::RangeTblEntry,
 }
 
-/// The relations that an expression refers to besides the scanned one: a set of the planner, null if it is empty.
+/// The relations that an expression refers to besides the scanned one, such as `q` in a search of `docs` by
+/// `simhash_near(docs.body, q.body)`: a set of the planner, null if it is empty.
 #[derive(Clone, Copy)]
 pub struct Outer(pg_sys::Relids);
 

@@ -13,7 +13,7 @@ use crate::sql::indexed::scope::Scope;
 
 /// The tables that a command must name. A command on a partitioned table, which comes first in its family, covers all
 /// partitions; one on another parent does not cover its inheritors.
-pub fn one_by_one(family: &[Target]) -> impl Iterator<Item = &Target> {
+pub fn to_name(family: &[Target]) -> impl Iterator<Item = &Target> {
     let members = if family[0].is_partitioned() { &family[..1] } else { family };
     members.iter().filter(|member| member.is_indexable() || member.is_partitioned())
 }
@@ -24,7 +24,7 @@ pub fn to_analyze(family: &[Target]) -> Vec<&Target> {
     if family.iter().any(Target::is_foreign) {
         family.iter().filter(|member| member.is_indexable()).collect()
     } else {
-        one_by_one(family).collect()
+        to_name(family).collect()
     }
 }
 

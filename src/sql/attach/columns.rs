@@ -46,13 +46,12 @@ impl<'a> Columns<'a> {
             self.wanted.source.check_member(table, member)?;
             self.columns.iter().try_for_each(|(name, meaning)| self.check(member, name, *meaning))?;
         }
-        let (mut missing, relation) = (Vec::new(), table.open());
+        let mut missing = Vec::new();
         for column in &self.columns {
-            if Column::find(&relation, &column.0)?.is_none() {
+            if Column::find(&table.open(), &column.0)?.is_none() {
                 missing.push(column);
             }
         }
-        drop(relation);
         if missing.is_empty() {
             return Ok(false);
         }

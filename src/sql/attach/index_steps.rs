@@ -15,7 +15,7 @@ use postgres::catalog::target::Target;
 use postgres::error::Result;
 
 use super::band_indexes::BandIndexes;
-use super::building::{IndexNames, one_by_one, to_analyze};
+use super::building::{IndexNames, to_analyze, to_name};
 
 /// A command, and what it does.
 pub struct Step {
@@ -42,7 +42,7 @@ pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], concurrently: bool) ->
     let names = IndexNames::default();
     let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
     for band in 0..wanted.bands {
-        for member in one_by_one(family) {
+        for member in to_name(family) {
             steps.complete(member, band, None)?;
         }
     }

@@ -43,6 +43,7 @@ impl Prefix {
         Ok(Self(prefix))
     }
 
+    /// The name of the fingerprint column: the prefix itself.
     pub fn fingerprint(&self) -> &str {
         &self.0
     }

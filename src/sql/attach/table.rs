@@ -14,7 +14,7 @@ use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
 use super::block_indexes::BlockIndexes;
-use super::building::{IndexNames, analyze, one_by_one};
+use super::building::{IndexNames, analyze, to_name};
 use super::columns::Columns;
 use super::command;
 use super::prefix::Prefix;
@@ -74,7 +74,7 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
 fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
     drop_invalid(wanted, family)?;
     let mut missing = Vec::new();
-    for member in one_by_one(family) {
+    for member in to_name(family) {
         for block in 0..wanted.blocks {
             if !wanted.of_block(member, block)?.iter().any(|index| index.is_valid) {
                 missing.push((member, block));
