@@ -97,7 +97,7 @@ impl EntryScan {
         }
     }
 
-    /// Looks up entries by an integer key after keys on the columns before it, and by a range of the column after it.
+    /// Begins to look up an integer key after keys on the columns before it, and a range of the column after it.
     ///
     /// # Safety
     /// The index has keys of PostgreSQL's own type `int4` and its order on the column after those of `before` and, with
@@ -127,12 +127,9 @@ impl EntryScan {
         let attnum = before.len() as i16 + 1;
         keys.push(key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
         if let Some(range) = range {
-            for (strategy, function, end) in [
-                (pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, *range.start()),
-                (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, *range.end()),
-            ] {
-                keys.push(key(attnum + 1, 0, strategy, function, Datum::from(end)));
-            }
+            let [start, end] = [*range.start(), *range.end()].map(Datum::from);
+            keys.push(key(attnum + 1, 0, pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, start));
+            keys.push(key(attnum + 1, 0, pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, end));
         }
         // SAFETY: the index supports the keys. The array lives until it is filled again.
         unsafe { self.rescan(&mut keys) };
