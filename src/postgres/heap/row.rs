@@ -49,15 +49,13 @@ impl<'a> Row<'a> {
     pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
         columns.all(|column| match (self.value(column), other.value(column)) {
             (None, None) => true,
-            (Some(a), Some(b)) => match (self.attribute(column), other.attribute(column)) {
-                (Some(ours), Some(theirs)) if ours.atttypid == theirs.atttypid => {
-                    // Values with the same stored bytes are equal, so do not detoast them.
-                    let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
-                    // SAFETY: both values are of the attribute's type.
-                    are_alike() || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) }
-                }
-                _ => false,
-            },
+            (Some(a), Some(b)) => self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
+                // Values with the same stored bytes are equal, so do not detoast them.
+                let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
+                // SAFETY: both values are of the attribute's type.
+                let are_equal = || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) };
+                ours.atttypid == theirs.atttypid && (are_alike() || are_equal())
+            }),
             _ => false,
         })
     }
