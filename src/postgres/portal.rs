@@ -12,7 +12,7 @@ pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
     // SAFETY: the active portal is null or valid. Its statements have plans, or are utility statements such as COPY.
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
-        // The executor's memory context is a child of the portal's context, and that of COPY the portal's itself.
+        // The executor's memory context is a child of the portal's context. COPY uses the portal's context itself.
         let is_its_statement = [memory, (*memory).parent].contains(&portal.portalContext);
         let locks = |plan: *mut pg_sys::Plan| {
             use pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};

@@ -8,7 +8,8 @@ use pgrx::pg_sys::panic::CaughtError;
 
 use super::error::{Result, raise};
 
-/// Runs `f`, which must change nothing, in a subtransaction. Returns the message of an error that is no interrupt.
+/// Runs `f`, which must change nothing, in a subtransaction. Returns the message of its error; None if it succeeds. An
+/// interrupt is raised, and a panic goes on.
 pub fn error_of(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Option<String> {
     // SAFETY: a function runs in a transaction, and outside of parallel mode if it is PARALLEL UNSAFE. Memory and
     // resources are those of the caller again when the subtransaction has ended.

@@ -24,7 +24,7 @@ pub struct Window<'a> {
     pub memory: &'a mut PartitionMemory,
 }
 
-/// A function's memory for a partition, before a number for each row. PostgreSQL zeroes it when the partition begins.
+/// A function's memory for a partition; a number for each row follows. PostgreSQL zeroes it when the partition begins.
 #[repr(C)]
 pub struct PartitionMemory {
     /// Values that are stored until the partition ends: those so far, and how many there are.

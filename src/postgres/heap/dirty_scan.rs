@@ -46,7 +46,8 @@ pub struct FoundVersion<'a> {
     pub has_moved: bool,
 }
 
-/// A set of tids of index entries, the same in all indexes of a table, or of row versions, in the tables of a search.
+/// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have
+/// the same tid for a row.
 #[derive(Default)]
 pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 

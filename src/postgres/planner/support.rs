@@ -10,7 +10,7 @@ use crate::expression::{Expression, expressions};
 pub enum Request<'a> {
     /// A request for an expression that is equivalent to the call with these arguments, and may be cheaper.
     Simplify { arguments: Vec<Expression> },
-    /// A request for the share of rows, or of pairs, for which a condition is true; of a semi-join, of outer rows.
+    /// A request for the share of rows, or of pairs of rows, that fulfil a condition; in a semi-join, of outer rows.
     Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },
     /// A request for the cost of a window function.
     WindowCost { planner: Planner, function: Oid, arguments: Vec<Expression> },

@@ -83,7 +83,7 @@ impl FingerprintCall {
         Self::read_one_of(&[(c"simhash_size", SIMHASH_SIZE)], expression, schema)
     }
 
-    /// Reads a call of a function with one of these names and argument types; None if its options are not constant.
+    /// Reads a call of one of these functions, named with their argument types; None unless its options are constant.
     fn read_one_of(functions: &[(&CStr, &[Oid])], expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         if !functions.iter().any(|(name, types)| schema.function(name, types) == Some(function)) {
