@@ -100,7 +100,7 @@ impl Expression {
     /// The expressions one of which is the value of this one: arguments of COALESCE, results of CASE, or else itself.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
-        // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and an expression.
+        // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and a default.
         let several = unsafe {
             if let Some(coalesce) = inner.node::<pg_sys::CoalesceExpr>() {
                 expressions(coalesce.args)
@@ -413,7 +413,7 @@ impl StoredExpression {
     }
 }
 
-/// The strategy of an operator in an operator family of btrees, such as `BTLessStrategyNumber`; None if it is not in it.
+/// The strategy of an operator in a family of btrees, such as `BTLessStrategyNumber`; None if it is in another one.
 pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
     let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };

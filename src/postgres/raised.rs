@@ -1,5 +1,5 @@
-//! Errors with fields that pgrx's reports lack. An error of PostgreSQL or other code passes through pgrx unchanged: as a
-//! panic, with the error in PostgreSQL's stack, from which it is raised again where the panic leaves the library.
+//! Errors with fields that pgrx's reports lack. An error of PostgreSQL or other code passes through pgrx unchanged: as
+//! a panic, with the error in PostgreSQL's stack, from which it is raised again where the panic leaves the library.
 
 use std::ffi::{CString, c_int};
 use std::ptr;

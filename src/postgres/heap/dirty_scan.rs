@@ -97,7 +97,7 @@ impl<'a> DirtyScan<'a> {
         included: Option<i16>,
     ) -> Self {
         let mut snapshot = dirty_snapshot();
-        // SAFETY: the caller passes an open table and an index of it. The snapshot is on the heap and outlives the scan.
+        // SAFETY: the caller passes an open table and its index. The snapshot is on the heap and outlives the scan.
         let scan = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
         let entry = ItemPointerData::default();
         Self { table, scan, snapshot, slot, since, gone, refusals_left: u64::MAX, entry, value: None }

@@ -69,8 +69,8 @@ impl SemiJoin {
             let complete = self.take_hash_paths(&mut (*relation).pathlist);
             let partial = self.take_hash_paths(&mut (*relation).partial_pathlist);
             let Some(&path) = complete.iter().chain(&partial).next() else { return };
-            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to. Let it collect all but hash
-            // joins again.
+            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to. Let it collect all but
+            // hash joins again.
             let keys = nodes::<pg_sys::RestrictInfo>((*path).path_hashclauses);
             let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
             keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);

@@ -47,7 +47,7 @@ pub struct IndexNames {
 }
 
 impl IndexNames {
-    /// A name for an index of a table, made of the names of the table, of a key and of the scope's columns, or shortened.
+    /// A name for an index, made of the names of its table, of a key and of the scope's columns, or shortened.
     pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
         let part = [&[key.to_owned()], scope.names()].concat().join("_");
         let (table_name, part) = (to_server(&table.name)?, to_server(&part)?);
