@@ -86,10 +86,10 @@ impl FingerprintCall {
     /// Reads a call of one of these functions, named with their argument types; None unless its options are constant.
     fn read_one_of(functions: &[(&CStr, &[Oid])], expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         let (function, arguments) = expression.call()?;
+        let (&source, options) = arguments.split_first()?;
         if !functions.iter().any(|(name, types)| schema.function(name, types) == Some(function)) {
             return None;
         }
-        let (&source, options) = arguments.split_first()?;
         let document = options.first().copied();
         let options = match document {
             Some(document) => read_options(constant_document(document)?).ok()?,
