@@ -30,10 +30,7 @@ use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
 use super::definition::source::column_name;
 use super::preview::common_words::report_common_words;
-use super::row::condition::Conditions;
-use super::row::confirmation::SourceReader;
-use super::row::stored_rows::RunningGuard;
-use super::trial::try_stored_rows;
+use super::row::evaluation::Evaluator;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::scope::warn_of_unique;
@@ -53,7 +50,6 @@ fn simhash_guard(
 ) -> Result<()> {
     let sql = |sql: Option<RawText<'_>>| sql.map(AskedSql::new).transpose();
     let guard = AskedGuard {
-        function: call.function(),
         schema: ExtensionSchema::running(call)?,
         criterion: criterion.map(AskedCriterion::read).transpose()?,
         action: action.map(|action| Action::named(decode(action)?.as_str())).transpose()?,
@@ -86,7 +82,6 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
 
 /// What a user asks for. None is what the guard of the table has, or the default if it has none. Empty texts are none.
 struct AskedGuard {
-    function: pg_sys::Oid,
     schema: ExtensionSchema,
     action: Option<Action>,
     criterion: Option<AskedCriterion>,
@@ -99,7 +94,7 @@ struct AskedGuard {
 
 impl AskedGuard {
     fn install(self, table: &Target) -> Result<()> {
-        let (function, schema) = (self.function, self.schema);
+        let schema = self.schema;
         let existing = find_guard(schema, table)?;
         let unreadable =
             |error: ErrorReport| error.set_hint("The guard of the table cannot be read: call simhash_unguard first.");
@@ -110,10 +105,9 @@ impl AskedGuard {
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
-        let guard = unsafe { RunningGuard::new(function, TRIGGER_NAME, memory) };
-        let sources = SourceReader::new(&guard);
-        try_stored_rows(&searched, &sources, &Conditions::new(&guard))?;
-        report_common_words(&new.criterion, &searched, &sources, table)?;
+        let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), memory) };
+        evaluator.try_stored_rows(&searched)?;
+        report_common_words(&new.criterion, &searched, &evaluator, table)?;
         let arguments = new.to_texts()?;
         let is_the_same =
             existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);

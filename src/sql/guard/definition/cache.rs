@@ -1,4 +1,4 @@
-//! A cache of guards between statements, and caches of what a guard needs of each table.
+//! A cache of guards between statements.
 //!
 //! For a statement that inserts one row, making the guard took as long as the search and the insertion. A guard is
 //! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
@@ -17,19 +17,6 @@ use super::guard::{Guard, Identity};
 
 /// The limit on the triggers in the cache: enough for the partitions of several tables.
 const MAX_CACHED_TRIGGERS: usize = 4096;
-
-/// What has been made for each table.
-pub type PerTable<T> = RefCell<HashMap<Oid, Rc<T>>>;
-
-/// What has been made for a table before or, the first time, what `make` makes.
-pub fn of_table<T>(tables: &PerTable<T>, table: Oid, make: impl FnOnce() -> Result<T>) -> Result<Rc<T>> {
-    if let Some(value) = tables.borrow().get(&table) {
-        return Ok(value.clone());
-    }
-    let value = Rc::new(make()?);
-    tables.borrow_mut().insert(table, value.clone());
-    Ok(value)
-}
 
 #[derive(Default)]
 struct Cache {

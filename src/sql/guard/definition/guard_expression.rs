@@ -3,20 +3,27 @@
 //! On stored rows, which may be hidden from the writer, it runs only code that PostgreSQL ships ([`other_code`]), and
 //! functions of the extension. On the new row it runs any code, as the writer, like a CHECK constraint.
 
+use std::ffi::CStr;
+
+use pgrx::pg_sys::Oid;
 use postgres::built_in::other_code;
 use postgres::catalog::column::with_generation;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, not_supported};
 use postgres::expression::{Expression, StoredExpression};
+use postgres::heap::row::Row;
 
 use super::arguments::Arguments;
 use super::condition::{AMONG, UNLESS, parse_condition};
 use super::criterion::GuardCriterion;
-use super::source::{as_text, computed, not_a_text, parse_source};
+use super::source::{SOURCE, as_text, computed, not_a_text, parse_source};
 use crate::sql::functions::ExtensionSchema;
 
 /// An expression of a table's columns.
 pub struct GuardExpression {
+    pub table: Oid,
+    /// The name of the guard's argument that has it.
+    pub argument: &'static CStr,
     /// For a new row, whose generated columns PostgreSQL computes only after the trigger.
     pub of_new_row: StoredExpression,
     pub of_stored_row: StoredExpression,
@@ -31,10 +38,12 @@ pub struct GuardExpression {
 }
 
 impl GuardExpression {
-    fn new(table: &Relation, expression: Expression, schema: ExtensionSchema) -> Result<Self> {
-        let of_new_row = computed(table, expression);
-        let of_stored_row = with_generation(table, expression, |column| !column.is_stored);
+    fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
+        let of_new_row = computed(table, value);
+        let of_stored_row = with_generation(table, value, |column| !column.is_stored);
         Ok(Self {
+            table: table.oid(),
+            argument,
             is_column: of_stored_row.as_own_column().is_some(),
             made_from: of_new_row.own_columns(),
             read_from: of_stored_row.own_columns(),
@@ -49,9 +58,14 @@ impl GuardExpression {
         self.other_code.is_none()
     }
 
-    fn for_stored_rows(self, argument: &str, hint: &'static str) -> Result<Self> {
+    /// Whether a value from which it is read for a stored row is stored out of line, at least in part.
+    pub fn reads_out_of_line(&self, row: Row<'_>) -> bool {
+        self.read_from.iter().any(|&column| row.is_out_of_line(column))
+    }
+
+    fn for_stored_rows(self, hint: &'static str) -> Result<Self> {
         match &self.other_code {
-            Some(code) => Err(refused(code, argument, hint)),
+            Some(code) => Err(refused(code, &self.argument.to_string_lossy(), hint)),
             None => Ok(self),
         }
     }
@@ -88,21 +102,17 @@ impl GuardExpressions {
         if let GuardCriterion::Texts(_) = arguments.criterion {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
-        let condition = |sql: &Option<String>, name| {
-            let parse = |sql: &String| GuardExpression::new(table, parse_condition(table, sql, name)?, schema);
+        let condition = |sql: &Option<String>, argument| {
+            let parse =
+                |sql: &String| GuardExpression::new(table, argument, parse_condition(table, sql, argument)?, schema);
             sql.as_ref().map(parse).transpose()
         };
         let for_stored_rows = |among: GuardExpression| {
-            among.for_stored_rows(
-                "among",
-                "Put the condition into a stored column, which may be generated: among => 'live'.",
-            )
+            among.for_stored_rows("Put the condition into a stored column, which may be generated: among => 'live'.")
         };
         let expressions = Self {
-            source: GuardExpression::new(table, source, schema)?.for_stored_rows(
-                "source",
-                "Put the text into a stored generated column, and index and guard that column.",
-            )?,
+            source: GuardExpression::new(table, SOURCE, source, schema)?
+                .for_stored_rows("Put the text into a stored generated column, and index and guard that column.")?,
             among: condition(&arguments.among, AMONG)?.map(for_stored_rows).transpose()?,
             unless: condition(&arguments.unless, UNLESS)?,
         };

@@ -20,11 +20,7 @@ use crate::sql::functions::ExtensionSchema;
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
     pub oid: Oid,
-    pub source: GuardExpression,
-    /// The condition under which existing rows count; None if all rows count.
-    pub among: Option<GuardExpression>,
-    /// The condition under which a new row is stored unchecked.
-    pub unless: Option<GuardExpression>,
+    pub expressions: GuardExpressions,
     pub lookup: Lookup,
     pub scope: GuardScope,
     pub primary_key: PrimaryKey,
@@ -45,20 +41,17 @@ pub enum Lookup {
 impl SearchedTable {
     /// Reads the columns and the indexes of a table. An error if the indexes do not serve searches by the criterion.
     pub fn new(table: &Relation, arguments: &Arguments, schema: ExtensionSchema) -> Result<Self> {
-        let (GuardExpressions { source, among, unless }, expression) =
-            GuardExpressions::read(table, arguments, schema)?;
+        let (expressions, source) = GuardExpressions::read(table, arguments, schema)?;
         let scope = GuardScope::new(table, &arguments.scope)?;
         let lookup = match &arguments.criterion {
-            GuardCriterion::Texts(texts) => Lookup::Texts(SearchedTexts::read(table, expression, &scope, texts)?),
+            GuardCriterion::Texts(texts) => Lookup::Texts(SearchedTexts::read(table, source, &scope, texts)?),
             GuardCriterion::Distance(max_distance) => {
-                Lookup::Fingerprints(SearchedFingerprints::read(table, expression, &scope, *max_distance)?)
+                Lookup::Fingerprints(SearchedFingerprints::read(table, source, &scope, *max_distance)?)
             }
         };
         Ok(Self {
             oid: table.oid(),
-            source,
-            among,
-            unless,
+            expressions,
             lookup,
             scope,
             primary_key: PrimaryKey::read(table)?,
@@ -78,22 +71,12 @@ impl SearchedTable {
 
     /// Whether an UPDATE leaves the scope and the source as they are, byte for byte.
     pub fn is_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
-        old.has_same_values(new, self.scope.columns().chain(self.source.made_from.iter().copied()))
-    }
-
-    /// Whether a row's text, or a part of it, is stored out of line.
-    pub fn has_external_source(&self, row: Row<'_>) -> bool {
-        self.source.read_from.iter().any(|&column| row.is_out_of_line(column))
-    }
-
-    /// Whether a value that the condition `among` reads is stored out of line.
-    pub fn has_external_condition(&self, row: Row<'_>) -> bool {
-        self.among.as_ref().is_some_and(|among| among.read_from.iter().any(|&column| row.is_out_of_line(column)))
+        old.has_same_values(new, self.scope.columns().chain(self.expressions.source.made_from.iter().copied()))
     }
 
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
-        let GuardExpression { made_from, read_from, .. } = &self.source;
+        let GuardExpression { made_from, read_from, .. } = &self.expressions.source;
         self.primary_key.columns().any(|of_key| of_key.attnum == column)
             || self.scope.columns().any(|scope| scope == column)
             || [made_from, read_from, &self.partition_columns].into_iter().flatten().any(|other| *other == column)

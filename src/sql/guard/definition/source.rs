@@ -17,9 +17,12 @@ use postgres::text::to_server;
 
 use super::distribution::user_name_of;
 
+/// The name of the argument.
+pub const SOURCE: &CStr = c"source";
+
 /// Parses an expression of a table's columns under the current search path, in the current memory context.
 pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
-    parse_value(table, sql, Argument { name: c"source", context: &context(table, c"source")? })
+    parse_value(table, sql, Argument { name: SOURCE, context: &context(table, SOURCE)? })
 }
 
 /// The CONTEXT of an error in an argument of a guard. A writer who causes one has passed no argument.

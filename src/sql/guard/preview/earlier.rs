@@ -46,8 +46,8 @@ impl Preview {
             (EarlierSearches::new(), EntrySet::default(), own.scope.of_row(row), [row.tid()]);
         let query = NearQuery {
             key,
-            sought: Sought::new(key, &self.sources, row, own, &earlier),
-            reader: &self.sources,
+            sought: Sought::new(key, &self.evaluator, row, own, &earlier),
+            evaluator: &self.evaluator,
             scope: &scope,
             table: own.oid,
             replaced: &|| &itself,
@@ -91,7 +91,7 @@ impl Preview {
         searched: &SearchedTable,
         candidate: &FoundVersion,
     ) -> Result<Option<Closeness>> {
-        let is_among = self.conditions.is_among(searched, candidate.version.row())?;
+        let is_among = self.evaluator.is_among(searched, candidate.version.row())?;
         if is_among { query.closeness(searched, candidate) } else { Ok(None) }
     }
 
@@ -104,7 +104,7 @@ impl Preview {
             Ok(decode(text.detoast())?.as_str().chars().take(MAX_SHOWN_CHARACTERS).map(on_one_line).collect())
         };
         let text = match searched.lookup {
-            Lookup::Texts(_) => self.sources.with_stored_text(searched, row, beginning)?,
+            Lookup::Texts(_) => self.evaluator.with_stored_text(searched, row, beginning)?,
             Lookup::Fingerprints(_) => None,
         };
         Ok(ShownRow { key, text })

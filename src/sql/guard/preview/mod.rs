@@ -34,10 +34,8 @@ use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
-use super::row::condition::Conditions;
-use super::row::confirmation::SourceReader;
+use super::row::evaluation::Evaluator;
 use super::row::search::Closeness;
-use super::row::stored_rows::RunningGuard;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 
@@ -150,8 +148,7 @@ struct Preview {
     /// The least resemblance of near-duplicates; None for fingerprints.
     least_resemblance: Option<f64>,
     searched: Vec<SearchedTable>,
-    sources: SourceReader,
-    conditions: Conditions,
+    evaluator: Evaluator,
     /// How many pairs of rows may still be compared; negative if the last row was compared with more.
     pairs_left: Cell<i64>,
     /// The number of sampled rows that were not looked up.
@@ -222,8 +219,7 @@ impl Preview {
         }
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
-        let guard = unsafe { RunningGuard::new(call.function(), TRIGGER_NAME, memory) };
-        let sources = SourceReader::new(&guard);
+        let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), memory) };
         let arguments = Arguments {
             action: Action::Reject,
             criterion,
@@ -234,15 +230,9 @@ impl Preview {
             unless: condition_sql(unless, &relation, UNLESS, None)?,
         };
         let searched = members.searched(&arguments, Some(schema))?;
-        report_common_words(&arguments.criterion, &searched, &sources, table)?;
-        Ok(Self {
-            least_resemblance,
-            searched,
-            sources,
-            conditions: Conditions::new(&guard),
-            pairs_left: Cell::new(pairs),
-            left_out: Cell::new(0),
-        })
+        report_common_words(&arguments.criterion, &searched, &evaluator, table)?;
+        let (pairs_left, left_out) = (Cell::new(pairs), Cell::new(0));
+        Ok(Self { least_resemblance, searched, evaluator, pairs_left, left_out })
     }
 
     /// Adds a row, unless it has no word or no fingerprint, or all pairs were compared.
@@ -251,8 +241,8 @@ impl Preview {
             self.left_out.set(self.left_out.get() + 1);
             return Ok(());
         }
-        let Some(key) = self.sources.key(own, row)? else { return Ok(()) };
-        let is_unchecked = self.conditions.is_unchecked(own, row)?;
+        let Some(key) = self.evaluator.key(own, row)? else { return Ok(()) };
+        let is_unchecked = self.evaluator.is_unchecked(own, row)?;
         let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
         let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {
             // A resemblance that is a multiple of a step may be stored as a little less.

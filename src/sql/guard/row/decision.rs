@@ -18,14 +18,14 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::{Datum, HeapTuple};
 use pgrx::prelude::*;
 use postgres::call::Call;
-use postgres::error::{ErrorReport, Result, user_error};
+use postgres::error::{ErrorReport, Result};
 use postgres::heap::dirty_scan::EntrySet;
 use postgres::heap::moment::Moment;
 use postgres::trigger::RowEvent;
 
 use super::conflicting_rows::ConflictingRows;
-use super::near_rows::{Awaited, Outcome, find_near};
-use super::returned_row::{act, with_mark, with_old_mark};
+use super::near_rows::{Awaited, NearRows, find_near};
+use super::returned_row::{act, cannot_serialize, with_old_mark};
 use super::running::PendingRow;
 use super::search::{EarlierSearches, NearQuery, Sought};
 use super::statement::{NewRow, Statement};
@@ -60,12 +60,12 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     }
     let Some(key) = row.key()? else {
         statement.release();
-        return with_mark(row, None);
+        return Ok(row.without_mark());
     };
-    let is_unchecked = row.is_unchecked()?;
-    let is_registered = row.try_register(&key);
+    let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.row())?;
+    row.register(&key, false);
     let earlier = EarlierSearches::new();
-    let mut state = Undecided { key, is_unchecked, earlier, search_began: None, is_registered, waits: 0 };
+    let mut state = Undecided { key, is_unchecked, earlier, search_began: None, waits: 0 };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
     let mut changes = 0;
@@ -82,27 +82,21 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 statement.release();
                 return Ok(tuple);
             }
-            Next::Register => {
-                row.register(&state.key);
-                state.is_registered = true;
-            }
-            Next::Wait(_) if state.waits == MAX_UNREGISTERED_WAITS && !state.is_registered => {
-                row.register(&state.key);
-                state.is_registered = true;
+            Next::Register => row.register(&state.key, true),
+            Next::Wait(_) if state.waits == MAX_UNREGISTERED_WAITS && !statement.is_registered() => {
+                row.register(&state.key, true);
             }
             Next::Wait(awaited) => {
                 // That transaction may have to wait for the new row.
                 if state.waits < MAX_UNREGISTERED_WAITS {
                     state.waits += 1;
                     statement.release();
-                    state.is_registered = false;
                 }
                 awaited.wait();
             }
             Next::WaitForConflicting(awaited) => {
                 // That transaction has locked the conflicting row, and may have to wait for the new row.
                 statement.release();
-                state.is_registered = false;
                 awaited.wait();
             }
             Next::SearchAgain if changes == MAX_CHANGES_OF_CONFLICTING => return Err(changes_too_often(event)?),
@@ -132,7 +126,7 @@ fn without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     {
         // An INSERT of another session may no longer conflict with this row, and may then store its own. The
         // registration prevents this while that session decides.
-        row.register(&key);
+        row.register(&key, true);
     }
     Ok(Some(with_old_mark(row, old).unwrap_or_else(|| row.event.new_tuple())))
 }
@@ -145,7 +139,6 @@ struct Undecided {
     earlier: EarlierSearches,
     /// When the present search began; None if it is the first of these searches.
     search_began: Option<Moment>,
-    is_registered: bool,
     /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
     waits: u32,
 }
@@ -192,8 +185,8 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let table = event.table().oid();
     let query = NearQuery {
         key,
-        sought: Sought::new(key, &statement.sources, row.row(), statement.own_table(), earlier),
-        reader: &statement.sources,
+        sought: Sought::new(key, &statement.evaluator, row.row(), statement.own_table(), earlier),
+        evaluator: &statement.evaluator,
         scope: &row.scope(),
         table,
         replaced: &replaced,
@@ -201,15 +194,15 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         since,
         gone: &gone,
     };
-    let outcome = if state.is_unchecked { Outcome::Unique } else { find_near(statement, &query)? };
-    let near = match outcome {
-        Outcome::Unique if !state.is_registered => return Ok(Next::Register),
-        Outcome::Unique => None,
-        Outcome::Near(nearest) if nearest.searched.oid == table && conflicting().may_be(nearest.entry) => {
+    let found = if state.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
+    let near = match (found.nearest, found.awaited) {
+        (Some(nearest), _) if nearest.searched.oid == table && conflicting().may_be(nearest.entry) => {
             return Ok(Next::SearchAgain);
         }
-        Outcome::Near(nearest) => Some(act(row, &nearest)?),
-        Outcome::Depends(awaited) => return Ok(Next::Wait(awaited)),
+        (Some(nearest), _) => Some(act(row, &nearest)?),
+        (None, Some(awaited)) => return Ok(Next::Wait(awaited)),
+        (None, None) if !statement.is_registered() => return Ok(Next::Register),
+        (None, None) => None,
     };
     if let Some(tuple) = near.filter(|tuple| tuple.is_null()) {
         return Ok(Next::Near(tuple));
@@ -226,7 +219,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     if let Some(tuple) = near {
         return Ok(Next::Near(tuple));
     }
-    let tuple = with_mark(row, None)?;
+    let tuple = row.without_mark();
     // PostgreSQL stores no row while a conflicting one is present. It stores any other row, also one whose conflicting
     // row is rolled back, and later rows may be near it.
     if !conflicting.is_present() {
@@ -241,8 +234,6 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
 /// The error for a row that conflicts with a row which other transactions change all the time.
 fn changes_too_often(event: &RowEvent) -> Result<ErrorReport> {
     let name = user_name_of(&event.table())?;
-    let message = "could not serialize access due to concurrent update";
-    Ok(user_error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
-        .set_detail(format!("The row with the same key in table \"{name}\" was updated during each of the searches."))
-        .set_hint("The transaction might succeed if retried."))
+    let detail = format!("The row with the same key in table \"{name}\" was updated during each of the searches.");
+    Ok(cannot_serialize(detail))
 }

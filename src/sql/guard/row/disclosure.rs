@@ -45,7 +45,7 @@ impl Disclosure {
         };
         Ok(Self {
             key,
-            closeness: Some(nearest.closeness).filter(|_| shows(&searched.source.read_from)),
+            closeness: Some(nearest.closeness).filter(|_| shows(&searched.expressions.source.read_from)),
             is_of_texts: matches!(nearest.closeness, Closeness::Resemblance(_)),
             hides_rows: tables.iter().any(|&table| hides_rows(table, None)),
         })

@@ -9,15 +9,14 @@
 //! [`returned_row`] takes the guard's action: the near-duplicate is reported or stored in the mark column.
 //! [`disclosure`] leaves out of the report what the user may not see.
 
-pub mod condition;
-pub mod confirmation;
+mod confirmation;
 mod conflicting_rows;
 mod decision;
-pub mod disclosure;
+mod disclosure;
+pub mod evaluation;
 mod near_rows;
 mod registration;
 mod returned_row;
 mod running;
 pub mod search;
 mod statement;
-pub mod stored_rows;

@@ -19,14 +19,6 @@ use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
-/// The result of a search for a near-duplicate.
-pub enum Outcome<'a> {
-    Unique,
-    Near(NearDuplicate<'a>),
-    /// A transaction decides whether a near row is present.
-    Depends(Awaited),
-}
-
 /// A transaction in progress that has written or locked a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
@@ -68,19 +60,20 @@ fn is_visible(FoundVersion { table, version, .. }: &FoundVersion) -> bool {
     }
 }
 
-/// The near rows that a search has found so far.
+/// What a search for near rows has found.
 #[derive(Default)]
-struct NearRows<'a> {
-    nearest: Option<NearDuplicate<'a>>,
+pub struct NearRows<'a> {
+    /// A row that is present: it decides, whatever other transactions do.
+    pub nearest: Option<NearDuplicate<'a>>,
     /// A transaction that decides whether a near row is present.
-    awaited: Option<Awaited>,
+    pub awaited: Option<Awaited>,
 }
 
 /// Searches all tables for near rows.
 ///
 /// A present row that no other can be closer than ends the search, and so does any present row unless the action is to
 /// reject: thousands of copies may be marked with one row, and the search does not look among them for a closer one.
-pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outcome<'a>> {
+pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<NearRows<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
     let mut rows = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
@@ -94,15 +87,10 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Outc
         let is_decided = rows.nearest.as_ref().is_some_and(|nearest| any_suffices || nearest.closeness.is_highest());
         Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    Ok(match rows {
-        // A row that is already present decides, whatever other transactions do.
-        NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
-        NearRows { awaited: Some(awaited), .. } => Outcome::Depends(awaited),
-        NearRows { .. } => {
-            check_pending(statement, query)?;
-            Outcome::Unique
-        }
-    })
+    if rows.nearest.is_none() && rows.awaited.is_none() {
+        check_pending(statement, query)?;
+    }
+    Ok(rows)
 }
 
 /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
@@ -117,16 +105,19 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
     match candidate.state {
         // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
         // not read them yet, as in [`NearRows::add`].
-        VersionState::Depends { inserts: true, .. } if searched.has_external_condition(row) => Ok(true),
-        _ => statement.conditions.is_among(searched, row),
+        VersionState::Depends { inserts: true, .. }
+            if searched.expressions.among.as_ref().is_some_and(|among| among.reads_out_of_line(row)) =>
+        {
+            Ok(true)
+        }
+        _ => statement.evaluator.is_among(searched, row),
     }
 }
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search can
 /// find that row yet.
 fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
-    let others = rows_of_other_statements(statement.running.memory(), &statement.guard.identity.without_detached());
-    for other in others {
+    for other in rows_of_other_statements(&statement.current) {
         if let Some(pending) = &other.borrow().pending
             && query.key.may_be_near(&pending.key)
             && !pending.is_stored()
@@ -159,7 +150,7 @@ fn is_duplicate(statement: &Statement, pending: &PendingRow, query: &NearQuery) 
         Sought::Fingerprint { .. } => Ok(true),
     };
     Ok(searched.scope.has_values(row, query.scope)
-        && statement.conditions.will_be_among(searched, row)?
+        && statement.evaluator.will_be_among(searched, row)?
         && is_confirmed()?)
 }
 
@@ -172,7 +163,7 @@ impl<'a> NearRows<'a> {
             VersionState::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
-                let may_vanish = inserts && searched.has_external_source(row);
+                let may_vanish = inserts && searched.expressions.source.reads_out_of_line(row);
                 let may_be_near = || match may_vanish {
                     true => Ok(!query.earlier.is_refuted(searched, row)),
                     false => query.closeness(searched, candidate).map(|closeness| closeness.is_some()),
@@ -191,7 +182,7 @@ impl<'a> NearRows<'a> {
                 let (key, is_visible) = (searched.primary_key.of_row(row), is_visible(candidate));
                 self.nearest = Some(NearDuplicate { closeness, searched, key, entry, tid, is_visible });
                 if searched.mark.is_some() {
-                    searched.originals.add(tid, || query.reader.stored_key(searched, row))?;
+                    searched.originals.add(tid, || query.evaluator.stored_key(searched, row))?;
                 }
             }
         }

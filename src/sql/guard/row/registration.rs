@@ -38,26 +38,16 @@ const LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
 const LOCK_CLASS: u16 = 3;
 
 impl Registration {
-    /// Registers a row of a table by its keys, which are in ascending order, and waits for sessions that have
-    /// registered a row with one of them.
+    /// Registers a row of a table by its keys, which are in ascending order. If another session has registered a row
+    /// with one of them, waits for it or, unless `may_wait`, leaves the row unregistered.
     ///
     /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
     /// it has the row locked, and sessions that wait for that row may be registered.
-    pub fn register(&mut self, table: Oid, keys: &[u32]) {
-        trace::step(("register", keys));
-        self.lock_all(table, keys, true);
-    }
-
-    /// Registers a row as [`Self::register`] does; false if that would have to wait.
-    pub fn try_register(&mut self, table: Oid, keys: &[u32]) -> bool {
-        trace::step(("try", keys));
-        self.lock_all(table, keys, false)
-    }
-
-    fn lock_all(&mut self, table: Oid, keys: &[u32], may_wait: bool) -> bool {
+    pub fn register(&mut self, table: Oid, keys: &[u32], may_wait: bool) {
+        trace::step((if may_wait { "register" } else { "try" }, keys));
         let wanted = keys.iter().map(|key| (table, *key));
         if self.held.iter().copied().eq(wanted.clone()) {
-            return true;
+            return;
         }
         self.release();
         for (table, key) in wanted {
@@ -65,15 +55,17 @@ impl Registration {
             if !try_lock(&tag) {
                 if !may_wait {
                     trace::step("refuse");
-                    self.release();
-                    return false;
+                    return self.release();
                 }
                 wait_for_lock(&tag);
             }
             self.held.push((table, key));
             trace::step(("lock", key));
         }
-        true
+    }
+
+    pub fn is_registered(&self) -> bool {
+        !self.held.is_empty()
     }
 
     pub fn release(&mut self) {

@@ -7,7 +7,7 @@ use pgrx::pg_sys::HeapTuple;
 use pgrx::prelude::*;
 use postgres::catalog::names::schema_name;
 use postgres::catalog::relation::foreign_keys;
-use postgres::error::{Result, sendable, user_error};
+use postgres::error::{ErrorReport, Result, sendable, user_error};
 use postgres::heap::row::Row;
 use postgres::raised::{ErrorNames, raise_with_names};
 use postgres::row_movement::may_complete_move;
@@ -24,40 +24,39 @@ use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
     let NewRow { statement, event } = row;
     let action = statement.guard.action;
-    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.running.memory());
+    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.evaluator.memory());
     if action != Action::Reject && !nearest.is_visible {
         let name = user_name_of(&event.table())?;
         // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
         // transaction.
-        return Err(user_error(
-            PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
-            "could not serialize access due to concurrent update",
-        )
-        .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began."))
-        .set_hint("The transaction might succeed if retried."));
+        let detail = format!("A near-duplicate in table \"{name}\" was committed after this transaction began.");
+        return Err(cannot_serialize(detail));
     }
     match action {
         // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
         // that has been deleted in another partition: it would be lost.
         Action::Skip if !may_be_lost() => Ok(std::ptr::null_mut()),
-        Action::Mark => with_mark(row, Some(nearest)),
+        Action::Mark => with_mark(row, nearest),
         Action::Skip | Action::Reject => match reject(row, &Disclosure::new(nearest)?)? {},
     }
 }
 
-/// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
-pub fn with_mark(row: NewRow<'_>, near: Option<&NearDuplicate>) -> Result<HeapTuple> {
-    let NewRow { statement, event } = row;
-    let Some(own) = &statement.own_table().mark else { return Ok(event.new_tuple()) };
-    let of_near = |near: &NearDuplicate| {
-        near.searched.mark.as_ref().map(|mark| mark.value(&near.searched.primary_key, &near.key))
+/// The error for a row that another transaction has written meanwhile, as PostgreSQL words it.
+pub fn cannot_serialize(detail: String) -> ErrorReport {
+    let message = "could not serialize access due to concurrent update";
+    user_error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+        .set_detail(sendable(detail))
+        .set_hint("The transaction might succeed if retried.")
+}
+
+/// The new row with a mark that names its near-duplicate.
+fn with_mark(row: NewRow<'_>, near: &NearDuplicate) -> Result<HeapTuple> {
+    let (Some(own), Some(of_near)) = (&row.statement.own_table().mark, &near.searched.mark) else {
+        return Ok(row.without_mark());
     };
-    let value = near.and_then(of_near).transpose()?.flatten();
-    if value.is_none() && row.row().value(own.column).is_none() {
-        return Ok(event.new_tuple());
-    }
+    let value = of_near.value(&near.searched.primary_key, &near.key)?;
     // SAFETY: the trigger's table has this column, and the value is of its type, as `set_marks` has checked.
-    Ok(unsafe { event.with_value(own.column.into(), value) })
+    Ok(unsafe { row.event.with_value(own.column.into(), value) })
 }
 
 /// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
@@ -66,7 +65,7 @@ pub fn with_mark(row: NewRow<'_>, near: Option<&NearDuplicate>) -> Result<HeapTu
 pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
     let NewRow { statement, event } = row;
     let mark = statement.own_table().mark.as_ref()?.column;
-    let writes_text = || statement.own_table().source.made_from.iter().any(|&column| event.writes(column));
+    let writes_text = || statement.own_table().expressions.source.made_from.iter().any(|&column| event.writes(column));
     if row.row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
         return None;
     }
@@ -86,12 +85,10 @@ fn reject(NewRow { statement, event }: NewRow<'_>, near: &Disclosure) -> Result<
         constraint: to_server(&name)?,
         data_type: to_server(&near.to_json())?,
     };
-    let hint = match &statement.guard.unless {
-        None => "Skip the row, or change the existing one.".to_owned(),
-        Some(unless) => {
-            format!("Skip the row, or change the existing one. It is stored all the same if this holds: {unless}.")
-        }
-    };
+    let mut hint = "Skip the row, or change the existing one.".to_owned();
+    if let Some(unless) = &statement.guard.unless {
+        hint += &format!(" It is stored all the same if this holds: {unless}.");
+    }
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
         .set_detail(sendable(near.to_sentence()))
         .set_hint(sendable(hint));

@@ -67,11 +67,13 @@ pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<RefCell
     })
 }
 
-/// The current rows of the same guard in the other running statements. A nested statement runs while a row of the outer
-/// statement has been accepted and is not stored yet.
-pub fn rows_of_other_statements(memory: pg_sys::MemoryContext, guard: &Identity) -> Vec<Rc<RefCell<CurrentRow>>> {
+/// The current rows of the same guard in the running statements other than that of `row`. A nested statement runs while
+/// a row of the outer statement has been accepted and is not stored yet.
+pub fn rows_of_other_statements(row: &Rc<RefCell<CurrentRow>>) -> Vec<Rc<RefCell<CurrentRow>>> {
     RUNNING.with_borrow(|running| {
-        let others = running.iter().filter(|other| other.memory != memory && other.guard == *guard);
+        let is_own = |statement: &&RunningStatement| statement.row.as_ptr() == Rc::as_ptr(row);
+        let own = running.iter().find(is_own).map(|own| &own.guard);
+        let others = running.iter().filter(|other| !is_own(other) && own == Some(&other.guard));
         others.filter_map(|other| other.row.upgrade()).collect()
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! The search reads the indexes directly, whatever the planner would choose: see [`DirtyWalk`].
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -12,9 +12,9 @@ use postgres::error::{Result, out_of_memory};
 use postgres::heap::dirty_scan::{EntrySet, FoundVersion, VersionState, fetch_present};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
-use simhash::fingerprint::resemblance::Prepared;
 
-use super::confirmation::{NewText, SourceReader};
+use super::confirmation::{NewFeatures, NewText};
+use super::evaluation::Evaluator;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
@@ -26,8 +26,7 @@ use crate::sql::lookup::text_keys::TextKeys;
 pub struct NearQuery<'a> {
     pub key: &'a RowKey,
     pub sought: Sought<'a>,
-    /// Reads the stored rows.
-    pub reader: &'a SourceReader,
+    pub evaluator: &'a Evaluator,
     /// The new row's values of the scope columns.
     pub scope: &'a GuardScopeValues<'a>,
     /// The new row's table.
@@ -78,8 +77,7 @@ pub struct EarlierSearches {
     refuted: EntrySet,
     /// The texts out of line that are not close enough, as their stored bytes.
     refuted_texts: RefCell<HashSet<Vec<u8>>>,
-    /// The features of the new text, once a row was found.
-    pub features: OnceCell<Option<Box<Prepared>>>,
+    features: NewFeatures,
 }
 
 impl EarlierSearches {
@@ -89,7 +87,7 @@ impl EarlierSearches {
             compared: EntrySet::default(),
             refuted: EntrySet::default(),
             refuted_texts: RefCell::default(),
-            features: OnceCell::new(),
+            features: NewFeatures::new(),
         }
     }
 
@@ -106,8 +104,9 @@ impl EarlierSearches {
         }
         self.refuted.add(candidate.table.oid(), candidate.entry);
         let row = candidate.version.row();
-        if searched.has_external_source(row)
-            && let Some(text) = row.stored_bytes(&searched.source.read_from)
+        let source = &searched.expressions.source;
+        if source.reads_out_of_line(row)
+            && let Some(text) = row.stored_bytes(&source.read_from)
         {
             let mut texts = self.refuted_texts.borrow_mut();
             texts.try_reserve(1).unwrap_or_else(|_| out_of_memory());
@@ -118,7 +117,8 @@ impl EarlierSearches {
     /// Whether a row, which is not read, has the text of a row that is not close enough.
     pub fn is_refuted(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
         let refuted = self.refuted_texts.borrow();
-        !refuted.is_empty() && row.stored_bytes(&searched.source.read_from).is_some_and(|text| refuted.contains(&text))
+        let text = || row.stored_bytes(&searched.expressions.source.read_from);
+        !refuted.is_empty() && text().is_some_and(|text| refuted.contains(&text))
     }
 }
 
@@ -126,13 +126,17 @@ impl<'a> Sought<'a> {
     /// What to look up and compare for a new row of the table `own`, which has this key.
     pub fn new(
         key: &'a RowKey,
-        reader: &'a SourceReader,
+        evaluator: &'a Evaluator,
         row: Row<'a>,
         own: &'a SearchedTable,
         earlier: &'a EarlierSearches,
     ) -> Self {
         match key {
-            RowKey::Text(keys) => Self::Text { keys, text: NewText::new(reader, row, own, keys, &earlier.features) },
+            RowKey::Text(keys) => {
+                let least_resemblance = Cell::new(keys.least_resemblance());
+                let text = NewText { evaluator, row, own, least_resemblance, features: &earlier.features };
+                Self::Text { keys, text }
+            }
             RowKey::Fingerprint { value, max_distance } => {
                 Self::Fingerprint { value: *value, max_distance: Cell::new(*max_distance) }
             }
@@ -185,7 +189,7 @@ impl NearQuery<'_> {
             Sought::Text { text, .. } => {
                 // Another version than the one that was looked up may have other bands.
                 let has_band = !candidate.has_moved
-                    || self.reader.stored_key(searched, row)?.is_some_and(|key| self.key.may_be_near(&key));
+                    || self.evaluator.stored_key(searched, row)?.is_some_and(|key| self.key.may_be_near(&key));
                 let resemblance = if has_band { text.confirm(searched, row)? } else { None };
                 if resemblance.is_none() {
                     self.earlier.refute(searched, candidate);
@@ -194,9 +198,10 @@ impl NearQuery<'_> {
             }
             Sought::Fingerprint { value, max_distance } => {
                 // All versions that share an entry have the same values in the columns of its expressions.
-                let fingerprint = candidate
-                    .value
-                    .map_or_else(|| self.reader.stored_fingerprint(searched, row), |value| Ok(Some(value)))?;
+                let fingerprint = match candidate.value {
+                    None => self.evaluator.stored_fingerprint(searched, row)?,
+                    value => value,
+                };
                 let distance = fingerprint.map(|fingerprint| (fingerprint.cast_unsigned() ^ value).count_ones());
                 let is_near = |distance: &u32| distance.cast_signed() <= max_distance.get();
                 Ok(distance.filter(is_near).map(Closeness::Distance))

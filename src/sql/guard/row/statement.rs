@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::{HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::error::Result;
 use postgres::heap::dirty_scan::EntrySet;
@@ -14,13 +14,10 @@ use postgres::portal::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
-use super::condition::Conditions;
-use super::confirmation::SourceReader;
 use super::conflicting_rows::{ConflictingRows, UniqueIndexes};
+use super::evaluation::Evaluator;
 use super::running::{CurrentRow, clear_after_call, current_row};
-use super::stored_rows::RunningGuard;
 use crate::sql::guard::definition::cache::guard_of_trigger;
-use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
@@ -29,13 +26,13 @@ use crate::trace;
 
 /// The state of a guard for one table in one statement. A statement that writes to several partitions has one for each.
 pub struct Statement {
-    pub running: RunningGuard,
+    /// The trigger function.
+    function: Oid,
     pub guard: Rc<Guard>,
     /// The position, among the tables that the guard searches, of the statement's table.
     position: usize,
     unique_indexes: OnceCell<UniqueIndexes>,
-    pub sources: SourceReader,
-    pub conditions: Conditions,
+    pub evaluator: Evaluator,
     /// The row that the statement is storing, also in other partitions.
     pub current: Rc<RefCell<CurrentRow>>,
 }
@@ -60,14 +57,11 @@ impl Statement {
 
     fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self> {
         let guard = guard_of_trigger(function, event, None)?;
-        let table = event.table();
-        let position = guard.position_of(&table)?;
+        let position = guard.position_of(&event.table())?;
         // SAFETY: the statement is dropped with its memory context.
-        let running = unsafe { RunningGuard::new(function, &user_names_of(&table, event.trigger_name()?)?.1, memory) };
+        let evaluator = unsafe { Evaluator::new(event.trigger_name()?, memory) };
         let current = current_row(memory, guard.identity.without_detached());
-        let (sources, conditions) = (SourceReader::new(&running), Conditions::new(&running));
-        let unique_indexes = OnceCell::new();
-        Ok(Self { running, guard, position, unique_indexes, sources, conditions, current })
+        Ok(Self { function, guard, position, unique_indexes: OnceCell::new(), evaluator, current })
     }
 
     /// Reads the guard again if its definition has changed, and returns whether it has: another transaction may have
@@ -75,11 +69,11 @@ impl Statement {
     pub fn refresh(&mut self, event: &RowEvent) -> Result<bool> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
-        let guard = guard_of_trigger(self.running.function, event, Some(&self.guard))?;
+        let guard = guard_of_trigger(self.function, event, Some(&self.guard))?;
         let has_changed = !Rc::ptr_eq(&guard, &self.guard);
         if has_changed {
             self.position = guard.position_of(&event.table())?;
-            (self.sources, self.conditions) = (SourceReader::new(&self.running), Conditions::new(&self.running));
+            self.evaluator.forget();
             self.guard = guard;
         }
         Ok(has_changed)
@@ -95,6 +89,10 @@ impl Statement {
         trace::step("begin");
         clear_after_call(&self.current);
         self.current.borrow_mut().pending = None;
+    }
+
+    pub fn is_registered(&self) -> bool {
+        self.current.borrow().registration.is_registered()
     }
 
     /// Ends the registration of the new row.
@@ -123,7 +121,7 @@ impl<'a> NewRow<'a> {
 
     /// What the row is looked up by; None if its source is NULL, or has no word.
     pub fn key(self) -> Result<Option<RowKey>> {
-        self.statement.sources.key(self.statement.own_table(), self.row())
+        self.statement.evaluator.key(self.statement.own_table(), self.row())
     }
 
     /// The row's values of the scope columns.
@@ -131,17 +129,23 @@ impl<'a> NewRow<'a> {
         self.statement.own_table().scope.of_row(self.row())
     }
 
-    /// Whether the row is stored unchecked, by the condition `unless`.
-    pub fn is_unchecked(self) -> Result<bool> {
-        self.statement.conditions.is_unchecked(self.statement.own_table(), self.row())
+    /// The tuple to be stored, with NULL in the mark column.
+    pub fn without_mark(self) -> HeapTuple {
+        match &self.statement.own_table().mark {
+            // SAFETY: the row's table has this column, and NULL is of any type.
+            Some(mark) if self.row().value(mark.column).is_some() => unsafe {
+                self.event.with_value(mark.column.into(), None)
+            },
+            _ => self.event.new_tuple(),
+        }
     }
 
     /// Whether an UPDATE leaves the source and the scope of the old row unchanged, and the conditions do not have the
     /// row checked as if it were new.
     pub fn is_checked_already(self, old: Row<'_>) -> Result<bool> {
-        let Statement { conditions, .. } = self.statement;
         let own = self.statement.own_table();
-        Ok(own.is_unchanged(old, self.row()) && !conditions.are_new(own, old, self.row())?)
+        let is_newly_checked = || self.statement.evaluator.is_newly_checked(own, old, self.row());
+        Ok(own.is_unchanged(old, self.row()) && !is_newly_checked()?)
     }
 
     /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries whose
@@ -159,28 +163,20 @@ impl<'a> NewRow<'a> {
     }
 
     fn unique_indexes(self) -> &'a UniqueIndexes {
-        let Statement { unique_indexes, running, .. } = self.statement;
+        let Statement { unique_indexes, evaluator, .. } = self.statement;
         unique_indexes.get_or_init(|| {
             // SAFETY: the statement's memory context exists.
-            let waits_for_locks = unsafe { may_lock_on_conflict(running.memory()) };
-            running.in_memory(|| UniqueIndexes::new(&self.event.table(), waits_for_locks))
+            let waits_for_locks = unsafe { may_lock_on_conflict(evaluator.memory()) };
+            evaluator.in_memory(|| UniqueIndexes::new(&self.event.table(), waits_for_locks))
         })
     }
 
-    /// Registers the row, and waits for sessions that have registered a row that may be near.
-    pub fn register(self, key: &RowKey) {
-        let registration = &mut self.statement.current.borrow_mut().registration;
-        registration.register(self.statement.guard.identity.root, &self.lock_keys(key));
-    }
-
-    /// Registers the row; false if another session has registered a row that may be near.
-    pub fn try_register(self, key: &RowKey) -> bool {
-        let registration = &mut self.statement.current.borrow_mut().registration;
-        registration.try_register(self.statement.guard.identity.root, &self.lock_keys(key))
-    }
-
-    fn lock_keys(self, key: &RowKey) -> Vec<u32> {
+    /// Registers the row. If another session has registered a row that may be near, waits for it or, unless
+    /// `may_wait`, leaves the row unregistered.
+    pub fn register(self, key: &RowKey, may_wait: bool) {
+        let Statement { guard, current, .. } = self.statement;
         let scope = self.statement.own_table().scope.hash(&self.scope());
-        key.lock_keys(&LockKeys { secret: &self.statement.guard.secret, scope })
+        let keys = key.lock_keys(&LockKeys { secret: &guard.secret, scope });
+        current.borrow_mut().registration.register(guard.identity.root, &keys, may_wait);
     }
 }
