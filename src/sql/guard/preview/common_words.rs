@@ -12,7 +12,7 @@ use simhash::fingerprint::options::Markup;
 use super::sample::each_sampled_row;
 use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
-use crate::sql::guard::row::evaluation::Evaluator;
+use crate::sql::guard::row::evaluation::{Evaluator, RowKind};
 
 /// Report common words if at least this share of the sampled texts consists mostly of them.
 const MIN_REPORTED_SHARE: f64 = 0.1;
@@ -33,7 +33,7 @@ pub fn report_common_words(
     let mut sample = TextSample::new(TABLE_SAMPLE);
     each_sampled_row(searched, table, TABLE_SAMPLE as i32, |own, row| {
         let add = |text: TextArgument<'_>| sample.add(decode(text.detoast())?.as_str()).map_err(algorithm_error);
-        evaluator.with_stored_text(own, row, add).map(drop)
+        evaluator.with_text(own, row, RowKind::Stored, add).map(drop)
     })?;
     let share = sample.mostly_common(&texts.options, &tick).map_err(algorithm_error)?;
     if sample.texts() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {

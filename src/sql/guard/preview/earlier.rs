@@ -11,7 +11,8 @@ use postgres::text::{TextArgument, decode};
 use super::Preview;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
-use crate::sql::guard::row::search::{Closeness, EarlierSearches, NearQuery, Sought};
+use crate::sql::guard::row::evaluation::RowKind;
+use crate::sql::guard::row::search::{Closeness, EarlierSearches, NearQuery, Wanted};
 
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
@@ -42,18 +43,18 @@ pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
 impl Preview {
     /// The closest earlier row of a row with this key, or one of the closest.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
-        let (earlier, gone, scope, itself) =
-            (EarlierSearches::new(), EntrySet::default(), own.scope.of_row(row), [row.tid()]);
+        let (earlier, itself) = (EarlierSearches::new(), [row.tid()]);
         let query = NearQuery {
+            row,
+            own,
             key,
-            sought: Sought::new(key, &self.evaluator, row, own, &earlier),
+            scope: own.scope.of_row(row),
             evaluator: &self.evaluator,
-            scope: &scope,
-            table: own.oid,
             replaced: &|| &itself,
             earlier: &earlier,
             since: &earlier.first_began,
-            gone: &gone,
+            gone: &EntrySet::default(),
+            wanted: Wanted::by(key),
         };
         let primary_key = own.primary_key.of_row(row);
         // Without keys that have an order, the tids decide.
@@ -72,7 +73,7 @@ impl Preview {
                 && let Some(closeness) = self.closeness(&query, searched, &candidate)?
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
             {
-                query.sought.narrow(closeness);
+                query.wanted.narrow(closeness);
                 best = Some(EarlierRow { closeness, shown: self.shown(searched, other)? });
             }
             let is_decided = best.as_ref().filter(|best| self.gap(best) >= 0.0).is_some_and(|best| {
@@ -91,7 +92,7 @@ impl Preview {
         searched: &SearchedTable,
         candidate: &FoundVersion,
     ) -> Result<Option<Closeness>> {
-        let is_among = self.evaluator.is_among(searched, candidate.version.row())?;
+        let is_among = self.evaluator.is_among(searched, candidate.version.row(), RowKind::Stored)?;
         if is_among { query.closeness(searched, candidate) } else { Ok(None) }
     }
 
@@ -104,7 +105,7 @@ impl Preview {
             Ok(decode(text.detoast())?.as_str().chars().take(MAX_SHOWN_CHARACTERS).map(on_one_line).collect())
         };
         let text = match searched.lookup {
-            Lookup::Texts(_) => self.evaluator.with_stored_text(searched, row, beginning)?,
+            Lookup::Texts(_) => self.evaluator.with_text(searched, row, RowKind::Stored, beginning)?,
             Lookup::Fingerprints(_) => None,
         };
         Ok(ShownRow { key, text })

@@ -34,7 +34,7 @@ use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
-use super::row::evaluation::Evaluator;
+use super::row::evaluation::{Evaluator, RowKind};
 use super::row::search::Closeness;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -241,7 +241,7 @@ impl Preview {
             self.left_out.set(self.left_out.get() + 1);
             return Ok(());
         }
-        let Some(key) = self.evaluator.key(own, row)? else { return Ok(()) };
+        let Some(key) = self.evaluator.key(own, row, RowKind::New)? else { return Ok(()) };
         let is_unchecked = self.evaluator.is_unchecked(own, row)?;
         let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
         let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {

@@ -27,7 +27,7 @@ use super::conflicting_rows::ConflictingRows;
 use super::near_rows::{Awaited, NearRows, find_near};
 use super::returned_row::{act, cannot_serialize, with_old_mark};
 use super::running::PendingRow;
-use super::search::{EarlierSearches, NearQuery, Sought};
+use super::search::{EarlierSearches, NearQuery, Wanted};
 use super::statement::{NewRow, Statement};
 use crate::sql::guard::definition::arguments::USAGE;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -182,21 +182,22 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let replaced_tids = OnceCell::new();
     let of_event = || event.old_row().map_or_else(|| conflicting().tids, |old| vec![old.tid()]);
     let replaced = || -> &[_] { replaced_tids.get_or_init(of_event) };
-    let table = event.table().oid();
+    let own = statement.own_table();
     let query = NearQuery {
+        row: row.row(),
+        own,
         key,
-        sought: Sought::new(key, &statement.evaluator, row.row(), statement.own_table(), earlier),
+        scope: row.scope(),
         evaluator: &statement.evaluator,
-        scope: &row.scope(),
-        table,
         replaced: &replaced,
         earlier,
         since,
         gone: &gone,
+        wanted: Wanted::by(key),
     };
     let found = if state.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
     let near = match (found.nearest, found.awaited) {
-        (Some(nearest), _) if nearest.searched.oid == table && conflicting().may_be(nearest.entry) => {
+        (Some(nearest), _) if nearest.searched.oid == own.oid && conflicting().may_be(nearest.entry) => {
             return Ok(Next::SearchAgain);
         }
         (Some(nearest), _) => Some(act(row, &nearest)?),
@@ -214,7 +215,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
             // The next search has to find that row again.
             state.forget_searches();
         }
-        return Ok(Next::WaitForConflicting(Awaited { transaction, table, tid }));
+        return Ok(Next::WaitForConflicting(Awaited { transaction, table: own.oid, tid }));
     }
     if let Some(tuple) = near {
         return Ok(Next::Near(tuple));

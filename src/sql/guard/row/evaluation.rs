@@ -20,13 +20,12 @@ use postgres::heap::row::{Row, TableSlot};
 use postgres::raised::raise_without_values;
 use postgres::settings::{with_fixed_settings, with_fixed_times};
 use postgres::text::TextArgument;
-use simhash::criterion::TextCriterion;
-use simhash::fingerprint::options::Options;
 
 use crate::sql::guard::definition::distribution::user_names_of;
-use crate::sql::guard::definition::guard_expression::GuardExpression;
+use crate::sql::guard::definition::guard_expression::{GuardExpression, GuardExpressions};
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
+use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
 
 pub struct Evaluator {
@@ -34,8 +33,15 @@ pub struct Evaluator {
     trigger: String,
     /// Memory that lives as long as the statement, and identifies it.
     memory: pg_sys::MemoryContext,
-    /// The expressions that have been evaluated, by their tables and arguments, and whether for stored rows.
-    prepared: RefCell<HashMap<(Oid, &'static CStr, bool), Rc<Computed>>>,
+    /// The expressions that have been evaluated, by their tables and arguments, and the kind of rows.
+    prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowKind {
+    /// Its generated columns are not computed yet.
+    New,
+    Stored,
 }
 
 impl Evaluator {
@@ -70,103 +76,97 @@ impl Evaluator {
             let slot = TableSlot::new(&table);
             // SAFETY: a running function has an active snapshot.
             if let Some(row) = unsafe { slot.first(&table, pg_sys::GetActiveSnapshot()) } {
-                self.stored_key(searched, row)?;
-                self.is_among(searched, row)?;
+                self.key(searched, row, RowKind::Stored)?;
+                self.is_among(searched, row, RowKind::Stored)?;
             }
         }
         Ok(())
     }
 
-    /// What a new row is looked up by; None if its source is NULL, or has no word.
-    pub fn key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
-        self.of_new_row(&searched.expressions.source, row, |source| row_key(searched, source, TextKeys::of))
+    /// What a row is looked up by; None if its source is NULL, or has no word.
+    pub fn key(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<RowKey>> {
+        let text_keys = match kind {
+            RowKind::New => TextKeys::of,
+            RowKind::Stored => TextKeys::uncached,
+        };
+        match &searched.lookup {
+            Lookup::Texts(SearchedTexts { criterion, options, .. }) => {
+                let keys = self.with_text(searched, row, kind, |text| text_keys(text, *criterion, options))?;
+                Ok(keys.flatten().map(RowKey::Text))
+            }
+            Lookup::Fingerprints(fingerprints) => {
+                Ok(self.fingerprint(searched, row, kind)?.map(|value| fingerprints.key(value)))
+            }
+        }
     }
 
-    /// What a stored row is looked up by; None as for a new row.
-    pub fn stored_key(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<RowKey>> {
-        self.of_stored_row(&searched.expressions.source, row, |source| row_key(searched, source, TextKeys::uncached))
+    /// The fingerprint of a row; None for NULL.
+    pub fn fingerprint(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<i64>> {
+        let read = |value: Option<Datum>| Ok(value.map(|value| value.value() as i64));
+        self.with_value(&searched.expressions.source, row, kind, read)
     }
 
-    /// The fingerprint of a stored row; None for NULL.
-    pub fn stored_fingerprint(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<i64>> {
-        let read = |source: Option<Datum>| Ok(source.map(|source| source.value() as i64));
-        self.of_stored_row(&searched.expressions.source, row, read)
-    }
-
-    /// Calls `f` with the text of a new row; None if it is NULL. The text's memory is freed when `f` returns.
-    pub fn with_new_text<T>(
+    /// Calls `f` with the text of a row; None if it is NULL. The text's memory is freed when `f` returns.
+    pub fn with_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
+        kind: RowKind,
         f: impl FnOnce(TextArgument<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.of_new_row(&searched.expressions.source, row, |text| with_text(text, f))
+        self.with_value(&searched.expressions.source, row, kind, |text| {
+            // SAFETY: the source of a guard that compares texts is a `text`.
+            text.map(|text| f(unsafe { TextArgument::new(text) })).transpose()
+        })
     }
 
-    /// Calls `f` with the text of a stored row, as [`Self::with_new_text`] does.
-    pub fn with_stored_text<T>(
-        &self,
-        searched: &SearchedTable,
-        row: Row<'_>,
-        f: impl FnOnce(TextArgument<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        self.of_stored_row(&searched.expressions.source, row, |text| with_text(text, f))
-    }
-
-    /// Whether a stored row fulfils the condition `among`.
-    pub fn is_among(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+    /// Whether a row fulfils the condition `among` or, if it is new, will fulfil it once it is stored.
+    pub fn is_among(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<bool> {
         let Some(among) = &searched.expressions.among else { return Ok(true) };
-        self.of_stored_row(among, row, holds)
-    }
-
-    /// Whether a row that is not stored yet will fulfil it.
-    pub fn will_be_among(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
-        let Some(among) = &searched.expressions.among else { return Ok(true) };
-        with_fixed_times(|| self.of_new_row(among, row, holds))
+        let evaluate = || self.with_value(among, row, kind, holds);
+        if kind == RowKind::New { with_fixed_times(evaluate) } else { evaluate() }
     }
 
     /// Whether a new row is stored unchecked, by the condition `unless`.
     pub fn is_unchecked(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
         let Some(unless) = &searched.expressions.unless else { return Ok(false) };
-        with_fixed_settings(|| self.of_new_row(unless, row, holds))
+        with_fixed_settings(|| self.with_value(unless, row, RowKind::New, holds))
     }
 
     /// Whether an UPDATE makes the condition `among` hold for a row, or `unless` no longer hold. Then the row is
     /// checked as if it were new. A condition that may not be evaluated on the old row counts as one that held.
     pub fn is_newly_checked(&self, searched: &SearchedTable, old: Row<'_>, new: Row<'_>) -> Result<bool> {
+        let GuardExpressions { among, unless, .. } = &searched.expressions;
         let has_changed = |condition: &&GuardExpression| !old.has_same_values(new, condition.made_from.iter().copied());
-        if searched.expressions.among.as_ref().is_some_and(|among| has_changed(&among))
-            && self.will_be_among(searched, new)?
-            && !self.is_among(searched, old)?
+        if among.as_ref().is_some_and(|among| has_changed(&among))
+            && self.is_among(searched, new, RowKind::New)?
+            && !self.is_among(searched, old, RowKind::Stored)?
         {
             return Ok(true);
         }
-        let Some(unless) = searched.expressions.unless.as_ref().filter(has_changed) else { return Ok(false) };
+        let Some(unless) = unless.as_ref().filter(has_changed) else { return Ok(false) };
         Ok(!self.is_unchecked(searched, new)?
-            && (!unless.is_for_stored_rows() || self.of_stored_row(unless, old, holds)?))
+            && (!unless.is_for_stored_rows() || self.with_value(unless, old, RowKind::Stored, holds)?))
     }
 
-    /// Calls `f` with an expression's value for a new row, also if it needs a generated column, which is not computed
-    /// yet; None for NULL. `f` runs in memory that is freed when it returns, and must not evaluate the expression
-    /// again.
-    fn of_new_row<T>(
+    /// Calls `f` with an expression's value for a row; None for NULL. `f` runs in memory that is freed when it returns,
+    /// and must not evaluate the expression again.
+    ///
+    /// If the current user may not read the stored rows of the table, an error about one keeps its SQLSTATE, and the
+    /// message says only which guard has failed.
+    fn with_value<T>(
         &self,
         expression: &GuardExpression,
         row: Row<'_>,
+        kind: RowKind,
         f: impl FnOnce(Option<Datum>) -> Result<T>,
     ) -> Result<T> {
-        self.evaluate(expression, false, row, f)
-    }
-
-    /// Calls `f` with an expression's value for a stored row, as [`Self::of_new_row`] does. If the current user may not
-    /// read the rows of the table, an error keeps its SQLSTATE, and the message says only which guard has failed.
-    fn of_stored_row<T>(
-        &self,
-        expression: &GuardExpression,
-        row: Row<'_>,
-        f: impl FnOnce(Option<Datum>) -> Result<T>,
-    ) -> Result<T> {
-        let evaluate = || self.evaluate(expression, true, row, f);
+        // SAFETY: the row is of the expression's table. Nothing in this library passes an `f` that evaluates an
+        // expression.
+        let evaluate = || unsafe { self.prepared(expression, kind).with_value(row, f) };
+        if kind == RowKind::New {
+            return evaluate();
+        }
         let read = || if expression.is_column { evaluate() } else { with_fixed_times(evaluate) };
         if may_select_rows(expression.table) {
             return read();
@@ -178,45 +178,19 @@ impl Evaluator {
             .execute())
     }
 
-    fn evaluate<T>(
-        &self,
-        expression: &GuardExpression,
-        is_stored: bool,
-        row: Row<'_>,
-        f: impl FnOnce(Option<Datum>) -> Result<T>,
-    ) -> Result<T> {
-        let key = (expression.table, expression.argument, is_stored);
-        let known = self.prepared.borrow().get(&key).cloned();
-        let prepared = known.unwrap_or_else(|| {
-            let stored = if is_stored { &expression.of_stored_row } else { &expression.of_new_row };
-            let prepared = Rc::new(self.in_memory(|| Computed::new(stored.read())));
-            self.prepared.borrow_mut().insert(key, prepared.clone());
-            prepared
-        });
-        // SAFETY: the row is of the expression's table. Nothing in this library passes an `f` that evaluates an
-        // expression.
-        unsafe { prepared.with_value(row, f) }
-    }
-}
-
-/// What a row with this source is looked up by. `text_keys` computes the keys of a text.
-fn row_key(
-    searched: &SearchedTable,
-    source: Option<Datum>,
-    text_keys: impl FnOnce(TextArgument<'_>, TextCriterion, &Options) -> Result<Option<TextKeys>>,
-) -> Result<Option<RowKey>> {
-    match &searched.lookup {
-        Lookup::Texts(texts) => {
-            let keys = with_text(source, |text| text_keys(text, texts.criterion, &texts.options))?;
-            Ok(keys.flatten().map(RowKey::Text))
+    fn prepared(&self, expression: &GuardExpression, kind: RowKind) -> Rc<Computed> {
+        let key = (expression.table, expression.argument, kind);
+        if let Some(prepared) = self.prepared.borrow().get(&key) {
+            return prepared.clone();
         }
-        Lookup::Fingerprints(fingerprints) => Ok(source.map(|source| fingerprints.key(source.value() as i64))),
+        let stored = match kind {
+            RowKind::New => &expression.of_new_row,
+            RowKind::Stored => &expression.of_stored_row,
+        };
+        let prepared = Rc::new(self.in_memory(|| Computed::new(stored.read())));
+        self.prepared.borrow_mut().insert(key, prepared.clone());
+        prepared
     }
-}
-
-fn with_text<T>(text: Option<Datum>, f: impl FnOnce(TextArgument<'_>) -> Result<T>) -> Result<Option<T>> {
-    // SAFETY: the source of a guard that compares texts is a `text`.
-    text.map(|text| f(unsafe { TextArgument::new(text) })).transpose()
 }
 
 /// Whether a condition holds: not if it is NULL.

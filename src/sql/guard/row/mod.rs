@@ -1,15 +1,14 @@
 //! Checks the new rows of a guarded table.
 //!
 //! [`decision`] has the trigger function, which decides about each row of a [`statement`]. [`registration`] registers
-//! the row in the table of locks, so that two writers of near rows find each other. [`search`] finds near rows, and
-//! [`near_rows`] selects the rows that count: they fulfil the condition [`among`](condition), and their texts resemble
-//! the new text ([`confirmation`]), both evaluated as the writer ([`stored_rows`]). [`conflicting_rows`] finds the rows
-//! that INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing.
+//! the row in the table of locks, so that two writers of near rows find each other. [`search`] finds near rows, whose
+//! texts resemble the new text, and [`near_rows`] selects those that count. [`evaluation`] computes texts and conditions
+//! of rows. [`conflicting_rows`] finds the rows that INSERT .. ON CONFLICT would find. [`running`] has the rows that the
+//! statements of this session are storing.
 //!
 //! [`returned_row`] takes the guard's action: the near-duplicate is reported or stored in the mark column.
 //! [`disclosure`] leaves out of the report what the user may not see.
 
-mod confirmation;
 mod conflicting_rows;
 mod decision;
 mod disclosure;

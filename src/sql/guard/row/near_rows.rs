@@ -12,8 +12,9 @@ use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
+use super::evaluation::RowKind;
 use super::running::{PendingRow, rows_of_other_statements};
-use super::search::{Closeness, NearQuery, Sought};
+use super::search::{Closeness, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -110,7 +111,7 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
         {
             Ok(true)
         }
-        _ => statement.evaluator.is_among(searched, row),
+        _ => statement.evaluator.is_among(searched, row, RowKind::Stored),
     }
 }
 
@@ -145,13 +146,9 @@ fn is_duplicate(statement: &Statement, pending: &PendingRow, query: &NearQuery) 
         pg_sys::ExecForceStoreHeapTuple(pending.tuple, slot.as_ptr(), false);
         Row::new(slot.as_ptr())
     };
-    let is_confirmed = || match &query.sought {
-        Sought::Text { text, .. } => Ok(text.confirm_new(searched, row)?.is_some()),
-        Sought::Fingerprint { .. } => Ok(true),
-    };
-    Ok(searched.scope.has_values(row, query.scope)
-        && statement.evaluator.will_be_among(searched, row)?
-        && is_confirmed()?)
+    Ok(searched.scope.has_values(row, &query.scope)
+        && statement.evaluator.is_among(searched, row, RowKind::New)?
+        && query.is_near(searched, row)?)
 }
 
 impl<'a> NearRows<'a> {
@@ -178,11 +175,11 @@ impl<'a> NearRows<'a> {
                 if self.nearest.as_ref().is_some_and(|nearest| nearest.comes_before(closeness, searched, tid)) {
                     return Ok(());
                 }
-                query.sought.narrow(closeness);
+                query.wanted.narrow(closeness);
                 let (key, is_visible) = (searched.primary_key.of_row(row), is_visible(candidate));
                 self.nearest = Some(NearDuplicate { closeness, searched, key, entry, tid, is_visible });
                 if searched.mark.is_some() {
-                    searched.originals.add(tid, || query.evaluator.stored_key(searched, row))?;
+                    searched.originals.add(tid, || query.evaluator.key(searched, row, RowKind::Stored))?;
                 }
             }
         }

@@ -1,8 +1,13 @@
 //! Searches a guarded table for rows near a new row.
 //!
 //! The search reads the indexes directly, whatever the planner would choose: see [`DirtyWalk`].
+//!
+//! Texts that share a band are probably alike, but need not be. A guard that drops a row because of a band alone loses
+//! somebody's text. So it compares the text of each row that it finds with the new text
+//! ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may have a resemblance of
+//! 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -12,27 +17,30 @@ use postgres::error::{Result, out_of_memory};
 use postgres::heap::dirty_scan::{EntrySet, FoundVersion, VersionState, fetch_present};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
+use postgres::text::{TextArgument, decode};
+use simhash::error::Error;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::resemblance::Prepared;
 
-use super::confirmation::{NewFeatures, NewText};
-use super::evaluation::Evaluator;
+use super::evaluation::{Evaluator, RowKind};
+use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
-use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::dirty_walk::DirtyWalk;
-use crate::sql::lookup::text_keys::TextKeys;
 
 /// The new row, and which rows to find.
 pub struct NearQuery<'a> {
-    pub key: &'a RowKey,
-    pub sought: Sought<'a>,
-    pub evaluator: &'a Evaluator,
-    /// The new row's values of the scope columns.
-    pub scope: &'a GuardScopeValues<'a>,
+    pub row: Row<'a>,
     /// The new row's table.
-    pub table: Oid,
-    /// Returns the tids, in that table, of rows that are never near, or of their index entries: for an UPDATE, the old
-    /// version of the row; for an INSERT, the conflicting rows. Called for near rows only, which are rare.
+    pub own: &'a SearchedTable,
+    /// What the new row is looked up by.
+    pub key: &'a RowKey,
+    /// The new row's values of the scope columns.
+    pub scope: GuardScopeValues<'a>,
+    pub evaluator: &'a Evaluator,
+    /// Returns the tids, in the new row's table, of rows that are never near, or of their index entries: for an UPDATE,
+    /// the old version of the row; for an INSERT, the conflicting rows. Called for near rows only, which are rare.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
     pub earlier: &'a EarlierSearches,
@@ -40,19 +48,15 @@ pub struct NearQuery<'a> {
     pub since: &'a Moment,
     /// The entries whose rows no longer exist. The search adds others.
     pub gone: &'a EntrySet,
+    pub wanted: Wanted,
 }
 
-/// What the search looks up and compares, and how close a row must be.
-pub enum Sought<'a> {
-    Text {
-        keys: &'a TextKeys,
-        text: NewText<'a>,
-    },
-    Fingerprint {
-        value: u64,
-        /// The largest distance that matters. It may become smaller during the search.
-        max_distance: Cell<i32>,
-    },
+/// How close a row must be to matter, which may become closer during a search.
+pub struct Wanted {
+    /// The least resemblance of texts.
+    least_resemblance: Cell<f64>,
+    /// The largest distance of fingerprints.
+    max_distance: Cell<i32>,
 }
 
 /// How close a row is to the new row.
@@ -77,7 +81,8 @@ pub struct EarlierSearches {
     refuted: EntrySet,
     /// The texts out of line that are not close enough, as their stored bytes.
     refuted_texts: RefCell<HashSet<Vec<u8>>>,
-    features: NewFeatures,
+    /// The features of the new text, computed when the first row is found; None if the text is NULL.
+    features: OnceCell<Option<Box<Prepared>>>,
 }
 
 impl EarlierSearches {
@@ -87,7 +92,7 @@ impl EarlierSearches {
             compared: EntrySet::default(),
             refuted: EntrySet::default(),
             refuted_texts: RefCell::default(),
-            features: NewFeatures::new(),
+            features: OnceCell::new(),
         }
     }
 
@@ -122,35 +127,21 @@ impl EarlierSearches {
     }
 }
 
-impl<'a> Sought<'a> {
-    /// What to look up and compare for a new row of the table `own`, which has this key.
-    pub fn new(
-        key: &'a RowKey,
-        evaluator: &'a Evaluator,
-        row: Row<'a>,
-        own: &'a SearchedTable,
-        earlier: &'a EarlierSearches,
-    ) -> Self {
-        match key {
-            RowKey::Text(keys) => {
-                let least_resemblance = Cell::new(keys.least_resemblance());
-                let text = NewText { evaluator, row, own, least_resemblance, features: &earlier.features };
-                Self::Text { keys, text }
-            }
-            RowKey::Fingerprint { value, max_distance } => {
-                Self::Fingerprint { value: *value, max_distance: Cell::new(*max_distance) }
-            }
-        }
+impl Wanted {
+    /// What the criterion of a row with this key wants.
+    pub fn by(key: &RowKey) -> Self {
+        let (least_resemblance, max_distance) = match key {
+            RowKey::Text(keys) => (keys.least_resemblance(), 0),
+            RowKey::Fingerprint { max_distance, .. } => (0.0, *max_distance),
+        };
+        Self { least_resemblance: Cell::new(least_resemblance), max_distance: Cell::new(max_distance) }
     }
 
     /// From now on, only rows matter that are at least as close as this one or, of fingerprints, closer.
     pub fn narrow(&self, closeness: Closeness) {
-        match (self, closeness) {
-            (Self::Text { text, .. }, Closeness::Resemblance(resemblance)) => text.least_resemblance.set(resemblance),
-            (Self::Fingerprint { max_distance, .. }, Closeness::Distance(distance)) => {
-                max_distance.set(distance.cast_signed() - 1);
-            }
-            _ => {}
+        match closeness {
+            Closeness::Resemblance(resemblance) => self.least_resemblance.set(resemblance),
+            Closeness::Distance(distance) => self.max_distance.set(distance.cast_signed() - 1),
         }
     }
 }
@@ -185,28 +176,65 @@ impl NearQuery<'_> {
     /// How close a candidate is; None if it is not close enough.
     pub fn closeness(&self, searched: &SearchedTable, candidate: &FoundVersion) -> Result<Option<Closeness>> {
         let row = candidate.version.row();
-        match &self.sought {
-            Sought::Text { text, .. } => {
+        match self.key {
+            RowKey::Text(_) => {
                 // Another version than the one that was looked up may have other bands.
                 let has_band = !candidate.has_moved
-                    || self.evaluator.stored_key(searched, row)?.is_some_and(|key| self.key.may_be_near(&key));
-                let resemblance = if has_band { text.confirm(searched, row)? } else { None };
+                    || self
+                        .evaluator
+                        .key(searched, row, RowKind::Stored)?
+                        .is_some_and(|key| self.key.may_be_near(&key));
+                let resemblance = if has_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
                 if resemblance.is_none() {
                     self.earlier.refute(searched, candidate);
                 }
                 Ok(resemblance.map(Closeness::Resemblance))
             }
-            Sought::Fingerprint { value, max_distance } => {
+            RowKey::Fingerprint { value, .. } => {
                 // All versions that share an entry have the same values in the columns of its expressions.
                 let fingerprint = match candidate.value {
-                    None => self.evaluator.stored_fingerprint(searched, row)?,
+                    None => self.evaluator.fingerprint(searched, row, RowKind::Stored)?,
                     value => value,
                 };
                 let distance = fingerprint.map(|fingerprint| (fingerprint.cast_unsigned() ^ value).count_ones());
-                let is_near = |distance: &u32| distance.cast_signed() <= max_distance.get();
+                let is_near = |distance: &u32| distance.cast_signed() <= self.wanted.max_distance.get();
                 Ok(distance.filter(is_near).map(Closeness::Distance))
             }
         }
+    }
+
+    /// Whether a row that is not stored yet, and that may be near by its key, is near.
+    pub fn is_near(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+        match self.key {
+            RowKey::Text(_) => Ok(self.resemblance(searched, row, RowKind::New)?.is_some()),
+            RowKey::Fingerprint { .. } => Ok(true),
+        }
+    }
+
+    /// The resemblance of a row's text to the new text; None if it is less than what is wanted, or if one of the texts
+    /// is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
+    fn resemblance(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<f64>> {
+        if self.earlier.features.get().is_none() {
+            let prepare = |text: TextArgument<'_>| self.read(text, Prepared::new);
+            let features = self.evaluator.with_text(self.own, self.row, RowKind::New, prepare)?;
+            self.earlier.features.get_or_init(|| features.map(Box::new));
+        }
+        let Some(Some(features)) = self.earlier.features.get() else { return Ok(None) };
+        let least = self.wanted.least_resemblance.get();
+        let compare =
+            |fingerprinter: &mut Fingerprinter, text: &str| features.resemblance_from(least, fingerprinter, text);
+        Ok(self.evaluator.with_text(searched, row, kind, |text| self.read(text, compare))?.flatten())
+    }
+
+    /// Calls `f` with a text, by the options of the guard.
+    fn read<T>(
+        &self,
+        text: TextArgument<'_>,
+        f: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
+    ) -> Result<T> {
+        let Lookup::Texts(texts) = &self.own.lookup else { unreachable!("a guard of texts looks texts up") };
+        let text = decode(text.detoast())?.as_str();
+        with_fingerprinter(&texts.options, |fingerprinter| f(fingerprinter, text))
     }
 
     /// The rows that this session has found for a row like the new one.
@@ -241,7 +269,7 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
-        let before = unsafe { searched.scope.keys(searched.before(), self.scope) };
+        let before = unsafe { searched.scope.keys(searched.before(), &self.scope) };
         let walk = DirtyWalk {
             table: &table,
             slot: &slot,
@@ -251,13 +279,14 @@ impl NearQuery<'_> {
             refuted: &self.earlier.refuted,
             is_shown: &|candidate| self.may_be_near(searched, candidate),
         };
-        match (&searched.lookup, &self.sought) {
+        match (&searched.lookup, self.key) {
             // SAFETY: these are indexes of the table on bands and sizes.
-            (Lookup::Texts(SearchedTexts { indexes, has_same, .. }), Sought::Text { keys, .. }) => unsafe {
-                walk.each_by_bands(indexes, *has_same, keys, show)
+            (Lookup::Texts(texts), RowKey::Text(keys)) => unsafe {
+                walk.each_by_bands(&texts.indexes, texts.has_same, keys, show)
             },
             // SAFETY: these are indexes of the table on blocks.
-            (Lookup::Fingerprints(fingerprints), Sought::Fingerprint { value, max_distance }) => unsafe {
+            (Lookup::Fingerprints(fingerprints), RowKey::Fingerprint { value, .. }) => unsafe {
+                let max_distance = &self.wanted.max_distance;
                 walk.each_by_blocks(&fingerprints.layouts, fingerprints.rows, *value, max_distance, show)
             },
             _ => unreachable!("all tables of a guard are searched in one way"),
@@ -268,7 +297,7 @@ impl NearQuery<'_> {
     fn may_be_near(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
         let row = version.row();
         let is_replaced = |tid| has_tid((self.replaced)(), tid);
-        searched.scope.has_values(row, self.scope)
-            && !(self.table == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
+        searched.scope.has_values(row, &self.scope)
+            && !(self.own.oid == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
     }
 }

@@ -15,7 +15,7 @@ use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
 use super::conflicting_rows::{ConflictingRows, UniqueIndexes};
-use super::evaluation::Evaluator;
+use super::evaluation::{Evaluator, RowKind};
 use super::running::{CurrentRow, clear_after_call, current_row};
 use crate::sql::guard::definition::cache::guard_of_trigger;
 use crate::sql::guard::definition::guard::Guard;
@@ -121,7 +121,7 @@ impl<'a> NewRow<'a> {
 
     /// What the row is looked up by; None if its source is NULL, or has no word.
     pub fn key(self) -> Result<Option<RowKey>> {
-        self.statement.evaluator.key(self.statement.own_table(), self.row())
+        self.statement.evaluator.key(self.statement.own_table(), self.row(), RowKind::New)
     }
 
     /// The row's values of the scope columns.
