@@ -1,5 +1,6 @@
 //! Pairs and clusters that lack memory.
 
+#[cfg(target_os = "linux")]
 mod tests {
     use std::ffi::c_int;
 
@@ -7,7 +8,6 @@ mod tests {
 
     /// Runs a statement while this process may have only `kilobytes` more memory than it has now. Returns the SQLSTATE
     /// of its error, if any.
-    #[cfg(target_os = "linux")]
     fn with_kilobytes(kilobytes: u64, statement: &str) -> Option<String> {
         // Declared in malloc.h and sys/resource.h.
         unsafe extern "C" {
@@ -32,7 +32,6 @@ mod tests {
 
     /// Runs a statement with each of these amounts of memory, and then with ample memory. It must fail at least
     /// `fewest` times, each time with the error for a lack of memory.
-    #[cfg(target_os = "linux")]
     fn check_lack_of_memory(statement: &str, kilobytes: impl Iterator<Item = u64>, fewest: usize) {
         Spi::run(
             "CREATE OR REPLACE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
@@ -51,7 +50,6 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    #[cfg(target_os = "linux")]
     fn pairs_out_of_memory() {
         Spi::run(
             "CREATE TABLE arrays AS SELECT rows, array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
@@ -75,7 +73,6 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    #[cfg(target_os = "linux")]
     fn components_out_of_memory() {
         Spi::run(
             "CREATE TABLE arrays AS SELECT array_agg(hashint8extended(n, 0)) AS numbers, array_agg(md5(n::text)) AS texts
@@ -90,7 +87,6 @@ mod tests {
 
     /// All rows are near others, and resemble few of them.
     #[pg_extern(sql = false)]
-    #[cfg(target_os = "linux")]
     fn features_out_of_memory() {
         for function in ["simhash_cluster", "simhash_duplicate_of"] {
             let call = format!("{function}(n, 'text ' || n % 700, '{{\"resemblance\": 1}}')");

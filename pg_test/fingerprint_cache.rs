@@ -2,15 +2,28 @@
 //! compared with many others is read once.
 
 mod tests {
+    use std::cell::Cell;
+    use std::thread::LocalKey;
+
     use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
     use crate::sql::fingerprint::resemblance::PREPARED;
     use pgrx::prelude::*;
 
-    /// Number of fingerprints and sizes that a statement computes.
-    fn computed(statement: &str) -> usize {
-        let before = COMPUTED.get();
+    /// By how much a statement increases a counter.
+    fn counted(counter: &'static LocalKey<Cell<usize>>, statement: &str) -> usize {
+        let before = counter.get();
         Spi::run(statement).expect(statement);
-        COMPUTED.get() - before
+        counter.get() - before
+    }
+
+    /// The number of fingerprints and sizes that a statement computes.
+    fn computed(statement: &str) -> usize {
+        counted(&COMPUTED, statement)
+    }
+
+    /// The number of texts whose features a statement prepares for comparisons.
+    fn prepared(statement: &str) -> usize {
+        counted(&PREPARED, statement)
     }
 
     #[pg_extern(sql = false)]
@@ -72,13 +85,6 @@ mod tests {
         let plan =
             "EXPLAIN SELECT FROM parts WHERE simhash_near(body, 'some text') AND simhash_near(body, 'other words')";
         assert_eq!(computed(plan), 2);
-    }
-
-    /// Number of texts whose features a statement prepares for comparisons.
-    fn prepared(statement: &str) -> usize {
-        let before = PREPARED.get();
-        Spi::run(statement).expect(statement);
-        PREPARED.get() - before
     }
 
     #[pg_extern(sql = false)]

@@ -5,55 +5,50 @@ mod entries;
 
 mod tests {
     use super::entries::{entries, text};
-    use pgrx::JsonB;
     use pgrx::prelude::*;
+    use pgrx::spi::quote_literal;
+    use pgrx::{FromDatum, IntoDatum, JsonB};
     use serde_json::Value;
+
+    /// The result of a query on a text, $1, and options, $2.
+    fn of_text<T: FromDatum + IntoDatum>(query: &str, text: &str, options: &Value) -> Option<T> {
+        Spi::get_one_with_args(query, &[text.into(), JsonB(options.clone()).into()]).expect(query)
+    }
 
     #[pg_extern(sql = false)]
     fn golden_texts() {
         let entries = entries(include_str!("../simhash/tests/golden/golden.jsonl"));
         assert!(entries.len() >= 60, "only {} golden texts", entries.len());
         for entry in entries {
-            let (name, text, expected) = (&entry["name"], text(&entry), entry["fingerprint"].as_i64());
-            let options = match &entry["options"] {
-                Value::Null => {
-                    let fingerprint = Spi::get_one_with_args::<i64>("SELECT simhash($1)", &[text.as_str().into()]);
-                    assert_eq!(fingerprint, Ok(expected), "{name}");
-                    Value::Object(serde_json::Map::new())
-                }
-                options => options.clone(),
-            };
-            let of_text = [("SELECT simhash($1, $2)", JsonB(options.clone()).into())];
+            let (name, text) = (&entry["name"], text(&entry));
+            let is_default = entry["options"].is_null();
+            let options = if is_default { Value::Object(Default::default()) } else { entry["options"].clone() };
+            let mut queries = vec!["SELECT simhash($1, $2)"];
+            if is_default {
+                queries.push("SELECT simhash($1)");
+            }
             // Features that a caller passes are hashed with seed 0.
-            let of_features = [
-                (
+            if options.get("seed").is_none_or(|seed| seed.as_u64() == Some(0)) {
+                queries.extend([
                     "SELECT simhash_of_features(array_agg(feature), array_agg(weight)) FROM simhash_features($1, $2)",
-                    JsonB(options.clone()).into(),
-                ),
-                ("SELECT simhash_agg(feature, weight) FROM simhash_features($1, $2)", JsonB(options.clone()).into()),
-            ];
-            let is_seeded = options.get("seed").is_some_and(|seed| seed.as_u64() != Some(0));
-            for (query, options) in of_text.into_iter().chain(of_features.into_iter().filter(|_| !is_seeded)) {
-                let fingerprint = Spi::get_one_with_args::<i64>(query, &[text.as_str().into(), options]);
-                assert_eq!(fingerprint, Ok(expected), "{name}: {query}");
+                    "SELECT simhash_agg(feature, weight) FROM simhash_features($1, $2)",
+                ]);
+            }
+            for query in queries {
+                assert_eq!(of_text(query, &text, &options), entry["fingerprint"].as_i64(), "{name}: {query}");
             }
             if let Some(other) = entry["with"].as_str() {
-                let found = Spi::get_one_with_args::<f64>(
-                    "SELECT simhash_resemblance($1, $2, $3)",
-                    &[text.as_str().into(), other.into(), JsonB(options.clone()).into()],
-                );
-                assert_eq!(found, Ok(entry["resemblance"].as_f64()), "{name}");
+                let query = format!("SELECT simhash_resemblance($1, {}, $2)", quote_literal(other));
+                assert_eq!(of_text(&query, &text, &options), entry["resemblance"].as_f64(), "{name}");
             }
-            let size = Spi::get_one_with_args::<i32>(
-                "SELECT simhash_size($1, $2)",
-                &[text.as_str().into(), JsonB(options.clone()).into()],
-            );
-            assert_eq!(size.map(|size| size.map(i64::from)), Ok(entry["size"].as_i64()), "{name}");
-            let features = Spi::get_one_with_args::<i64>(
-                "SELECT count(*) FROM simhash_features($1, $2)",
-                &[text.as_str().into(), JsonB(options).into()],
-            );
-            assert_eq!(features, Ok(entry["features"].as_i64()), "{name}");
+            let numbers = [
+                ("size", "SELECT simhash_size($1, $2)"),
+                ("features", "SELECT count(*) FROM simhash_features($1, $2)"),
+            ];
+            for (number, query) in numbers {
+                let found = of_text(&format!("SELECT ({query})::bigint"), &text, &options);
+                assert_eq!(found, entry[number].as_i64(), "{name}: {number}");
+            }
         }
     }
 

@@ -84,9 +84,8 @@ mod tests {
             let (statement, row, allowed) = match action {
                 0 | 1 if rows.len() < 40 => {
                     last += 1;
+                    let statement = format!("INSERT INTO marked VALUES ({last}, {title}, '{text}', {})", sql(mark));
                     let row = ModelRow { id: last, text, bands, mark };
-                    let statement =
-                        format!("INSERT INTO marked VALUES ({last}, {title}, '{}', {})", row.text, sql(mark));
                     let allowed = marks(&rows, &row);
                     (statement, row, allowed)
                 }
@@ -104,7 +103,6 @@ mod tests {
                 // An application saves a whole row, with the same text.
                 4 => {
                     let row = rows[index].clone();
-                    let allowed = vec![row.mark];
                     let statement = format!(
                         "INSERT INTO marked VALUES ({}, {title}, '{}', {}) ON CONFLICT (id) DO UPDATE
                          SET title = excluded.title, body = excluded.body, near = excluded.near",
@@ -114,12 +112,14 @@ mod tests {
                     );
                     // BEFORE INSERT, the guard ignores the row with this key, but may mark the new row because of
                     // others. ON CONFLICT then writes an unchanged text, so the guard restores the old mark.
+                    let allowed = vec![row.mark];
                     (statement, row, allowed)
                 }
                 5 => {
                     let row = rows[index].clone();
+                    let statement = format!("UPDATE marked SET title = {title} WHERE id = {}", row.id);
                     let allowed = vec![row.mark];
-                    (format!("UPDATE marked SET title = {title} WHERE id = {}", row.id), row, allowed)
+                    (statement, row, allowed)
                 }
                 6 | 7 => {
                     let row = rows[index].clone();

@@ -23,6 +23,20 @@ def writer(phase, locks=0, entries=0):
     return Writer(phase, locks, 0, NOTHING, entries)
 
 
+def explore(begin, following, wrong):
+    """Follows the steps from these states through all others. Returns what is wrong in one of them, or None, and the
+    number of states. `following` returns the next states of a state, and `wrong` what is wrong in a state with these."""
+    states, known = list(begin), set(begin)
+    while states:
+        state = states.pop()
+        after = following(state)
+        if found := wrong(state, after):
+            return found, len(known)
+        states += after - known
+        known |= after
+    return None, len(known)
+
+
 class Registry:
     def __init__(self, keys, near=frozenset(), broken=None):
         """`keys` has the keys of each writer's row in the order of its locks, and `near` pairs of writers."""
@@ -31,19 +45,16 @@ class Registry:
 
     def check(self):
         """Returns what is wrong, or None, and the number of states."""
-        states = [(writer("try"),) * len(self.keys)]
-        known = set(states)
-        while states:
-            state = states.pop()
-            steps = [(i, after) for i in range(len(state)) for after in self.steps(state, i).values()]
-            following = {state[:i] + (after,) + state[i + 1 :] for i, after in steps}
-            if not following and any(one.phase not in ("end", "gone") for one in state):
-                return STUCK, len(known)
-            if not following and not self.is_explained(state):
-                return TWO_STORED, len(known)
-            states += following - known
-            known |= following
-        return None, len(known)
+        return explore([(writer("try"),) * len(self.keys)], self.following, self.wrong)
+
+    def following(self, writers):
+        steps = [(i, after) for i in range(len(writers)) for after in self.steps(writers, i).values()]
+        return {writers[:i] + (after,) + writers[i + 1 :] for i, after in steps}
+
+    def wrong(self, writers, following):
+        if not following and any(one.phase not in ("end", "gone") for one in writers):
+            return STUCK
+        return TWO_STORED if not following and not self.is_explained(writers) else None
 
     def is_explained(self, writers):
         """Whether transactions that run one after the other may store these rows. No two of them are near each other,

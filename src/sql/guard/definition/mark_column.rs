@@ -14,60 +14,44 @@ use super::scope::GuardScope;
 /// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct MarkColumn {
     pub column: i16,
-    content: MarkContent,
-}
-
-/// The part of the near-duplicate's primary key that a mark stores.
-#[derive(Clone, Copy)]
-enum MarkContent {
-    /// The value of the key's column at this position.
-    Value(usize),
-    /// The whole key as a JSON object.
-    Object,
+    /// The position, in the primary key, of the column whose value a mark stores; None for the whole key, as a JSON
+    /// object.
+    position: Option<usize>,
 }
 
 impl MarkColumn {
     /// A column that marks rows of a table with this primary key, within this scope; None if it cannot store the keys.
     pub fn new(primary_key: &PrimaryKey, scope: &GuardScope, column: &Column) -> Option<Self> {
-        MarkContent::of(primary_key, scope, column).map(|content| Self { column: column.attnum, content })
+        let key: Vec<_> = primary_key.columns().collect();
+        let has_its_type = |position: &usize| {
+            let Column { data_type, type_modifier, .. } = *key[*position];
+            (data_type, type_modifier) == (column.data_type, column.type_modifier)
+        };
+        let position = identifying_column(&key, scope).filter(has_its_type);
+        let can_store_key = column.data_type == pg_sys::JSONBOID && !key.is_empty();
+        (position.is_some() || can_store_key).then_some(Self { column: column.attnum, position })
     }
 
     /// The mark for a key of this table.
     pub fn value(&self, primary_key: &PrimaryKey, key: &KeyValue) -> Result<Option<Datum>> {
-        match self.content {
-            MarkContent::Value(position) => Ok(key.value(position)),
-            MarkContent::Object => {
-                let key = primary_key.to_json(key)?;
-                Ok(key.map(|key| to_jsonb(&key)).transpose()?.flatten().map(|key| key.datum()))
-            }
+        if let Some(position) = self.position {
+            return Ok(key.value(position));
         }
-    }
-}
-
-impl MarkContent {
-    /// The part of a table's keys that a mark column of this type stores; None if it cannot store them.
-    fn of(primary_key: &PrimaryKey, scope: &GuardScope, mark: &Column) -> Option<Self> {
-        let key: Vec<_> = primary_key.columns().collect();
-        if let Some(position) = identifying_column(primary_key, scope)
-            && (key[position].data_type, key[position].type_modifier) == (mark.data_type, mark.type_modifier)
-        {
-            return Some(Self::Value(position));
-        }
-        (mark.data_type == pg_sys::JSONBOID && !key.is_empty()).then_some(Self::Object)
+        let key = primary_key.to_json(key)?;
+        Ok(key.map(|key| to_jsonb(&key)).transpose()?.flatten().map(|key| key.datum()))
     }
 }
 
 /// The position, in the primary key, of the column that identifies a row within the scope: the only column outside the
 /// scope, or the only column of the key. None if there is no such column.
-fn identifying_column(primary_key: &PrimaryKey, scope: &GuardScope) -> Option<usize> {
-    let is_outside = |column: &Column| !scope.columns().any(|scope| scope == column.attnum);
-    let columns = || primary_key.columns().enumerate();
-    let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(position, _)| position);
+fn identifying_column(key: &[&Column], scope: &GuardScope) -> Option<usize> {
+    let is_outside = |position: &usize| !scope.columns().any(|scope| scope == key[*position].attnum);
+    let mut outside = (0..key.len()).filter(is_outside);
     match (outside.next(), outside.next()) {
         (Some(position), None) => Some(position),
         // The key's only column is in the scope. Two rows of one scope then have the same key, which only partitions
         // with keys of their own allow.
-        (None, None) if columns().count() == 1 => Some(0),
+        (None, None) if key.len() == 1 => Some(0),
         _ => None,
     }
 }

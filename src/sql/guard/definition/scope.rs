@@ -38,6 +38,11 @@ impl GuardScope {
         self.0.iter().map(|scope| scope.column.attnum)
     }
 
+    /// The positions of these columns in the scope; None if it lacks one of them.
+    pub fn positions(&self, columns: &[i16]) -> Option<Vec<usize>> {
+        columns.iter().map(|column| self.columns().position(|own| own == *column)).collect()
+    }
+
     /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
     /// positions. NULL equals NULL. The keys live as long as the values.
     ///

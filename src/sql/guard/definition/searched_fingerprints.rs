@@ -59,8 +59,7 @@ impl SearchedFingerprints {
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
             let total = growth(rows).total(max_distance)?;
-            let position = |column: &i16| columns.iter().position(|own| own == column);
-            let before = before.iter().map(position).collect::<Option<_>>()?;
+            let before = scope.positions(before)?;
             Some(Ok(Self { max_distance, before, rows, layouts, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
@@ -72,9 +71,7 @@ impl SearchedFingerprints {
         let no_index = || no_index(table, max_distance);
         cheapest.ok_or_else(|| others.into_iter().find_map(Result::err).unwrap_or_else(no_index))
     }
-}
 
-impl SearchedFingerprints {
     /// What rows near a row with this fingerprint are looked up by.
     pub fn key(&self, fingerprint: i64) -> RowKey {
         RowKey::Fingerprint { value: fingerprint.cast_unsigned(), max_distance: self.max_distance }

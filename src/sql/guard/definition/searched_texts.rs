@@ -36,13 +36,12 @@ impl SearchedTexts {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
         let of_text = indexed_bands(table, Some(text));
         let of_options: Vec<_> = of_text.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
-        let columns: Vec<_> = scope.columns().collect();
-        let is_within = |index: &&&BandIndex| index.scope.iter().all(|column| columns.contains(column));
+        let is_within = |index: &&&BandIndex| scope.positions(&index.scope).is_some();
         let bands = Bands::of(of_options.iter().filter(is_within).copied());
         let served = bands.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
-        if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len())) {
-            let position = |column: &i16| columns.iter().position(|own| own == column);
-            let before = served.scope.iter().filter_map(position).collect();
+        if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len()))
+            && let Some(before) = scope.positions(&served.scope)
+        {
             let indexes = served.indexes[..criterion.bands].to_vec();
             return Ok(Self { criterion, options: options.clone(), before, indexes, has_same: served.has_same });
         }

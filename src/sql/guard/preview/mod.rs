@@ -97,14 +97,14 @@ fn simhash_preview(
     })?;
     let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
     let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
-    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
+    Ok(TableIterator::new(groups.into_iter().map(move |((kind, rank), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let example = group.example.filter(|_| !is_hidden);
         let (row, earlier) = example.map(|example| (example.row, example.earlier)).unzip();
         let [(example, example_text), (earlier, earlier_text)] =
             [row, earlier].map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
-        let (resemblance, distance) = match key.closeness {
+        let (resemblance, distance) = match rank {
             Some(Rank::Resemblance(Reverse(steps))) => (Some(f64::from(steps) / STEPS), None),
             Some(Rank::Distance(distance)) => (None, Some(distance.cast_signed())),
             None => (None, None),
@@ -112,7 +112,7 @@ fn simhash_preview(
         (
             resemblance,
             distance,
-            key.kind == GroupKind::Duplicates,
+            kind == GroupKind::Duplicates,
             group.rows,
             share,
             of_key(example),
@@ -155,15 +155,8 @@ struct Preview {
     left_out: Cell<i64>,
 }
 
-type Groups = BTreeMap<GroupKey, Group>;
-
-/// What the rows of a group have in common, in the order of the result.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct GroupKey {
-    kind: GroupKind,
-    /// How close the earlier row is; None if there is none.
-    closeness: Option<Rank>,
-}
+/// Groups of rows in the order of the result, with the rank of the earlier row, if there is one.
+type Groups = BTreeMap<(GroupKind, Option<Rank>), Group>;
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum GroupKind {
@@ -244,7 +237,7 @@ impl Preview {
         let Some(key) = self.evaluator.key(own, row, RowKind::New)? else { return Ok(()) };
         let is_unchecked = self.evaluator.is_unchecked(own, row)?;
         let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
-        let closeness = earlier.as_ref().map(|earlier| match earlier.closeness {
+        let rank = earlier.as_ref().map(|earlier| match earlier.closeness {
             // A resemblance that is a multiple of a step may be stored as a little less.
             Closeness::Resemblance(resemblance) => Rank::Resemblance(Reverse((resemblance * STEPS + 1e-9) as i32)),
             Closeness::Distance(distance) => Rank::Distance(distance),
@@ -254,7 +247,7 @@ impl Preview {
             Some(_) => GroupKind::Duplicates,
             None => GroupKind::Alone,
         };
-        let group = groups.entry(GroupKey { kind, closeness }).or_default();
+        let group = groups.entry((kind, rank)).or_default();
         group.rows += 1;
         let Some(earlier) = earlier else { return Ok(()) };
         let order = (self.gap(&earlier).abs(), position(own, row));
