@@ -41,19 +41,16 @@ fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>> {
         .execute()
 }
 
-/// JSON with each number as the shortest one of the same `f64`, which is what it means here: `jsonb` refuses numbers of
-/// very many digits, such as 1e-99999.
-fn with_short_numbers(json: &str) -> Result<String> {
-    let unreadable = |error: Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
-    serde_json::from_str::<Value>(json).map(|value| value.to_string()).map_err(unreadable)
-}
-
 fn definition(arguments: &[u8]) -> Result<String> {
     if arguments.len() > MAX_SHOWN_BYTES {
         let message = format!("{} bytes of arguments are too many to be shown", arguments.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
     }
-    with_short_numbers(&object(Arguments::parse_stored(arguments)?.members()?))
+    let document = object(Arguments::parse_stored(arguments)?.members()?);
+    // Each number becomes the shortest one of the same `f64`, which is what it means here: `jsonb` refuses numbers of
+    // very many digits, such as 1e-99999.
+    let unreadable = |error: Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
+    serde_json::from_str::<Value>(&document).map(|document| document.to_string()).map_err(unreadable)
 }
 
 /// Why the guard with this trigger, as `pg_trigger` stores it, does not decide about the rows of a table; None if it

@@ -24,7 +24,7 @@ use super::definition::asked_sql::AskedSql;
 use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::AskedCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
-use super::definition::mark_check::{self, set_marks};
+use super::definition::mark_check::{check_mark_column, set_marks};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
@@ -191,7 +191,7 @@ impl AskedGuard {
 fn check_mark(arguments: &Arguments, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
     match (arguments.action, &arguments.mark_column) {
         (Action::Mark, Some(mark)) => {
-            mark_check::check(relation, mark, None, searched)?;
+            check_mark_column(relation, mark, None, searched)?;
             set_marks(searched, mark)
         }
         (Action::Mark, None) => Err(invalid_parameter("the action mark needs a mark_column")

@@ -2,6 +2,8 @@
 //!
 //! What can be guarded is what is indexed. It must be named only if several sources are.
 
+use std::collections::BTreeSet;
+
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, RowValue};
@@ -76,14 +78,10 @@ fn source_in(
         fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
     }
     let sql = |source: Expression| source_sql(table, source);
-    let mut choices = texts.iter().map(|text| sql(text.source)).collect::<Result<Vec<_>>>()?;
-    let expression = |fingerprint: &RowValue| fingerprint.expression(table);
-    for fingerprint in fingerprints.iter().filter_map(expression) {
-        choices.push(sql(fingerprint)?);
-    }
-    choices.sort();
-    choices.dedup();
-    match &choices[..] {
+    let of_fingerprints = fingerprints.iter().filter_map(|fingerprint| fingerprint.expression(table));
+    let sources = texts.iter().map(|text| text.source).chain(of_fingerprints);
+    let choices = sources.map(sql).collect::<Result<BTreeSet<_>>>()?;
+    match &Vec::from_iter(choices)[..] {
         [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
         [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
         [] if asked.is_for_fingerprints()

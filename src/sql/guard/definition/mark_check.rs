@@ -14,7 +14,7 @@ use super::searched_table::SearchedTable;
 pub fn set_marks(searched: &mut [SearchedTable], name: &str) -> Result<()> {
     for position in 0..searched.len() {
         let own = &searched[position];
-        let column = check(&Relation::open(own.oid), name, Some(own), searched)?;
+        let column = check_mark_column(&Relation::open(own.oid), name, Some(own), searched)?;
         // All partitions have the column with the same type, so their marks store the same part of a key.
         searched[position].mark = mark_of(&searched[position], &column);
     }
@@ -27,7 +27,12 @@ fn mark_of(searched: &SearchedTable, column: &Column) -> Option<MarkColumn> {
 
 /// The mark column of a table. An error if it cannot store the keys of all searched tables. `own` is the table as it is
 /// searched; None if it has no rows of its own.
-pub fn check(table: &Relation, name: &str, own: Option<&SearchedTable>, searched: &[SearchedTable]) -> Result<Column> {
+pub fn check_mark_column(
+    table: &Relation,
+    name: &str,
+    own: Option<&SearchedTable>,
+    searched: &[SearchedTable],
+) -> Result<Column> {
     let column = Column::named(table, name)?;
     let unfit = || unfit(table, &column);
     if column.is_generated {

@@ -24,7 +24,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
     pub transaction: Transaction,
-    /// Of the row.
+    /// The row's table.
     pub table: Oid,
     pub tid: ItemPointerData,
 }
@@ -122,7 +122,7 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
         if let Some(pending) = &other.borrow().pending
             && query.key.may_be_near(&pending.key)
             && !pending.is_stored()
-            && is_duplicate(statement, pending, query)?
+            && is_near_pending(statement, pending, query)?
         {
             let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
             let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
@@ -136,7 +136,7 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
 
 /// Whether a row that is being stored, and that may be near, is in the scope, fulfils the condition `among`, and its
 /// text resembles the new text.
-fn is_duplicate(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
+fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
     let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
     let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
     let table = Relation::open(pending.table);

@@ -4,10 +4,6 @@
 //! is registered from before that search until it is in the table and its indexes, where other writers find it,
 //! committed or not. A statement registers one row at a time, beside those of outer statements.
 //!
-//! A row that would have to wait to be registered is searched for first, unregistered. A near row that is stored
-//! already decides at once: of many copies of a stored text that are written at the same time, none waits for another.
-//! Without one, the writer waits, and searches for what has come since.
-//!
 //! A registration is an exclusive lock on each of the row's keys ([`simhash::search::lock_keys`]): its bands or, for a
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then
 //! finds it in the indexes. All sessions take their locks in the order of the keys, so no two sessions wait for each
