@@ -18,15 +18,9 @@ use super::guard::{Guard, Identity};
 /// The limit on the triggers in the cache: enough for the partitions of several tables.
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
-#[derive(Default)]
-struct Cache {
-    guards: HashMap<Identity, Rc<Guard>>,
-    /// Guards by the OIDs of their triggers. The triggers of one table's partitions share a guard.
-    by_trigger: HashMap<Oid, Rc<Guard>>,
-}
-
 thread_local! {
-    static CACHE: RefCell<Cache> = RefCell::default();
+    /// Guards by the OIDs of their triggers. The triggers of one table's partitions share a guard.
+    static GUARDS: RefCell<HashMap<Oid, Rc<Guard>>> = RefCell::default();
     static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
     /// The tables whose definition may have changed since the last look-up; the invalid OID stands for all tables.
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
@@ -57,7 +51,7 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
 }
 
 /// The guard of the trigger that `event` fires, whose tables are not locked. It is identified only if the trigger has
-/// no entry with its arguments, and made only if its identity has none either. `function` is the trigger function.
+/// no entry with its arguments, and made only if no other trigger has it either. `function` is the trigger function.
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.
@@ -72,21 +66,18 @@ fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     }
     drop_changed();
     let trigger = event.trigger().tgoid;
-    let guard = CACHE.with_borrow(|cache| cache.by_trigger.get(&trigger).cloned());
+    let guard = GUARDS.with_borrow(|guards| guards.get(&trigger).cloned());
     if let Some(guard) = guard.filter(|guard| guard.identity.has_arguments_of(event)) {
         return Ok(guard);
     }
     let identity = Identity::from_event(event)?;
-    let guard = CACHE.with_borrow_mut(|cache| {
-        if cache.by_trigger.len() >= MAX_CACHED_TRIGGERS {
-            *cache = Cache::default();
+    let shared = GUARDS.with_borrow(|guards| guards.values().find(|guard| guard.identity == identity).cloned());
+    let guard = shared.map_or_else(|| Guard::new(function, identity, event).map(Rc::new), Ok)?;
+    GUARDS.with_borrow_mut(|guards| {
+        if guards.len() >= MAX_CACHED_TRIGGERS {
+            guards.clear();
         }
-        cache.guards.get(&identity).cloned()
-    });
-    let guard = guard.map_or_else(|| Guard::new(function, &identity, event).map(Rc::new), Ok)?;
-    CACHE.with_borrow_mut(|cache| {
-        cache.guards.insert(identity, guard.clone());
-        cache.by_trigger.insert(trigger, guard.clone());
+        guards.insert(trigger, guard.clone());
     });
     Ok(guard)
 }
@@ -100,10 +91,7 @@ fn drop_changed() {
     let is_unchanged = |guard: &Rc<Guard>| {
         !changed.contains(&Oid::INVALID) && !guard.members.iter().any(|member| changed.contains(member))
     };
-    CACHE.with_borrow_mut(|cache| {
-        cache.guards.retain(|_, guard| is_unchanged(guard));
-        cache.by_trigger.retain(|_, guard| is_unchanged(guard));
-    });
+    GUARDS.with_borrow_mut(|guards| guards.retain(|_, guard| is_unchanged(guard)));
 }
 
 /// PostgreSQL calls this for each table whose definition may have changed; with the invalid OID, for all tables.

@@ -24,7 +24,7 @@ use crate::sql::functions::ExtensionSchema;
 
 /// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
 /// server's encoding.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
@@ -47,7 +47,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    pub fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<Self> {
+    pub fn new(function: Oid, identity: Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
@@ -62,8 +62,8 @@ impl Guard {
             set_marks(&mut searched, mark)?;
         }
         Ok(Self {
-            identity: identity.clone(),
             secret: identity.secret(),
+            identity,
             action: *action,
             unless: unless.clone(),
             searched,

@@ -175,15 +175,12 @@ impl NearQuery<'_> {
 
     /// How close a candidate is; None if it is not close enough.
     pub fn closeness(&self, searched: &SearchedTable, candidate: &FoundVersion) -> Result<Option<Closeness>> {
-        let row = candidate.version.row();
+        let (row, evaluator) = (candidate.version.row(), self.evaluator);
         match self.key {
             RowKey::Text(_) => {
                 // Another version than the one that was looked up may have other bands.
                 let has_band = !candidate.has_moved
-                    || self
-                        .evaluator
-                        .key(searched, row, RowKind::Stored)?
-                        .is_some_and(|key| self.key.may_be_near(&key));
+                    || evaluator.key(searched, row, RowKind::Stored)?.is_some_and(|key| self.key.may_be_near(&key));
                 let resemblance = if has_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
                 if resemblance.is_none() {
                     self.earlier.refute(searched, candidate);
@@ -193,7 +190,7 @@ impl NearQuery<'_> {
             RowKey::Fingerprint { value, .. } => {
                 // All versions that share an entry have the same values in the columns of its expressions.
                 let fingerprint = match candidate.value {
-                    None => self.evaluator.fingerprint(searched, row, RowKind::Stored)?,
+                    None => evaluator.fingerprint(searched, row, RowKind::Stored)?,
                     value => value,
                 };
                 let distance = fingerprint.map(|fingerprint| (fingerprint.cast_unsigned() ^ value).count_ones());
