@@ -100,7 +100,9 @@ mod tests {
                     let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row) };
                     (format!("UPDATE marked SET {set} WHERE id = {}", row.id), row, allowed)
                 }
-                // An application saves a whole row, with the same text.
+                // An application saves a whole row, with the same text. BEFORE INSERT, the guard ignores the row with
+                // this key, but may mark the new row because of others. ON CONFLICT then writes an unchanged text, so
+                // the guard restores the old mark.
                 4 => {
                     let row = rows[index].clone();
                     let statement = format!(
@@ -110,16 +112,13 @@ mod tests {
                         row.text,
                         sql(mark)
                     );
-                    // BEFORE INSERT, the guard ignores the row with this key, but may mark the new row because of
-                    // others. ON CONFLICT then writes an unchanged text, so the guard restores the old mark.
                     let allowed = vec![row.mark];
                     (statement, row, allowed)
                 }
                 5 => {
                     let row = rows[index].clone();
-                    let statement = format!("UPDATE marked SET title = {title} WHERE id = {}", row.id);
                     let allowed = vec![row.mark];
-                    (statement, row, allowed)
+                    (format!("UPDATE marked SET title = {title} WHERE id = {}", row.id), row, allowed)
                 }
                 6 | 7 => {
                     let row = rows[index].clone();

@@ -228,7 +228,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
         // with the memory of the trigger's call, which is the current one.
         let pending = unsafe { PendingRow::new(event, state.key.clone(), tuple) };
-        statement.current.borrow_mut().pending = Some(pending);
+        statement.current.pending.replace(Some(pending));
     }
     Ok(Next::Store(tuple))
 }

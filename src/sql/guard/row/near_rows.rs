@@ -119,7 +119,7 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
 /// find that row yet.
 fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
     for other in rows_of_other_statements(&statement.current) {
-        if let Some(pending) = &other.borrow().pending
+        if let Some(pending) = &*other.pending.borrow()
             && query.key.may_be_near(&pending.key)
             && !pending.is_stored()
             && is_near_pending(statement, pending, query)?

@@ -2,7 +2,7 @@
 //!
 //! Between the guard's decision and the storing of the row, no search finds it, and other triggers and functions run,
 //! which may write a near row into the same table. So the row is pending until it is stored. It is forgotten at the end
-//! of the call, also if a later trigger drops it ([`clear_after_call`]).
+//! of the call, also if a later trigger drops it ([`CurrentRow::clear_after_call`]).
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -22,60 +22,51 @@ use super::registration::Registration;
 use crate::sql::guard::definition::guard::Identity;
 use crate::sql::guard::definition::row_key::RowKey;
 
-/// The row that a statement is storing.
-#[derive(Default)]
+/// The row that a statement is storing into a guarded table.
 pub struct CurrentRow {
-    pub registration: Registration,
-    /// The row itself, once the guard has accepted it.
-    pub pending: Option<PendingRow>,
-}
-
-/// A guard in a running statement.
-struct RunningStatement {
     /// The statement's memory context, which identifies it.
     memory: pg_sys::MemoryContext,
     /// The subtransaction in which the statement runs.
     subtransaction: pg_sys::SubTransactionId,
     guard: Identity,
-    row: Weak<RefCell<CurrentRow>>,
+    pub registration: RefCell<Registration>,
+    /// The row itself, once the guard has accepted it.
+    pub pending: RefCell<Option<PendingRow>>,
 }
 
 thread_local! {
-    static RUNNING: RefCell<Vec<RunningStatement>> = const { RefCell::new(Vec::new()) };
+    static RUNNING: RefCell<Vec<Weak<CurrentRow>>> = const { RefCell::new(Vec::new()) };
     /// Whether `subtransaction_ended` is registered with PostgreSQL.
     static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The current row of a guard in a statement, which is identified by its memory context. All partitions of a table
 /// share it: when the trigger fires for a row of one partition, the previous row has been stored or dropped.
-pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<RefCell<CurrentRow>> {
+pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<CurrentRow> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
         unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
     }
     RUNNING.with_borrow_mut(|running| {
-        running.retain(|other| other.row.strong_count() > 0);
-        let same = running.iter().find(|other| other.memory == memory && other.guard == guard);
-        if let Some(row) = same.and_then(|same| same.row.upgrade()) {
+        running.retain(|row| row.strong_count() > 0);
+        let is_same = |row: &Rc<CurrentRow>| row.memory == memory && row.guard == guard;
+        if let Some(row) = running.iter().filter_map(Weak::upgrade).find(is_same) {
             return row;
         }
-        let row = Rc::<RefCell<CurrentRow>>::default();
         // SAFETY: a trigger function runs in a transaction.
         let subtransaction = unsafe { pg_sys::GetCurrentSubTransactionId() };
-        running.push(RunningStatement { memory, subtransaction, guard, row: Rc::downgrade(&row) });
+        let (registration, pending) = (RefCell::default(), RefCell::default());
+        let row = Rc::new(CurrentRow { memory, subtransaction, guard, registration, pending });
+        running.push(Rc::downgrade(&row));
         row
     })
 }
 
-/// The current rows of the same guard in the running statements other than that of `row`. A nested statement runs while
-/// a row of the outer statement has been accepted and is not stored yet.
-pub fn rows_of_other_statements(row: &Rc<RefCell<CurrentRow>>) -> Vec<Rc<RefCell<CurrentRow>>> {
-    RUNNING.with_borrow(|running| {
-        let is_own = |statement: &&RunningStatement| statement.row.as_ptr() == Rc::as_ptr(row);
-        let own = running.iter().find(is_own).map(|own| &own.guard);
-        let others = running.iter().filter(|other| !is_own(other) && own == Some(&other.guard));
-        others.filter_map(|other| other.row.upgrade()).collect()
-    })
+/// The current rows of the same guard in other running statements. A nested statement runs while a row of the outer
+/// statement has been accepted and is not stored yet.
+pub fn rows_of_other_statements(own: &CurrentRow) -> Vec<Rc<CurrentRow>> {
+    let is_other = |row: &Rc<CurrentRow>| row.memory != own.memory && row.guard == own.guard;
+    RUNNING.with_borrow(|running| running.iter().filter_map(Weak::upgrade).filter(is_other).collect())
 }
 
 /// If a subtransaction is rolled back, clears the rows of the statements that have failed with it. The memory of a
@@ -93,25 +84,28 @@ unsafe extern "C-unwind" fn subtransaction_ended(
     RUNNING.with(|running| {
         let Ok(running) = running.try_borrow() else { return };
         // Subtransactions that began within this one have higher numbers.
-        let failed = running.iter().filter(|statement| statement.subtransaction >= subtransaction);
-        failed.for_each(|statement| clear(&statement.row));
+        let has_failed = |row: &Rc<CurrentRow>| row.subtransaction >= subtransaction;
+        running.iter().filter_map(Weak::upgrade).filter(has_failed).for_each(|row| row.clear());
     });
 }
 
-/// Clears the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets after
-/// the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
-pub fn clear_after_call(row: &Rc<RefCell<CurrentRow>>) {
-    let row = Rc::downgrade(row);
-    PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(OnDrop(move || clear(&row)));
-}
+impl CurrentRow {
+    /// Clears the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets
+    /// after the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
+    pub fn clear_after_call(self: &Rc<Self>) {
+        let row = Rc::downgrade(self);
+        let clear = move || row.upgrade().iter().for_each(|row| row.clear());
+        PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(OnDrop(clear));
+    }
 
-/// Releases the locks of a row and forgets it. The row is stored now, or will never be stored.
-fn clear(row: &Weak<RefCell<CurrentRow>>) {
-    if let Some(row) = row.upgrade()
-        && let Ok(mut row) = row.try_borrow_mut()
-    {
-        row.pending = None;
-        row.registration.release();
+    /// Releases the locks of the row and forgets it. The row is stored now, or will never be stored.
+    fn clear(&self) {
+        if let (Ok(mut pending), Ok(mut registration)) =
+            (self.pending.try_borrow_mut(), self.registration.try_borrow_mut())
+        {
+            *pending = None;
+            registration.release();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The state of a guard in one statement.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
@@ -16,7 +16,7 @@ use simhash::search::lock_keys::LockKeys;
 
 use super::conflicting_rows::{ConflictingRows, UniqueIndexes};
 use super::evaluation::{Evaluator, RowKind};
-use super::running::{CurrentRow, clear_after_call, current_row};
+use super::running::{CurrentRow, current_row};
 use crate::sql::guard::definition::cache::guard_of_trigger;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
@@ -34,7 +34,7 @@ pub struct Statement {
     unique_indexes: OnceCell<UniqueIndexes>,
     pub evaluator: Evaluator,
     /// The row that the statement is storing, also in other partitions.
-    pub current: Rc<RefCell<CurrentRow>>,
+    pub current: Rc<CurrentRow>,
 }
 
 impl Statement {
@@ -87,17 +87,17 @@ impl Statement {
     /// Forgets the previous row, which has been stored or dropped.
     pub fn begin_row(&self) {
         trace::step("begin");
-        clear_after_call(&self.current);
-        self.current.borrow_mut().pending = None;
+        self.current.clear_after_call();
+        self.current.pending.take();
     }
 
     pub fn is_registered(&self) -> bool {
-        self.current.borrow().registration.is_registered()
+        self.current.registration.borrow().is_registered()
     }
 
     /// Ends the registration of the new row.
     pub fn release(&self) {
-        self.current.borrow_mut().registration.release();
+        self.current.registration.borrow_mut().release();
     }
 }
 
@@ -177,6 +177,6 @@ impl<'a> NewRow<'a> {
         let Statement { guard, current, .. } = self.statement;
         let scope = self.statement.own_table().scope.hash(&self.scope());
         let keys = key.lock_keys(&LockKeys { secret: &guard.secret, scope });
-        current.borrow_mut().registration.register(guard.identity.root, &keys, may_wait);
+        current.registration.borrow_mut().register(guard.identity.root, &keys, may_wait);
     }
 }
