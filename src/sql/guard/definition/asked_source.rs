@@ -18,7 +18,7 @@ use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
 use super::members::Members;
 use super::searched_fingerprints::no_index;
 use super::searched_texts::{index_call, indexed_bands, no_bands, other_options};
-use super::source::{as_text, computed, parse_asked, source_sql};
+use super::source::{as_text, parse_asked, source_sql, with_plain_columns};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, column_of, is_made_from};
@@ -204,7 +204,7 @@ fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowVal
 
 /// The generated column that has a text.
 fn generated_column(table: &Relation, text: Expression) -> Option<Expression> {
-    let text = computed(table, text);
+    let text = with_plain_columns(table, text);
     let has_text =
         |column: &Column| column.generation(table).and_then(as_text).is_some_and(|generation| generation.equals(text));
     Column::all(table).find(has_text)?.as_variable()

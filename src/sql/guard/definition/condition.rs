@@ -11,7 +11,7 @@ use postgres::row_expression::{self, Argument};
 use postgres::settings::with_fixed_settings;
 
 use super::asked_sql::AskedSql;
-use super::source::{computed, context};
+use super::source::{error_context, with_plain_columns};
 
 pub const AMONG: &CStr = c"among";
 pub const UNLESS: &CStr = c"unless";
@@ -28,7 +28,7 @@ pub fn condition_sql(
     let Some(asked) = asked.filter(|asked| !asked.sql.is_empty()) else { return Ok(None) };
     let condition = asked.parse(|sql| parse(table, sql, name))?;
     let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
-    if let Some(mark) = mark.filter(|mark| computed(table, condition).own_columns().contains(&mark.attnum)) {
+    if let Some(mark) = mark.filter(|mark| with_plain_columns(table, condition).own_columns().contains(&mark.attnum)) {
         let (name, mark) = (name.to_string_lossy(), mark.name()?);
         return Err(invalid_parameter(format!("{name} must not have the mark column \"{mark}\""))
             .set_detail("The guard sets the mark. Rows with a mark do not count, whatever the condition.")
@@ -43,5 +43,5 @@ pub fn parse_condition(table: &Relation, sql: &str, name: &CStr) -> Result<Expre
 }
 
 fn parse(table: &Relation, sql: &str, name: &CStr) -> Result<Expression> {
-    row_expression::parse_condition(table, sql, Argument { name, context: &context(table, name)? })
+    row_expression::parse_condition(table, sql, Argument { name, context: &error_context(table, name)? })
 }

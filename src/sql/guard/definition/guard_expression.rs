@@ -16,7 +16,7 @@ use postgres::heap::row::Row;
 use super::arguments::Arguments;
 use super::condition::{AMONG, UNLESS, parse_condition};
 use super::criterion::GuardCriterion;
-use super::source::{SOURCE, as_text, computed, not_a_text, parse_source};
+use super::source::{SOURCE, as_text, not_a_text, parse_source, with_plain_columns};
 use crate::sql::functions::ExtensionSchema;
 
 /// An expression of a table's columns.
@@ -39,7 +39,7 @@ pub struct GuardExpression {
 
 impl GuardExpression {
     fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
-        let of_new_row = computed(table, value);
+        let of_new_row = with_plain_columns(table, value);
         let of_stored_row = with_generation(table, value, |column| !column.is_stored);
         Ok(Self {
             table: table.oid(),

@@ -14,7 +14,7 @@ use simhash::fingerprint::options::Options;
 
 use super::criterion::GuardedTexts;
 use super::scope::GuardScope;
-use super::source::{computed, source_sql};
+use super::source::{source_sql, with_plain_columns};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 
@@ -56,7 +56,7 @@ impl SearchedTexts {
 
 /// The valid, whole indexes of a table on the bands of a text; None for any text.
 pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandIndex> {
-    let plain = |text: Expression| computed(table, text.without_relabelling()).without_relabelling();
+    let plain = |text: Expression| with_plain_columns(table, text.without_relabelling()).without_relabelling();
     let text = text.map(plain);
     let is_wanted = |index: &BandIndex| {
         let is_of_text = text.is_none_or(|text| plain(index.call.text).equals(text));

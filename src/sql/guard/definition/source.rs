@@ -22,11 +22,11 @@ pub const SOURCE: &CStr = c"source";
 
 /// Parses an expression of a table's columns under the current search path, in the current memory context.
 pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
-    parse_value(table, sql, Argument { name: SOURCE, context: &context(table, SOURCE)? })
+    parse_value(table, sql, Argument { name: SOURCE, context: &error_context(table, SOURCE)? })
 }
 
 /// The CONTEXT of an error in an argument of a guard. A writer who causes one has passed no argument.
-pub fn context(table: &Relation, argument: &CStr) -> Result<CString> {
+pub fn error_context(table: &Relation, argument: &CStr) -> Result<CString> {
     let (argument, table) = (argument.to_string_lossy(), user_name_of(table)?);
     to_server(&format!(
         "argument \"{argument}\" of the guard of table \"{table}\"; if the table has changed, call simhash_guard again"
@@ -70,13 +70,13 @@ pub fn column_name(sql: &str) -> Option<String> {
 }
 
 /// An expression of plain columns that has the same value.
-pub fn computed(table: &Relation, expression: Expression) -> Expression {
+pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expression {
     with_generation(table, expression, |column| column.is_generated)
 }
 
 /// Refuses a partition in which the source is another expression: its generated columns may have others.
 pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str) -> Result<()> {
-    let of = |table: &Relation| source_sql(table, computed(table, parse_source(table, source)?));
+    let of = |table: &Relation| source_sql(table, with_plain_columns(table, parse_source(table, source)?));
     let (own, other) = (of(table)?, of(partition)?);
     if own == other {
         return Ok(());

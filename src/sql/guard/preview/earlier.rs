@@ -54,7 +54,7 @@ impl Preview {
             earlier: &earlier,
             since: &earlier.first_began,
             gone: &EntrySet::default(),
-            wanted: Wanted::by(key),
+            wanted: Wanted::of_criterion(key),
         };
         let primary_key = own.primary_key.of_row(row);
         // Without keys that have an order, the tids decide.

@@ -194,7 +194,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         earlier,
         since,
         gone: &gone,
-        wanted: Wanted::by(key),
+        wanted: Wanted::of_criterion(key),
     };
     let found = if state.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
     let near = match (found.nearest, found.awaited) {

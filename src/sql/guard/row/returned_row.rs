@@ -24,7 +24,6 @@ use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
     let NewRow { statement, event } = row;
     let action = statement.guard.action;
-    let may_be_lost = || changes_foreign_key(event) || may_complete_move(event, statement.evaluator.memory());
     if action != Action::Reject && !nearest.is_visible {
         let name = user_name_of(&event.table())?;
         // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
@@ -35,7 +34,9 @@ pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
     match action {
         // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone. Never skip a row
         // that has been deleted in another partition: it would be lost.
-        Action::Skip if !may_be_lost() => Ok(std::ptr::null_mut()),
+        Action::Skip if !changes_foreign_key(event) && !may_complete_move(event, statement.evaluator.memory()) => {
+            Ok(std::ptr::null_mut())
+        }
         Action::Mark => with_mark(row, nearest),
         Action::Skip | Action::Reject => match reject(row, &Disclosure::new(nearest)?)? {},
     }

@@ -128,8 +128,8 @@ impl EarlierSearches {
 }
 
 impl Wanted {
-    /// What the criterion of a row with this key wants.
-    pub fn by(key: &RowKey) -> Self {
+    /// How close a row must be by the criterion, which the key of the new row has.
+    pub fn of_criterion(key: &RowKey) -> Self {
         let (least_resemblance, max_distance) = match key {
             RowKey::Text(keys) => (keys.least_resemblance(), 0),
             RowKey::Fingerprint { max_distance, .. } => (0.0, *max_distance),
