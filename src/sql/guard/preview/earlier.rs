@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
-use postgres::heap::dirty_scan::{EntrySet, FoundVersion, VersionState};
+use postgres::heap::dirty_scan::{EntrySet, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 
@@ -52,7 +52,6 @@ impl Preview {
             evaluator: &self.evaluator,
             replaced: &|| &itself,
             earlier: &earlier,
-            since: &earlier.first_began,
             gone: &EntrySet::default(),
             wanted: Wanted::of_criterion(key),
         };
@@ -70,7 +69,8 @@ impl Preview {
             self.pairs_left.set(self.pairs_left.get() - i64::from(is_new));
             if is_new
                 && is_earlier(searched, other)
-                && let Some(closeness) = self.closeness(&query, searched, &candidate)?
+                && self.evaluator.is_among(searched, other, RowKind::Stored)?
+                && let Some(closeness) = query.closeness(searched, &candidate)?
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
             {
                 query.wanted.narrow(closeness);
@@ -83,17 +83,6 @@ impl Preview {
             Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(best)
-    }
-
-    /// How close an earlier row is; None if it does not count, or is not closer than the rows before.
-    fn closeness(
-        &self,
-        query: &NearQuery,
-        searched: &SearchedTable,
-        candidate: &FoundVersion,
-    ) -> Result<Option<Closeness>> {
-        let is_among = self.evaluator.is_among(searched, candidate.version.row(), RowKind::Stored)?;
-        if is_among { query.closeness(searched, candidate) } else { Ok(None) }
     }
 
     pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {

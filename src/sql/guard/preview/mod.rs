@@ -95,31 +95,23 @@ fn simhash_preview(
         }
         Ok((groups, total, is_hidden))
     })?;
-    let of_key = |key: Option<String>| key.and_then(|key| to_text(&key).unwrap_or_else(|error| raise(error)));
-    let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
+    let datums = |shown: Option<ShownRow>| {
+        let Some(ShownRow { key, text }) = shown else { return (None, None) };
+        (to_text(&key).unwrap_or_else(|error| raise(error)), text.and_then(|text| to_datum(&text)))
+    };
     Ok(TableIterator::new(groups.into_iter().map(move |((kind, rank), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let example = group.example.filter(|_| !is_hidden);
         let (row, earlier) = example.map(|example| (example.row, example.earlier)).unzip();
-        let [(example, example_text), (earlier, earlier_text)] =
-            [row, earlier].map(|shown| shown.map_or((None, None), |ShownRow { key, text }| (Some(key), text)));
+        let ((example, example_text), (earlier, earlier_text)) = (datums(row), datums(earlier));
         let (resemblance, distance) = match rank {
             Some(Rank::Resemblance(Reverse(steps))) => (Some(f64::from(steps) / STEPS), None),
             Some(Rank::Distance(distance)) => (None, Some(distance.cast_signed())),
             None => (None, None),
         };
-        (
-            resemblance,
-            distance,
-            kind == GroupKind::Duplicates,
-            group.rows,
-            share,
-            of_key(example),
-            of_key(earlier),
-            text(example_text),
-            text(earlier_text),
-        )
+        let is_duplicate = kind == GroupKind::Duplicates;
+        (resemblance, distance, is_duplicate, group.rows, share, example, earlier, example_text, earlier_text)
     })))
 }
 

@@ -37,21 +37,18 @@ pub fn each_sampled_row(
         .collect();
     let rows: f64 = members.iter().map(|(member, _)| member.open().estimated_rows().max(0.0)).sum();
     let mut percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0);
-    let sampled = loop {
+    let mut sampled = loop {
         let sampled = sampled_tids(&members, percent as f32, i64::from(sample) * MAX_TIMES_SAMPLE)?;
-        let count = sampled.iter().map(Vec::len).sum::<usize>() as f64;
+        let count = sampled.len() as f64;
         if percent >= 100.0 || count >= LEAST_OF_SAMPLE * f64::from(sample) {
             break sampled;
         }
         percent = (percent * (f64::from(sample) / count).min(MAX_STEP)).min(100.0);
     };
-    let mut rows = Vec::new();
-    for (member, tids) in sampled.iter().enumerate() {
-        rows.extend(tids.iter().map(|tid| (member, *tid)));
-    }
-    rows.sort_by_key(|(member, tid)| (item_pointer_to_u64(*tid) ^ (*member as u64) << 48).wrapping_mul(GOLDEN_RATIO));
+    sampled
+        .sort_by_key(|(member, tid)| (item_pointer_to_u64(*tid) ^ (*member as u64) << 48).wrapping_mul(GOLDEN_RATIO));
     let mut memory = PgMemoryContexts::new("simhash_preview row");
-    for (member, tid) in rows {
+    for (member, tid) in sampled {
         pgrx::check_for_interrupts!();
         let (member, own) = members[member];
         let table = member.open();
@@ -66,15 +63,16 @@ pub fn each_sampled_row(
     Ok(())
 }
 
-/// The tids of sampled rows of each table. Whole pages are sampled, always the same pages, and with a larger share
-/// these and others.
+/// The tids of sampled rows, at most `limit`, with the positions of their tables. Whole pages are sampled, always the
+/// same pages, and with a larger share these and others.
 fn sampled_tids(
     tables: &[(&Target, &SearchedTable)],
     percent: f32,
-    mut left: i64,
-) -> Result<Vec<Vec<ItemPointerData>>> {
+    limit: i64,
+) -> Result<Vec<(usize, ItemPointerData)>> {
     let mut sampled = Vec::new();
-    for (table, _) in tables {
+    for (position, (table, _)) in tables.iter().enumerate() {
+        let left = limit - sampled.len() as i64;
         let query = Query::parse(to_server(&format!(
             "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {left}",
             table.sql(),
@@ -83,11 +81,8 @@ fn sampled_tids(
         if query.table() != Some(table.oid) {
             return Err(renamed_while_sampled(table.oid));
         }
-        let mut tids = Vec::new();
         // SAFETY: a ctid is a pointer to a tid, which is copied.
-        query.each_value(|tid| tids.push(unsafe { *tid.cast_mut_ptr::<ItemPointerData>() }))?;
-        left -= tids.len() as i64;
-        sampled.push(tids);
+        query.each_value(|tid| sampled.push((position, unsafe { *tid.cast_mut_ptr::<ItemPointerData>() })))?;
     }
     Ok(sampled)
 }

@@ -21,7 +21,6 @@ use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{ErrorReport, Result};
 use postgres::heap::dirty_scan::EntrySet;
-use postgres::heap::moment::Moment;
 use postgres::trigger::RowEvent;
 
 use super::conflicting_rows::ConflictingRows;
@@ -65,8 +64,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     };
     let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.row())?;
     row.register(&key, false);
-    let earlier = EarlierSearches::new();
-    let mut state = Undecided { key, is_unchecked, earlier, search_began: None, waits: 0 };
+    let mut state = Undecided { key, is_unchecked, earlier: EarlierSearches::new(), waits: 0 };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
     let mut changes = 0;
@@ -103,13 +101,13 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
             Next::SearchAgain if changes == MAX_CHANGES_OF_CONFLICTING => return Err(changes_too_often(event)?),
             Next::SearchAgain => {
                 changes += 1;
-                state.forget_searches();
+                state.earlier = EarlierSearches::new();
                 continue;
             }
         }
-        state.search_began = Some(Moment::now());
+        state.earlier.begin_next();
         if statement.refresh(event)? {
-            state.forget_searches();
+            state.earlier = EarlierSearches::new();
         }
     }
 }
@@ -137,20 +135,11 @@ struct Undecided {
     key: RowKey,
     /// Whether the row is stored unchecked, by the condition `unless`.
     is_unchecked: bool,
+    /// What the searches have learnt. It may no longer hold if the guard has changed, or a row with which the new row
+    /// conflicts.
     earlier: EarlierSearches,
-    /// When the present search began; None if it is the first of these searches.
-    search_began: Option<Moment>,
     /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
     waits: u32,
-}
-
-impl Undecided {
-    /// Forgets what the searches have learnt, which may no longer hold: the guard has changed, or a row with which the
-    /// new row conflicts.
-    fn forget_searches(&mut self) {
-        self.earlier = EarlierSearches::new();
-        self.search_began = None;
-    }
 }
 
 /// What follows a search.
@@ -173,11 +162,10 @@ enum Next {
 /// Searches for near rows and for conflicting rows.
 fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
-    let Undecided { key, earlier, search_began, .. } = &*state;
-    let since = search_began.as_ref().unwrap_or(&earlier.first_began);
+    let Undecided { key, earlier, .. } = &*state;
     let gone = EntrySet::default();
     let conflicting = || match event.old_row() {
-        None => row.conflicting_rows(since, &gone),
+        None => row.conflicting_rows(earlier.since(), &gone),
         Some(_) => ConflictingRows::default(),
     };
     let replaced_tids = OnceCell::new();
@@ -192,7 +180,6 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         evaluator: &statement.evaluator,
         replaced: &replaced,
         earlier,
-        since,
         gone: &gone,
         wanted: Wanted::of_criterion(key),
     };
@@ -214,7 +201,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     if let Some((transaction, tid)) = conflicting.awaited {
         if near.is_some() {
             // The next search has to find that row again.
-            state.forget_searches();
+            state.earlier = EarlierSearches::new();
         }
         return Ok(Next::WaitForConflicting(Awaited { transaction, table: own.oid, tid }));
     }

@@ -157,15 +157,16 @@ impl<'a> NearRows<'a> {
         let FoundVersion { version, state, entry, .. } = *candidate;
         let row = version.row();
         match state {
+            VersionState::Depends { .. } if self.awaited.is_some() => {}
             VersionState::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.expressions.source.reads_out_of_line(row);
-                let may_be_near = || match may_vanish {
-                    true => Ok(!query.earlier.is_refuted(searched, row)),
-                    false => query.closeness(searched, candidate).map(|closeness| closeness.is_some()),
+                let may_be_near = match may_vanish {
+                    true => !query.earlier.is_refuted(searched, row),
+                    false => query.closeness(searched, candidate)?.is_some(),
                 };
-                if self.awaited.is_none() && may_be_near()? {
+                if may_be_near {
                     self.awaited = Some(Awaited { transaction: on, table: searched.oid, tid: row.tid() });
                 }
             }

@@ -44,8 +44,6 @@ pub struct NearQuery<'a> {
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
     pub earlier: &'a EarlierSearches,
-    /// When this search began.
-    pub since: &'a Moment,
     /// The entries whose rows no longer exist. The search adds others.
     pub gone: &'a EntrySet,
     pub wanted: Wanted,
@@ -74,7 +72,9 @@ pub enum Closeness {
 /// other row gets the tid of such a row, because VACUUM does not remove what this transaction may see.
 pub struct EarlierSearches {
     /// When the first search began.
-    pub first_began: Moment,
+    first_began: Moment,
+    /// When the present search began; None if it is the first.
+    last_began: Option<Moment>,
     /// The present versions that were compared, by their tids. A search may find one in several indexes.
     compared: EntrySet,
     /// The entries whose rows are not close enough. All versions that share an entry have the same text.
@@ -89,11 +89,21 @@ impl EarlierSearches {
     pub fn new() -> Self {
         Self {
             first_began: Moment::now(),
+            last_began: None,
             compared: EntrySet::default(),
             refuted: EntrySet::default(),
             refuted_texts: RefCell::default(),
             features: OnceCell::new(),
         }
+    }
+
+    /// When the present search began.
+    pub fn since(&self) -> &Moment {
+        self.last_began.as_ref().unwrap_or(&self.first_began)
+    }
+
+    pub fn begin_next(&mut self) {
+        self.last_began = Some(Moment::now());
     }
 
     /// Whether a present row has not been compared before. An error if out of memory.
@@ -271,7 +281,7 @@ impl NearQuery<'_> {
             table: &table,
             slot: &slot,
             before: &before,
-            since: self.since,
+            since: self.earlier.since(),
             gone: self.gone,
             refuted: &self.earlier.refuted,
             is_shown: &|candidate| self.may_be_near(searched, candidate),
