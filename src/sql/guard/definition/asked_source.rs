@@ -73,6 +73,7 @@ fn source_in(
         Some(_) => Vec::new(),
         None => indexed_fingerprints(table),
     };
+    // Under a criterion for texts, fingerprints of a text do not count, but an error may name that text.
     let made_from = fingerprints.iter().find_map(of_text).map(|call| call.source);
     if !asked.is_for_fingerprints() {
         fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
