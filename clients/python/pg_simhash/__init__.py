@@ -5,8 +5,6 @@ The functions have the names that they have in SQL, without the prefix simhash_.
 integer, as PostgreSQL's bigint.
 """
 
-from pg_simhash._feature import Difference, Feature
-from pg_simhash._match import Match
 from pg_simhash._native import (
     __version__,
     band,
@@ -31,6 +29,7 @@ from pg_simhash._native import (
     text_clusters,
 )
 from pg_simhash._options import Criterion, Options
+from pg_simhash._results import Difference, Feature, Match
 
 __all__ = [
     "Criterion",

@@ -5,9 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
-from pg_simhash._feature import Difference, Feature
-from pg_simhash._match import Match
 from pg_simhash._options import Criterion, Options
+from pg_simhash._results import Difference, Feature, Match
 
 __all__ = [
     "__version__",

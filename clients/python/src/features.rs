@@ -27,7 +27,7 @@ use crate::texts::required;
 pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyList>> {
     static FEATURE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = text.py();
-    let feature = FEATURE.import(py, "pg_simhash._feature", "Feature")?;
+    let feature = FEATURE.import(py, "pg_simhash._results", "Feature")?;
     let options = options::read(options)?;
     let text = required(text, "text")?;
     let found = detached_unless_small(py, text.len(), |signals| {

@@ -111,7 +111,7 @@ fn list_of<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = content.py();
-    let one_of = MATCH.import(py, "pg_simhash._match", "Match")?;
+    let one_of = MATCH.import(py, "pg_simhash._results", "Match")?;
     let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
         matches_of(fingerprinter, content, clue, changed, Unit::Characters)
     })?;

@@ -87,7 +87,7 @@ pub fn difference<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = a.py();
-    let one_of = DIFFERENCE.import(py, "pg_simhash._feature", "Difference")?;
+    let one_of = DIFFERENCE.import(py, "pg_simhash._results", "Difference")?;
     let lists = of_both((a, "a"), (b, "b"), options, difference_of)?;
     let list = PyList::empty(py);
     for (side, features) in ["a", "b"].into_iter().zip(&lists) {

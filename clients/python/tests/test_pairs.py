@@ -1,4 +1,4 @@
-"""pairs and clusters, compared with a comparison of each row with each other."""
+"""Distances; pairs and clusters, compared with a comparison of each row with each other."""
 
 import random
 import unittest
@@ -44,6 +44,10 @@ def components(fingerprints, found):
 
 
 class Pairs(unittest.TestCase):
+    def test_hamming(self):
+        for a, b, bits in (0, -1, 64), (5, 6, 2), (-(2**63), 2**63 - 1, 64):
+            self.assertEqual(hamming(a, b), bits)
+
     def test_against_all_comparisons(self):
         rng = random.Random(1)
         for count, max_distance in [(0, 3), (1, 3), (2, 64), (300, 0), (300, 3), (300, 6), (200, 20), (40, 64)]:
@@ -75,30 +79,6 @@ class Pairs(unittest.TestCase):
         self.assertEqual([array.tolist() for array in pairs(fingerprints[::2])], expected)
         self.assertEqual([array.tolist() for array in pairs(fingerprints[::2].astype(">i8"))], expected)
 
-    def test_errors(self):
-        one = np.array([1])
-        for call, error, message in [
-            (lambda: pairs(one, 65), ValueError, "^maximum distance 65 is out of range. Two fingerprints differ in 0"),
-            (lambda: clusters(one, -1), ValueError, "^maximum distance -1 is out of range."),
-            (lambda: pairs(one.astype("u8")), TypeError, "^fingerprints must be an array of int64, not uint64"),
-            (lambda: pairs(one.astype("i4")), TypeError, "^fingerprints must be an array of int64, not int32$"),
-            (
-                lambda: pairs(one.reshape(1, 1)),
-                ValueError,
-                "^fingerprints must be a one-dimensional array, not one of 2",
-            ),
-            (lambda: pairs(["1"]), TypeError, "^fingerprint must be int, not str$"),
-            (
-                lambda: pairs("1"),
-                TypeError,
-                "^fingerprints must be a NumPy array, or an iterable of int, not",
-            ),
-            (lambda: pairs([2**63]), OverflowError, "^fingerprint 9223372036854775808 is out of range"),
-            (lambda: pairs(7), TypeError, "not iterable"),
-        ]:
-            with self.assertRaisesRegex(error, message):
-                call()
-
 
 class Texts(unittest.TestCase):
     """test_server.py compares the results with those of the server."""
@@ -106,13 +86,8 @@ class Texts(unittest.TestCase):
     def test_columns(self):
         texts = ["one two three", None, "One, two, three!", "four", "..."]
         for call, expected in (text_clusters, [0, -1, 0, 3, -1]), (duplicate_of, [-1, -1, 0, -1, -1]):
-            for column in [
-                texts,
-                iter(texts),
-                np.array(texts, object),
-                pa.array(texts),
-                pa.chunked_array([texts[:1], texts[1:]]),
-            ]:
+            arrays = np.array(texts, object), pa.array(texts), pa.chunked_array([texts[:1], texts[1:]])
+            for column in texts, iter(texts), *arrays:
                 with self.subTest(call=call, column=type(column)):
                     found = call(column)
                     self.assertEqual((found.dtype, found.tolist()), (np.int64, expected))
@@ -141,16 +116,3 @@ class Texts(unittest.TestCase):
         texts = ["one two three four five six seven eight", "one two three four five six seven nine"]
         self.assertEqual(text_clusters(texts).tolist(), [0, 1])
         self.assertEqual(text_clusters(texts, resemblance=0.6, bands=64).tolist(), [0, 0])
-
-    def test_errors(self):
-        for texts, keywords, error, message in [
-            (["a"], {"radius": 1}, TypeError, '^unknown key "radius" of a criterion. The keys '),
-            (["a"], {"weights": "table"}, ValueError, "^There is no table here to learn weights from."),
-            (["a"], {"resemblance": None}, ValueError, '^invalid value for key "resemblance" of a criterion: null'),
-            (["a"], {"max_distance": 3}, ValueError, '^invalid value for key "max_distance" of a criterion: 3'),
-            ("ab", {}, TypeError, "^texts must be a sequence of str or None, not str$"),
-            (["a", 1], {}, TypeError, r"^texts\[1\] must be str or None, not int$"),
-        ]:
-            for call in text_clusters, duplicate_of:
-                with self.subTest(keywords, call=call), self.assertRaisesRegex(error, message):
-                    call(texts, **keywords)

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import jinja2
 import psycopg
-from psycopg.sql import SQL, Composable, Identifier, Literal
+from psycopg.sql import SQL, Composable, Identifier
 
 from .difference import Piece, differences, excerpt, overlap, union, visible
 from .sample import LEAST_SHOWN, MAX_GROUP_ROWS, MAX_NEAR_ROWS, Pair, RowId, Text, group, look_ups, text
-from .summary import Kind, Summary, interval, spread, summarize
+from .summary import Summary, interval, spread, summarize
 from .table import Table, find
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def write(given: argparse.Namespace) -> str:
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
         table = find(connection, given)
-        summary = summarize(_with_progress(look_ups(table, given.sample)), table.criterion)
+        summary = summarize(_with_progress(look_ups(table, given.sample)), table.criterion["resemblance"])
         return render(table, summary, is_sample=given.sample < table.rows)
 
 
@@ -100,7 +100,8 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
     )
     [[database, time]] = table.connection.execute(DATABASE)
     script = (HERE / "page.js").read_text(encoding="utf-8")
-    pairs = {kind.name: [_shown(table, pair) for pair in summary.examples(kind)] for kind in Kind}
+    kinds = {"duplicates": summary.duplicates, "others": summary.others}
+    pairs = {kind: [_shown(table, pair) for pair in summary.examples(of)] for kind, of in kinds.items()}
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
@@ -108,7 +109,7 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         database=database,
         time=time,
         rows=summary.rows,
-        counts={kind.name: summary.count(kind) for kind in Kind},
+        counts={kind: len(of) for kind, of in kinds.items()},
         is_sample=is_sample,
         in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
@@ -141,10 +142,9 @@ def _rounded(count: float) -> str:
 
 def _slider(summary: Summary) -> dict[str, Any]:
     """The limits that the slider can set, in its steps, and how many rows are duplicates by each."""
-    limit = summary.criterion["resemblance"]
-    first = math.ceil(min(limit, LEAST_SHOWN) * SLIDER_STEPS)
-    counts = [summary.at_least(step / SLIDER_STEPS) for step in range(first, SLIDER_STEPS + 1)]
-    return {"first": first, "value": round(limit * SLIDER_STEPS), "last": SLIDER_STEPS, "counts": json.dumps(counts)}
+    first = math.ceil(min(summary.limit, LEAST_SHOWN) * SLIDER_STEPS)
+    counts = json.dumps([summary.at_least(step / SLIDER_STEPS) for step in range(first, SLIDER_STEPS + 1)])
+    return {"first": first, "value": round(summary.limit * SLIDER_STEPS), "last": SLIDER_STEPS, "counts": counts}
 
 
 def _warn(diagnostic: psycopg.errors.Diagnostic) -> None:
@@ -232,7 +232,7 @@ def _clean_up(table: Table) -> Composable:
         key=_names(key),
         first=Identifier(key[0]),
         text=Identifier(table.column),
-        criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
+        criterion=json.dumps(table.criterion, ensure_ascii=False),
         order=_names(table.order or key),
         scope=SQL("PARTITION BY {} ").format(SQL(", ").join(scope)) if scope else SQL(""),
         in_scope=SQL(" WHERE {}").format(not_null) if scope else SQL(""),
@@ -245,11 +245,11 @@ def _guard(table: Table) -> Composable:
     others = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
     mark = SQL(MARK).format(table=SQL(table.name)) if table.key else SQL("")
     return mark + SQL(GUARD).format(
-        action=Literal("mark" if table.key else "reject"),
-        table=Literal(table.name),
-        criterion=Literal(json.dumps(table.criterion, ensure_ascii=False)),
-        source=Literal(table.source),
-        others=SQL("").join(SQL(f", {name} => {{}}").format(Literal(value)) for name, value in others.items() if value),
+        action="mark" if table.key else "reject",
+        table=table.name,
+        criterion=json.dumps(table.criterion, ensure_ascii=False),
+        source=table.source,
+        others=SQL("").join(SQL(f", {name} => {{}}").format(value) for name, value in others.items() if value),
     )
 
 

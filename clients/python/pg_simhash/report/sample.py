@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
+from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from .table import Column, Table
 
@@ -31,6 +31,7 @@ MAX_KEY_CHARACTERS = 100
 MAX_TEXT_CHARACTERS = 100_000
 """Characters that are read to be shown. The text of an HTML page may begin late."""
 
+# The column is of a string type: a superuser has made its cast to text.
 LOOK_UPS = """
 SELECT own.tableoid::oid, own.ctid::text, near.*
 FROM (
@@ -43,11 +44,12 @@ FROM (
 LEFT JOIN LATERAL (
     SELECT earlier.tableoid::oid, earlier.ctid::text, resemblance
     FROM ({duplicates} UNION ALL {others}) AS earlier
-    CROSS JOIN LATERAL {resemblance}({own_text}, {earlier_text}, {options}::jsonb) AS resemblance
+    CROSS JOIN LATERAL
+        {extension}.simhash_resemblance(own.{column}::text, earlier.{column}::text, {options}::jsonb) AS resemblance
     ORDER BY resemblance DESC, place
     LIMIT 1
 ) AS near ON true
-WHERE {size_of_text}({own_text}, {options}::jsonb) IS NOT NULL
+WHERE {extension}.simhash_size(own.{column}::text, {options}::jsonb) IS NOT NULL
 """
 
 # The condition is about the earlier row: its names are those of the innermost query.
@@ -55,7 +57,8 @@ NEAR_ROWS = """
 (
     SELECT tableoid, ctid, {column}, {place} AS place
     FROM {table} AS other
-    WHERE {near}({other_text}, {own_text}, {criterion}::jsonb) AND {within} AND ({among}
+    WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb)
+        AND {within} AND ({among}
     ) IS TRUE
     LIMIT {most_near}
 )
@@ -64,7 +67,7 @@ NEAR_ROWS = """
 GROUP = """
 SELECT near.* FROM {table} AS own CROSS JOIN LATERAL (
     SELECT other.tableoid::oid, other.ctid::text FROM {table} AS other
-    WHERE {near}({other_text}, {own_text}, {criterion}::jsonb) AND {within}
+    WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb) AND {within}
     LIMIT {most}
 ) AS near
 WHERE own.tableoid = {tableoid} AND own.ctid = {ctid}::tid
@@ -72,7 +75,8 @@ WHERE own.tableoid = {tableoid} AND own.ctid = {ctid}::tid
 
 # As the server prints names: a cast to text may call a function of whoever owns the type.
 TEXT = """
-SELECT left(concat_ws(', ', {labels}), {key_characters}), left({text}, {text_characters}), length({text})
+SELECT left(concat_ws(', ', {labels}), {key_characters}), left(own.{column}::text, {text_characters}),
+    length(own.{column}::text)
 FROM {table} AS own
 WHERE tableoid = {tableoid} AND ctid = {ctid}::tid
 """
@@ -109,52 +113,40 @@ def _query(table: Table, size: int) -> Composed:
     # Columns that are not needed, such as other long texts, are not read.
     columns = [table.column, *table.order, *(column.name for column in table.scope)]
     least = table.criterion["resemblance"]
-    return SQL(LOOK_UPS).format(
+    return table.query(
+        LOOK_UPS,
         columns=SQL(", ").join(map(Identifier, dict.fromkeys(columns))),
-        table=table.sql,
-        percent=Literal(min(100 * SAMPLED_PAGES_FACTOR * size / max(table.rows, 1), 100)),
-        column=Identifier(table.column),
-        size=Literal(size),
+        percent=min(100 * SAMPLED_PAGES_FACTOR * size / max(table.rows, 1), 100),
+        size=size,
         duplicates=_near_rows(table, least),
         others=_near_rows(table, min(least, LEAST_SHOWN)),
-        resemblance=table.function("simhash_resemblance"),
-        size_of_text=table.function("simhash_size"),
-        own_text=table.text("own"),
-        earlier_text=table.text("earlier"),
-        options=Literal(json.dumps(table.compared_with())),
+        options=json.dumps(table.compared_with()),
     )
 
 
 def _near_rows(table: Table, least: float) -> Composed:
     """Some earlier rows that resemble the row `own` at least so much, by the bands of the criterion."""
     within = SQL("{} < {}").format(_order(table, "other"), _order(table, "own"))
-    return SQL(NEAR_ROWS).format(
-        column=Identifier(table.column),
+    return table.query(
+        NEAR_ROWS,
         place=_order(table, "other"),
-        table=table.sql,
-        near=table.function("simhash_near"),
-        other_text=table.text("other"),
-        own_text=table.text("own"),
-        criterion=Literal(json.dumps({**table.criterion, "resemblance": least})),
+        criterion=json.dumps({**table.criterion, "resemblance": least}),
         within=SQL(" AND ").join([within, *map(_is_in_scope, table.scope)]),
         among=SQL(table.among or "true"),
-        most_near=Literal(MAX_NEAR_ROWS),
+        most_near=MAX_NEAR_ROWS,
     )
 
 
 def group(table: Table, first: RowId) -> list[RowId]:
     """Rows that are near this one, in its scope: all, or so many that not all are read."""
     is_other = SQL("(other.tableoid, other.ctid) <> (own.tableoid, own.ctid)")
-    query = SQL(GROUP).format(
-        table=table.sql,
-        near=table.function("simhash_near"),
-        other_text=table.text("other"),
-        own_text=table.text("own"),
-        criterion=Literal(json.dumps(table.criterion)),
+    query = table.query(
+        GROUP,
+        criterion=json.dumps(table.criterion),
         within=SQL(" AND ").join([is_other, *map(_is_in_scope, table.scope)]),
-        most=Literal(MAX_GROUP_ROWS),
-        tableoid=Literal(first[0]),
-        ctid=Literal(first[1]),
+        most=MAX_GROUP_ROWS,
+        tableoid=first[0],
+        ctid=first[1],
     )
     return list(table.connection.execute(query))
 
@@ -182,14 +174,13 @@ def _order(table: Table, row: str) -> Composable:
 
 
 def text(table: Table, row_id: RowId) -> Text:
-    query = SQL(TEXT).format(
+    query = table.query(
+        TEXT,
         labels=SQL(", ").join(Identifier("own", column) for column in table.labels),
-        key_characters=Literal(MAX_KEY_CHARACTERS),
-        text=table.text("own"),
-        text_characters=Literal(MAX_TEXT_CHARACTERS),
-        table=table.sql,
-        tableoid=Literal(row_id[0]),
-        ctid=Literal(row_id[1]),
+        key_characters=MAX_KEY_CHARACTERS,
+        text_characters=MAX_TEXT_CHARACTERS,
+        tableoid=row_id[0],
+        ctid=row_id[1],
     )
     # The snapshot has the row. Without parameters, names may contain %.
     [[key, begin, length]] = table.connection.execute(query)

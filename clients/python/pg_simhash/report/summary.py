@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from .sample import Pair, RowId
 
@@ -25,14 +24,6 @@ BINS_BELOW_LIMIT = 6
 resemblances below them are one bar."""
 
 
-class Kind(enum.Enum):
-    """What a guard would make of a row that is inserted after an earlier one."""
-
-    DUPLICATE = "duplicate"
-    OTHER = "other"
-    """The texts do not resemble each other enough."""
-
-
 class Bar(NamedTuple):
     """A bar of a histogram: how many rows it stands for, and whether they are duplicates."""
 
@@ -43,22 +34,22 @@ class Bar(NamedTuple):
 
 @dataclass
 class Summary:
-    criterion: dict[str, Any]
-    rows: int = 0
-    pairs: list[Pair] = field(default_factory=list)
-    """One for each sampled row that an earlier row is near."""
+    """The sampled rows. There is a pair for each of them that resembles an earlier row."""
 
-    def count(self, kind: Kind) -> int:
-        return sum(self.kind_of(pair) is kind for pair in self.pairs)
+    limit: float
+    rows: int
+    duplicates: list[Pair]
+    others: list[Pair]
+    """The texts do not resemble each other enough."""
 
-    def examples(self, kind: Kind) -> list[Pair]:
-        """Pairs of this kind: two that are closest to the limit, and then some of all.
+    def examples(self, pairs: list[Pair]) -> list[Pair]:
+        """Some of the duplicates or of the others: two that are closest to the limit, and then some of all.
 
         Of each family of near rows, one pair comes first: the rows of one template would be all pairs.
         """
-        family = _families(self.pairs)
+        family = _families(self.duplicates + self.others)
         families: defaultdict[RowId, list[Pair]] = defaultdict(list)
-        for pair in sorted((pair for pair in self.pairs if self.kind_of(pair) is kind), key=self._margin):
+        for pair in sorted(pairs, key=lambda pair: abs(pair.resemblance - self.limit)):
             families[family(pair.row_id)].append(pair)
         firsts = [pairs[0] for pairs in families.values()]
         others = [pair for pairs in families.values() for pair in pairs[1:]]
@@ -66,35 +57,29 @@ class Summary:
         found = narrow + spread(later, SHOWN_PAIRS - len(narrow))
         return found + spread(others, SHOWN_PAIRS - len(found))
 
-    def kind_of(self, pair: Pair) -> Kind:
-        return Kind.DUPLICATE if pair.resemblance >= self.criterion["resemblance"] else Kind.OTHER
-
-    def _margin(self, pair: Pair) -> float:
-        """How far a pair is from being of another kind."""
-        return abs(float(pair.resemblance - self.criterion["resemblance"]))
-
     def at_least(self, resemblance: float) -> int:
         """How many rows would be duplicates by this limit: below that of the criterion, at least so many."""
-        return sum(pair.resemblance >= resemblance for pair in self.pairs)
+        return sum(pair.resemblance >= resemblance for pair in self.duplicates + self.others)
 
     def groups(self) -> list[RowId]:
         """The rows that the most duplicates lead to, from one to the next: mostly those of the largest groups."""
-        duplicates = [pair for pair in self.pairs if self.kind_of(pair) is Kind.DUPLICATE]
-        family = _families(duplicates)
-        sizes = Counter(family(pair.row_id) for pair in duplicates)
+        family = _families(self.duplicates)
+        sizes = Counter(family(pair.row_id) for pair in self.duplicates)
         return [first for first, _ in sizes.most_common(COUNTED_GROUPS)]
 
     def resemblances(self) -> list[Bar]:
         """The sampled rows by the resemblance to the earlier row that decides."""
-        limit = self.criterion["resemblance"]
-        first = max(-BINS_BELOW_LIMIT, -math.floor(limit / BIN_WIDTH))
-        rows: Counter[int] = Counter()
-        for pair in self.pairs:
-            number = max(math.floor((pair.resemblance - limit) / BIN_WIDTH), first - 1)
-            rows[max(number, 0) if self.kind_of(pair) is Kind.DUPLICATE else min(number, -1)] += 1
-        bars = [Bar(f"below {limit + BIN_WIDTH * first:.2f}", rows[first - 1], False)]
+        first = max(-BINS_BELOW_LIMIT, -math.floor(self.limit / BIN_WIDTH))
+
+        def number_of(pair: Pair) -> int:
+            return math.floor((pair.resemblance - self.limit) / BIN_WIDTH)
+
+        # Rounding must not put a pair on the other side of the limit.
+        rows = Counter(max(number_of(pair), 0) for pair in self.duplicates)
+        rows.update(max(min(number_of(pair), -1), first - 1) for pair in self.others)
+        bars = [Bar(f"below {self.limit + BIN_WIDTH * first:.2f}", rows[first - 1], False)]
         for number in range(first, max([*rows, 0]) + 1):
-            low, high = (min(limit + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
+            low, high = (min(self.limit + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
             bars.append(Bar(f"{low:.2f} to {high:.2f}", rows[number], number >= 0))
         return bars
 
@@ -107,13 +92,11 @@ def interval(count: int, of: int) -> tuple[float, float]:
     return max(low, 0), min(high, 1)
 
 
-def summarize(pairs: Iterable[Pair | None], criterion: dict[str, Any]) -> Summary:
-    summary = Summary(criterion)
-    for pair in pairs:
-        summary.rows += 1
-        if pair is not None:
-            summary.pairs.append(pair)
-    return summary
+def summarize(rows: Iterable[Pair | None], limit: float) -> Summary:
+    found = list(rows)
+    pairs = [pair for pair in found if pair is not None]
+    duplicates = [pair for pair in pairs if pair.resemblance >= limit]
+    return Summary(limit, len(found), duplicates, [pair for pair in pairs if pair.resemblance < limit])
 
 
 def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:

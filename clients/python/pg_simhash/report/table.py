@@ -15,7 +15,7 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import class_row
-from psycopg.sql import SQL, Composable, Identifier, Literal
+from psycopg.sql import SQL, Composed, Identifier, Literal
 
 LIMITS = ("resemblance", "bands")
 """The keys of a criterion that are no options of comparing texts."""
@@ -68,7 +68,7 @@ BAND = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
 
 # Guards that cannot be read come first: those without a criterion.
 GUARD = """
-SELECT guard, action, criterion, scope, mark_column, among, unless, error FROM {guards}()
+SELECT guard, action, criterion, scope, mark_column, among, unless, error FROM {extension}.simhash_guards()
 WHERE target = {table}::oid AND enabled <> 'D' AND (criterion IS NULL OR source = ANY ({sources}::text[]))
 ORDER BY criterion IS NULL DESC
 """
@@ -159,12 +159,10 @@ class Table:
         guard = self.guard
         return self.among is not None or guard is not None and any([guard.among, guard.unless, guard.mark_column])
 
-    def function(self, name: str) -> Identifier:
-        return Identifier(self.extension, name)
-
-    def text(self, row: str) -> Composable:
-        # The column is of a string type: a superuser has made the cast.
-        return SQL("{}::text").format(Identifier(row, self.column))
+    def query(self, query: str, **parts: Any) -> Composed:
+        """A query with the names of the table, its column and the extension's schema in it."""
+        names = {"table": self.sql, "column": Identifier(self.column), "extension": Identifier(self.extension)}
+        return SQL(query).format(**names, **parts)
 
     def compared_with(self) -> dict[str, Any]:
         """The options with which texts are compared."""
@@ -262,9 +260,7 @@ def _options(connection: Connection[Any], oid: int, table: str, column: Column, 
 
 def _guard(connection: Connection[Any], oid: int, column: Column, extension: str) -> Guard | None:
     """The guard that compares the texts of the column."""
-    query = SQL(GUARD).format(
-        guards=Identifier(extension, "simhash_guards"), table=Literal(oid), sources=Literal(column.expressions)
-    )
+    query = SQL(GUARD).format(extension=Identifier(extension), table=oid, sources=column.expressions)
     for found in connection.execute(query):
         guard = Guard(*found)
         if guard.criterion is None:
@@ -277,14 +273,13 @@ def _guard(connection: Connection[Any], oid: int, column: Column, extension: str
 
 def _complete(connection: Connection[Any], extension: str, document: dict[str, Any]) -> dict[str, Any]:
     """The criterion of a guard that is given this document."""
+    schema, criterion = Identifier(extension), json.dumps(document)
     # The server says what is wrong with the document.
-    near = SQL("SELECT {}(''::text, ''::text, {}::jsonb)")
-    connection.execute(near.format(Identifier(extension, "simhash_near"), Literal(json.dumps(document))))
+    connection.execute(SQL("SELECT {}.simhash_near(''::text, ''::text, {}::jsonb)").format(schema, criterion))
     # What the trigger of a guard by hand would do.
-    arguments = b"\0".join([b"reject", json.dumps(document).encode(), b"body", b""])
-    definition = SQL("SELECT {}({}::bytea) -> 'criterion'")
-    function = Identifier(extension, "simhash_guard_definition")
-    [[complete]] = connection.execute(definition.format(function, Literal(arguments)))
+    arguments = b"\0".join([b"reject", criterion.encode(), b"body", b""])
+    definition = SQL("SELECT {}.simhash_guard_definition({}::bytea) -> 'criterion'").format(schema, arguments)
+    [[complete]] = connection.execute(definition)
     return dict(complete)
 
 

@@ -1,0 +1,36 @@
+"""What functions return a list of."""
+
+from typing import Literal, NamedTuple
+
+
+class Feature(NamedTuple):
+    """A feature of a text: its text, its weight, and its hash as a signed 64-bit integer."""
+
+    feature: str
+    weight: float
+    hash: int
+
+
+class Difference(NamedTuple):
+    """A feature that only one of two texts has, "a" or "b", or that weighs more in it: its text, and by how much."""
+
+    side: Literal["a", "b"]
+    feature: str
+    weight: float
+
+
+class Match(NamedTuple):
+    """What a text and a clue have in common: where it is in both, the words, and the changed words between them.
+
+    >>> text = "a passage is a run of words"
+    >>> [found] = matches(text, "It is a run of words")
+    >>> text[found.content_start : found.content_end]
+    'is a run of words'
+    """
+
+    content_start: int
+    content_end: int
+    clue_start: int
+    clue_end: int
+    words: int
+    changed: int
