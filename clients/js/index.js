@@ -77,7 +77,7 @@ export function matches(content, clue, options) {
   const texts = [checkText('content', content), checkText('clue', clue)]
   const numbers = new Uint32Array(answer('matches', [...texts, writeOptions(options)]))
   return Array.from({ length: numbers.length / 6 }, (_, number) => {
-    const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.slice(6 * number)
+    const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.subarray(6 * number)
     return { contentStart, contentEnd, clueStart, clueEnd, words, changed }
   })
 }

@@ -89,25 +89,6 @@ test('types and defaults', () => {
   assert.deepEqual(clusters(all.subarray(1)), Int32Array.of(0, 1, 0))
 })
 
-test('errors', () => {
-  for (const call of [pairs, clusters]) {
-    for (const distance of [65, -1, 0.5]) {
-      const message = `maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`
-      assert.throws(() => call([1n], distance), { name: 'RangeError', message })
-    }
-    assert.throws(() => call([1n], 3n), { name: 'TypeError', message: 'maximum distance must be a number, not bigint' })
-    assert.throws(() => call([1]), { name: 'TypeError', message: 'fingerprint must be a BigInt, not number' })
-    assert.throws(
-      () => call(BigUint64Array.of(2n ** 63n)),
-      /^RangeError: fingerprint 9223372036854775808 is out of range/,
-    )
-    assert.throws(() => call('7'), {
-      name: 'TypeError',
-      message: 'fingerprints must be a BigInt64Array or an iterable of BigInt or null, not string',
-    })
-  }
-})
-
 test('texts', () => {
   const texts = ['one two three four', null, 'One, two, three four!', 'héé', '...', '']
   assert.deepEqual(textClusters(texts), Int32Array.of(0, -1, 0, 3, -1, -1))
@@ -138,17 +119,4 @@ test('which texts stay', () => {
   })
   assert.deepEqual(Array.from(duplicateOf(texts)), expected)
   assert.ok(expected.filter((earlier) => earlier !== -1).length > 80)
-})
-
-test('errors of texts', () => {
-  for (const call of [textClusters, duplicateOf]) {
-    assert.throws(() => call('ab'), {
-      name: 'TypeError',
-      message: 'texts must be an iterable of strings or null, not string',
-    })
-    assert.throws(() => call(['a', 1]), { name: 'TypeError', message: 'texts[1] must be a string, not number' })
-    assert.throws(() => call(['a'], { radius: 1 }), /^TypeError: unknown key "radius" of a criterion/)
-    assert.throws(() => call(['a'], { weights: 'table' }), /^RangeError: There is no table here to learn weights from/)
-    assert.throws(() => call(['a'], { resemblance: null }), /^RangeError: invalid value for key "resemblance"/)
-  }
 })

@@ -2,22 +2,18 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { createDatabase, createDocs, objects, OTHER, TEXT } from './database.js'
 
 const id = 'bigint GENERATED ALWAYS AS IDENTITY'
-let pool
+await createDatabase('node_drizzle_kit')
+const pool = new pg.Pool()
+after(() => pool.end())
 
 const query = async (statement, parameters) => (await pool.query(statement, parameters)).rows
 const insert = (body) => query('INSERT INTO docs (body) VALUES ($1)', [body])
-
-before(async () => {
-  await createDatabase('node_drizzle_kit')
-  pool = new pg.Pool()
-})
-after(() => pool.end())
 
 // What drizzle-kit prints for the model in this file.
 async function push(schema) {

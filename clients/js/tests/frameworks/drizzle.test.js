@@ -1,30 +1,28 @@
 // docs/frameworks/node_orms.md: Drizzle. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import { createDatabase, NEAR, TEXT } from './database.js'
 import { testGuard } from './guard.js'
 
 const migrations = new URL('drizzle', import.meta.url).pathname
-let page
+await createDatabase('node_drizzle')
+const page = await import('./page/drizzle.js')
+after(() => page.pool.end())
 
 const query = async (statement, parameters) => (await page.pool.query(statement, parameters)).rows
 
-before(async () => {
-  await createDatabase('node_drizzle')
-  page = await import('./page/drizzle.js')
-  // The folder that drizzle-kit keeps, with the page's migration.
-  await rm(migrations, { recursive: true, force: true })
-  await cp(new URL('page/drizzle', import.meta.url), migrations, { recursive: true })
-  await mkdir(`${migrations}/meta`)
-  await writeFile(`${migrations}/meta/_journal.json`, JSON.stringify({
-    version: '7', dialect: 'postgresql',
-    entries: [{ idx: 0, version: '7', when: 1, tag: '0000_docs', breakpoints: true }],
-  }))
-  assert.match(await readFile(`${migrations}/0000_docs.sql`, 'utf8'), /statement-breakpoint/)
-})
-after(() => page.pool.end())
+// The folder that drizzle-kit keeps, with the page's migration.
+await rm(migrations, { recursive: true, force: true })
+await cp(new URL('page/drizzle', import.meta.url), migrations, { recursive: true })
+await mkdir(`${migrations}/meta`)
+await writeFile(`${migrations}/meta/_journal.json`, JSON.stringify({
+  version: '7', dialect: 'postgresql',
+  entries: [{ idx: 0, version: '7', when: 1, tag: '0000_docs', breakpoints: true }],
+}))
+assert.match(await readFile(`${migrations}/0000_docs.sql`, 'utf8'), /statement-breakpoint/)
+
 beforeEach(async () => {
   await query('DROP TABLE IF EXISTS docs')
   await query('DROP SCHEMA IF EXISTS drizzle CASCADE')

@@ -1,19 +1,16 @@
 // docs/frameworks/node.md: knex. The page's code is in page/.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { createDatabase, NEAR, TEXT } from './database.js'
 import { testGuard } from './guard.js'
 
 const directory = new URL('page/migrations', import.meta.url).pathname
-let page
+await createDatabase('node_knex')
+const page = await import('./page/knex.js')
 
 // knex writes a parameter as ?.
 const query = async (statement, bindings = []) => (await page.knex.raw(statement.replace(/\$\d/g, '?'), bindings)).rows
 
-before(async () => {
-  await createDatabase('node_knex')
-  page = await import('./page/knex.js')
-})
 after(() => page.knex.destroy())
 beforeEach(async () => {
   await page.knex.migrate.rollback({ directory }, true)

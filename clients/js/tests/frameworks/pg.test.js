@@ -1,18 +1,14 @@
 // docs/frameworks/node.md: pg. The page's code is in page/.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import pg from 'pg'
 import { createDatabase, fill } from './database.js'
 import { testGuard } from './guard.js'
 
-let page
-
+await createDatabase('node_pg')
+const page = await import('./page/pg.js')
 const query = async (statement, parameters) => (await page.pool.query(statement, parameters)).rows
 
-before(async () => {
-  await createDatabase('node_pg')
-  page = await import('./page/pg.js')
-})
 after(() => page.pool.end())
 beforeEach(async () => {
   await query('DROP TABLE IF EXISTS docs')

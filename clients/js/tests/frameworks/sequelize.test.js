@@ -1,17 +1,14 @@
 // docs/frameworks/node_orms.md: Sequelize. The page's code is in page/.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { createDatabase, createDocs, objects, TEXT } from './database.js'
 import { testGuard } from './guard.js'
 
-let page
+await createDatabase('node_sequelize')
+const page = await import('./page/sequelize.js')
 
 const query = async (statement) => (await page.sequelize.query(statement))[0]
 
-before(async () => {
-  await createDatabase('node_sequelize')
-  page = await import('./page/sequelize.js')
-})
 after(() => page.sequelize.close())
 beforeEach(() => createDocs(query))
 

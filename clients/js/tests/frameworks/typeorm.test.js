@@ -1,18 +1,15 @@
 // docs/frameworks/node_orms.md: TypeORM. The page's code is in page/.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { createDatabase, createDocs, objects } from './database.js'
 import { testGuard } from './guard.js'
 
-let page
+await createDatabase('node_typeorm')
+const page = await import('./page/typeorm.js')
+await page.source.initialize()
 
 const query = (statement, parameters) => page.source.query(statement, parameters)
 
-before(async () => {
-  await createDatabase('node_typeorm')
-  page = await import('./page/typeorm.js')
-  await page.source.initialize()
-})
 after(() => page.source.destroy())
 beforeEach(() => createDocs(query))
 
