@@ -5,7 +5,7 @@
 Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Each file is a kind of texts. A clue
 is a row of words of a text, of which some are replaced by other words of these texts: for "each", each word with a
 probability of 15 %; for "moved", one is removed and one inserted. A find is wrong if the text has less than .8 of the
-clue as it was before. Leaves the tables docs, with the texts and their passages, and clues, for postings.py.
+clue as it was before. Leaves the tables docs, with the texts and their passages, and clues.
 """
 
 import json

@@ -12,6 +12,7 @@ Needs the Python packages pg_simhash, datasketch, rensa, text-dedup, xxhash and 
 environment (PGHOST and so on) pointing to a server with pg_simhash. No tool runs it.
 """
 
+import json
 import logging
 import multiprocessing
 import os
@@ -130,27 +131,17 @@ def by_text_dedup(threshold, ngram, texts):
     return [number for number in range(len(texts)) if first.setdefault(find(number), number) != number], used
 
 
+LIMITS = {"": {}, ", .6": {"resemblance": 0.6}}
 PEERS = {
-    "pg_simhash, SQL, duplicate_of": partial(in_sql, "simhash_duplicate_of", "{}"),
-    "pg_simhash, SQL, cluster": partial(in_sql, "simhash_cluster", "{}"),
-    "pg_simhash, SQL, duplicate_of, .6": partial(in_sql, "simhash_duplicate_of", '{"resemblance": 0.6}'),
-    "pg_simhash, SQL, cluster, .6": partial(in_sql, "simhash_cluster", '{"resemblance": 0.6}'),
-    "pg_simhash, Python, duplicate_of": partial(in_python, "duplicate_of", {}),
-    "pg_simhash, Python, text_clusters": partial(in_python, "text_clusters", {}),
-    "pg_simhash, Python, duplicate_of, .6": partial(in_python, "duplicate_of", {"resemblance": 0.6}),
-    "pg_simhash, Python, text_clusters, .6": partial(in_python, "text_clusters", {"resemblance": 0.6}),
+    **{f"pg_simhash, SQL, {name}{limit}": partial(in_sql, f"simhash_{name}", json.dumps(criterion))
+       for limit, criterion in LIMITS.items() for name in ("duplicate_of", "cluster")},
+    **{f"pg_simhash, Python, {name}{limit}": partial(in_python, name, criterion)
+       for limit, criterion in LIMITS.items() for name in ("duplicate_of", "text_clusters")},
     "rensa, .8": partial(by_rensa, 0.8, None),
-    "rensa, .7, 32 bands": partial(by_rensa, 0.7, 32),
-    "rensa, .6, 32 bands": partial(by_rensa, 0.6, 32),
-    "rensa, .5, 32 bands": partial(by_rensa, 0.5, 32),
-    "datasketch, .8": partial(by_datasketch, 0.8),
-    "datasketch, .7": partial(by_datasketch, 0.7),
-    "datasketch, .6": partial(by_datasketch, 0.6),
-    "datasketch, .5": partial(by_datasketch, 0.5),
+    **{f"rensa, .{tenths}, 32 bands": partial(by_rensa, tenths / 10, 32) for tenths in (7, 6, 5)},
+    **{f"datasketch, .{tenths}": partial(by_datasketch, tenths / 10) for tenths in (8, 7, 6, 5)},
     "text-dedup, .7, 5 words": partial(by_text_dedup, 0.7, 5),
-    "text-dedup, .8, 1 word": partial(by_text_dedup, 0.8, 1),
-    "text-dedup, .7, 1 word": partial(by_text_dedup, 0.7, 1),
-    "text-dedup, .6, 1 word": partial(by_text_dedup, 0.6, 1),
+    **{f"text-dedup, .{tenths}, 1 word": partial(by_text_dedup, tenths / 10, 1) for tenths in (8, 7, 6)},
 }
 
 

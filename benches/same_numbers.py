@@ -13,14 +13,11 @@ import gzip
 import json
 import random
 import sys
-from collections import defaultdict
 from difflib import SequenceMatcher
-from itertools import combinations
 from pathlib import Path
 
 import pg_simhash
-
-NEAR = 0.84
+from near import near
 
 
 def main():
@@ -43,28 +40,21 @@ def main():
         for a, b in random.Random(65).sample(sorted(other), len(other)):
             if not {a, b} & seen and len(seen) < 2 * count:
                 seen |= {a, b}
-                print(f"{len(seen) // 2:>4} {a} | {b}\n     {difference(texts[a].split(), texts[b].split())}")
+                show(len(seen) // 2, a, b, texts)
         editions = [(a, b) for a, b in sorted(other) if "/" in a and a.rpartition("/")[2] == b.rpartition("/")[2]]
         random.Random(65).shuffle(editions)
         print(f"of two editions: {len(editions)}")
         for number, (a, b) in enumerate(editions[:count], 1):
-            print(f"{number:>4} {a} | {b}\n     {difference(texts[a].split(), texts[b].split())}")
+            show(number, a, b, texts)
 
 
-def near(texts):
-    having = defaultdict(list)
-    for name, text in texts.items():
-        for number, band in enumerate(pg_simhash.bands(text) or []):
-            having[number, band].append(name)
-    pairs = {tuple(sorted(pair)) for names in having.values() for pair in combinations(names, 2)}
-    return {(a, b) for a, b in pairs if pg_simhash.resemblance(texts[a], texts[b]) >= NEAR}
-
-
-def difference(a, b):
-    """The words of which one text has others, with one neighbour."""
+def show(number, name, other, texts):
+    """Prints the words of which one text has others, with one neighbour."""
+    a, b = texts[name].split(), texts[other].split()
     changes = (change for change in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if change[0] != "equal")
-    return " ;; ".join(" ".join([*a[max(i - 1, 0):i], f"[{' '.join(a[i:j])} | {' '.join(b[k:l])}]", *a[j:j + 1]])
-                       for _, i, j, k, l in changes)
+    shown = (" ".join([*a[max(i - 1, 0):i], f"[{' '.join(a[i:j])} | {' '.join(b[k:l])}]", *a[j:j + 1]])
+             for _, i, j, k, l in changes)
+    print(f"{number:>4} {name} | {other}\n     {' ;; '.join(shown)}")
 
 
 main()

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from statistics import median
 
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
@@ -30,6 +31,22 @@ def seconds(*commands, **settings):
     """How long the commands take together."""
     output = psql("\\timing on", *commands, **settings)
     return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
+
+
+def in_turns(ways, runs):
+    """Each way once in each run, in every other run in the opposite order."""
+    for run in range(runs):
+        yield from ways if run % 2 == 0 else reversed(ways)
+
+
+def ratio(times, others):
+    """How many times as much: the median of the runs' ratios."""
+    return median(a / b for a, b in zip(times, others))
+
+
+def print_bars(judged):
+    for line, reached in judged:
+        print(f"{line}: {'reached' if reached else 'MISSED'}")
 
 
 def copy_in(table, rows):

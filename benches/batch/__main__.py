@@ -12,7 +12,7 @@ warm; all ways take turns, in every other run in the opposite order; medians of 
 import sys
 from statistics import median
 
-from statements import psql, seconds, value
+from statements import in_turns, print_bars, psql, ratio, seconds, value
 from ways import FULL, MEMORY, WAYS
 
 K = 3
@@ -40,8 +40,7 @@ def main():
     print()
     if rows != FULL:
         print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")
-    for line, reached in judged:
-        print(f"{line}: {'reached' if reached else 'MISSED'}")
+    print_bars(judged)
 
 
 def load(distribution, rows, file):
@@ -74,14 +73,9 @@ def measure(tables, runs):
     times = {case: [] for case in ways}
     for table in tables:
         psql(f"SELECT count(*) FROM {table}")
-    for run in range(runs):
-        for way, table in ways if run % 2 == 0 else reversed(ways):
-            times[way, table].append(seconds(WAYS[way].format(table=table), **MEMORY))
+    for way, table in in_turns(ways, runs):
+        times[way, table].append(seconds(WAYS[way].format(table=table), **MEMORY))
     return times
-
-
-def ratio(times, others):
-    return median(a / b for a, b in zip(times, others))
 
 
 def judge(distribution, tables, times, rows):

@@ -11,7 +11,7 @@ import random
 import sys
 from statistics import median
 
-from statements import copy_in, psql, seconds, value
+from statements import copy_in, in_turns, print_bars, psql, ratio, seconds, value
 from texts import Texts
 from ways import MEMORY
 
@@ -27,20 +27,12 @@ WAYS = {
 
 def main():
     runs, rows, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-    judged = report(runs, rows, files)
-    print()
-    for line, reached in judged:
-        print(f"{line}: {'reached' if reached else 'MISSED'}")
-
-
-def report(runs, rows, files):
     load("words", words(rows))
     load("passages", passages(rows, files))
-    judged = []
-    for table in ("words", "passages"):
-        judged += measure(table, rows, runs, MEMORY)
-    judged += measure("passages", rows, runs, {"work_mem": "4MB"})
-    return judged
+    settings = ("words", MEMORY), ("passages", MEMORY), ("passages", {"work_mem": "4MB"})
+    judged = [measure(table, rows, runs, memory) for table, memory in settings]
+    print()
+    print_bars(judged)
 
 
 def load(table, documents):
@@ -81,26 +73,23 @@ def passages(rows, files):
 def measure(table, rows, runs, settings):
     bytes_a_row = float(value(f"SELECT avg(octet_length(body)) FROM {table}"))
     times = {way: [] for way in WAYS}
-    for run in range(runs):
-        for way in WAYS if run % 2 == 0 else reversed(WAYS):
-            statement = COUNT.format(what="x", call=WAYS[way], table=table)
-            times[way].append(seconds(statement, **settings))
+    for way in in_turns(WAYS, runs):
+        times[way].append(seconds(COUNT.format(what="x", call=WAYS[way], table=table), **settings))
     found = {
         way: int(value(COUNT.format(what="DISTINCT x" if "cluster" in WAYS[way] else "x", call=WAYS[way], table=table), **settings))
         for way in WAYS if way != "window"
     }
     print(f"\n{table}, {rows:,} rows of {bytes_a_row:.0f} bytes, work_mem {settings['work_mem']}")
     for way, measured in times.items():
-        ratio = median(a / b for a, b in zip(measured, times["clusters"]))
-        print(f"  {way:<20} {median(measured):>8.3f} s   {ratio:>6.2f} x clusters   {found.get(way, rows):>10,} found", flush=True)
+        times_clusters = ratio(measured, times["clusters"])
+        print(f"  {way:<20} {median(measured):>8.3f} s   {times_clusters:>6.2f} x clusters   {found.get(way, rows):>10,} found", flush=True)
     verified = median(times["verified clusters"])
-    ratio = median(a / b for a, b in zip(times["verified clusters"], times["clusters"]))
+    times_clusters = ratio(times["verified clusters"], times["clusters"])
     line = (
         f"{table}, work_mem {settings['work_mem']}, verified clusters of {rows:,}: {verified:.1f} s,"
-        f" {ratio:.2f} times the unverified, bar 20 s or 4 times"
+        f" {times_clusters:.2f} times the unverified, bar 20 s or 4 times"
     )
-    return [(line, verified <= 20 or ratio <= 4)]
+    return line, verified <= 20 or times_clusters <= 4
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -11,8 +11,8 @@ pair whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
   of the marks that name a marked row.
 - simhash_duplicate_of does what a guard with `skip` would do. Precision and recall are the same by the earlier rows that
   are kept. Left is the number of near pairs among the rows that it keeps.
-- In a cluster, precision is the share of the pairs of rows that are near and share a cluster whose J is at least 0.8. Recall is the share of the pairs with J >= 0.9 that share a
-  cluster.
+- In a cluster, precision is the share of the pairs of rows that are near and share a cluster whose J is at least 0.8.
+  Recall is the share of the pairs with J >= 0.9 that share a cluster.
 
 Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash, and PYTHONPATH=benches.
 """
@@ -140,5 +140,4 @@ def report(name, what, figures, bars):
     return [f"{name} {what}"] if verdict.endswith("MISSED") else []
 
 
-if __name__ == "__main__":
-    main()
+main()

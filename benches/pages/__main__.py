@@ -4,7 +4,7 @@
 
 Each FOLDER has Markdown files, and becomes a site by each template, in the folder WORK, if it is not there. Of each
 document of 30 words or more, two pages by templates that are drawn at random are compared with all others, by the
-Python package pg_simhash. A pair is right if it is of one document, and wrong if it is of two, unless these are near as
+Python package pg_simhash (PYTHONPATH=benches). A pair is right if it is of one document, and wrong if it is of two, unless these are near as
 they were written: such pairs do not count. Licences, which are copies of each other, are left out.
 """
 
@@ -12,14 +12,13 @@ import random
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
-from itertools import combinations
+from collections import Counter
 from pathlib import Path
 
-import pg_simhash
 from generators import GENERATORS, TEMPLATES
+from near import near
 
-WORDS, NEAR = 30, 0.84
+WORDS = 30
 MARKUP = {"none": {}, "html": {"markup": "html"}, "main": {"markup": "main"}}
 MARKS = re.compile(r"<main\b|role=.?main\b|<article\b", re.I)
 
@@ -48,13 +47,13 @@ def main():
     rendered = Counter(document for document, _ in pages)
     pages = {key: page for key, page in sorted(pages.items()) if rendered[key[0]] == 2}
     ours = set(zip(list(pages)[::2], list(pages)[1::2]))
-    same = near({document: sources[document] for document, _ in pages}, {})
+    same = near({document: sources[document] for document, _ in pages})
     marked = {template for (_, template), page in pages.items() if MARKS.search(page)}
     print(f"{len(ours)} documents, {len(pages)} pages")
     print(f"\n{'markup':<8}{'right':>8}{'wrong':>8}{'recall':>8}{'precision':>11}",
           "  pairs of which both, one, neither mark it")
     for markup, options in MARKUP.items():
-        found = near(pages, options)
+        found = near(pages, **options)
         wrong = sum(a[0] != b[0] and tuple(sorted((a[0], b[0]))) not in same for a, b in found)
         right = len(ours & found)
         of = [{pair for pair in ours if sum(page[1] in marked for page in pair) == count} for count in (2, 1, 0)]
@@ -66,16 +65,6 @@ def main():
         if pairs:
             mark = "" if template in marked else "  does not mark its main part"
             print(f"{template:<20}{len(pairs):>5} pages {len(pairs & found) / len(pairs):.3f}{mark}")
-
-
-def near(texts, options):
-    """The pairs of keys whose texts are near, each in order."""
-    having = defaultdict(set)
-    for key, text in texts.items():
-        for number, band in enumerate(pg_simhash.bands(text, **options) or []):
-            having[number, band].add(key)
-    pairs = {pair for keys in having.values() for pair in combinations(sorted(keys), 2)}
-    return {(a, b) for a, b in pairs if pg_simhash.resemblance(texts[a], texts[b], **options) >= NEAR}
 
 
 def documents(folder):

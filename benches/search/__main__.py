@@ -62,7 +62,7 @@ def measure_distribution(distribution, runs, rows, file, judge):
             )
         times, wrong = searches.report(sizes, blocks, distances, runs)
         judge.wrong += wrong
-        judge.add(distribution, blocks, times, sizes)
+        judge.times |= {(distribution, blocks, k): measured for k, measured in times.items()}
         if blocks == 4:
             *judge.nearest[distribution], wrong = searches.report_nearest(sizes, runs)
             judge.wrong += wrong
@@ -79,15 +79,6 @@ class Judge:
         self.times = {}
         self.nearest = {}
 
-    def add(self, distribution, blocks, times, sizes):
-        for k, measured in times.items():
-            for table, size in sizes.items():
-                self.times[distribution, blocks, k, size] = measured, table
-
-    def ratio(self, distribution, blocks, k):
-        times, table = self.times[distribution, blocks, k, self.rows]
-        return times.ratio((NEAR, table), (LOOKUP, table))
-
     def print(self):
         print()
         if self.rows != FULL:
@@ -99,19 +90,19 @@ class Judge:
             sys.exit("searches differ from scans")
 
     def distribution(self, place, distribution):
+        table, small = f"{distribution}_{self.rows}", f"{distribution}_{self.rows // 10}"
         for (layout, k), bars in SEARCH_BARS.items():
             layouts = [4] if layout == "default" else [blocks for blocks in DISTANCES if k in DISTANCES[blocks]]
-            ratio, blocks = min((self.ratio(distribution, blocks, k), blocks) for blocks in layouts)
+            ratio, blocks = min(
+                (self.times[distribution, blocks, k].ratio((NEAR, table), (LOOKUP, table)), blocks) for blocks in layouts
+            )
             say(f"{distribution}, {layout} layout ({blocks} blocks), k = {k}: {ratio:.1f} primary-key lookups", ratio, bars[place])
         times, sorts = self.nearest[distribution]
-        table = f"{distribution}_{self.rows}"
         ratio = times.ratio((NEAREST, table), (LOOKUP, table))
         say(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, NEAREST_BARS[place])
         faster = sorts.ms((SORT, table)) / times.ms((FAR, table))
         print(f"{distribution}, {FAR}: {faster:.0f} times as fast as scan and sort, bar 50: {verdict(faster >= 50)}")
-        big, table = self.times[distribution, 4, 3, self.rows]
-        _, small = self.times[distribution, 4, 3, self.rows // 10]
-        growth = big.ratio((NEAR, table), (NEAR, small))
+        growth = self.times[distribution, 4, 3].ratio((NEAR, table), (NEAR, small))
         say(f"{distribution}, 4 blocks, k = 3: {growth:.2f} times as long in ten times the rows", growth, 1.5)
 
 
@@ -123,5 +114,4 @@ def verdict(reached):
     return "reached" if reached else "MISSED"
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -1,6 +1,6 @@
 """Whether searches find what a scan of the whole table finds."""
 
-from statements import psql, value
+from statements import psql
 from tables import DISTANCES
 
 # Queries of each distance that are checked.

@@ -69,5 +69,4 @@ def measure_table(rows, blocks, runs, lookups):
     return times.ms((NEAR, CURVE_DISTANCE))
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -25,33 +25,21 @@ def choose(table, k, of_another=False):
     return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
 
 
-def search(table, k, condition):
-    return Way(f"SELECT t.id FROM {table} AS t WHERE {condition}", *choose(table, k))
-
-
 def nearest(table, query, *setup, enabled="on"):
     return Way(f"SELECT id FROM {table} ORDER BY simhash <~> {query} LIMIT {LIMIT}", *setup, scan(enabled))
 
 
-def time_searches(sizes, k, runs):
-    """Times of the empty answer, and of (LOOKUP and NEAR, table), all in turns. `sizes`: rows by table."""
-    ways = {ANSWER: Way("SELECT 1")}
-    for table, rows in sizes.items():
-        ways[LOOKUP, table] = lookup(table, rows)
-        ways[NEAR, table] = search(table, k, near(k, ":q"))
-    return measure(ways, runs, sizes)
-
-
 def report(sizes, blocks, distances, runs):
-    """Prints a line for each distance and table; returns the times by distance and the number of wrong rows."""
-    print(
-        f"{'k':>2} {'rows':>11} {'probes':>7} {'found':>6} {'wrong':>6} {'lookup, ms':>11} {'near, ms':>9}"
-        f" {'x lookup':>9}"
-    )
-    times = {}
-    wrong = 0
+    """Prints a line for each distance and table (`sizes` has its number of rows); returns the times of the ways by
+    distance, and the number of wrong rows."""
+    print(f"{'k':>2} {'rows':>11} {'probes':>7} {'found':>6} {'wrong':>6} {'lookup, ms':>11} {'near, ms':>9} {'x lookup':>9}")
+    times, wrong = {}, 0
     for k in distances:
-        times[k] = time_searches(sizes, k, runs)
+        ways = {ANSWER: Way("SELECT 1")}
+        for table, rows in sizes.items():
+            ways[LOOKUP, table] = lookup(table, rows)
+            ways[NEAR, table] = Way(f"SELECT t.id FROM {table} AS t WHERE {near(k, ':q')}", *choose(table, k))
+        times[k] = measure(ways, runs, sizes)
         for table, rows in sizes.items():
             found, differing = check(table, k, near(k, "q.simhash"))
             wrong += differing

@@ -79,11 +79,10 @@ class DatabaseTest(unittest.TestCase):
     def setUp(self):
         self.engine = engine()
         self.addCleanup(self.engine.dispose)
-        with self.engine.begin() as connection:
-            connection.exec_driver_sql("DROP SCHEMA IF EXISTS other, extensions CASCADE")
-            connection.exec_driver_sql("DROP SCHEMA public CASCADE")
-            connection.exec_driver_sql("CREATE SCHEMA public")
-            connection.exec_driver_sql("CREATE EXTENSION pg_simhash")
+        self.execute("DROP SCHEMA IF EXISTS other, extensions CASCADE")
+        self.execute("DROP SCHEMA public CASCADE")
+        self.execute("CREATE SCHEMA public")
+        self.execute("CREATE EXTENSION pg_simhash")
 
     def execute(self, statement, *parameters):
         """Runs SQL outside of a transaction, and returns the rows if there are any."""
