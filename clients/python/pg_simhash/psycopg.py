@@ -72,12 +72,11 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
 def _fields(error: BaseException) -> tuple[str | None, ...] | None:
     """The SQLSTATE and the names of an error report, as psycopg (`diag`) or asyncpg (attributes of the error) have
     them."""
-    diag = getattr(error, "diag", None)
-    if diag is not None:
-        return diag.sqlstate, diag.constraint_name, diag.schema_name, diag.table_name, diag.datatype_name
-    if hasattr(error, "data_type_name"):
-        names = "sqlstate", "constraint_name", "schema_name", "table_name", "data_type_name"
-        return tuple(getattr(error, name, None) for name in names)
+    report = getattr(error, "diag", None) or error
+    for data_type in "datatype_name", "data_type_name":
+        if hasattr(report, data_type):
+            names = "sqlstate", "constraint_name", "schema_name", "table_name", data_type
+            return tuple(getattr(report, name, None) for name in names)
     return None
 
 

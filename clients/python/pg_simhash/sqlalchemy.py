@@ -71,10 +71,7 @@ def simhash(content: Content, /, **options: Unpack[Options]) -> ColumnElement[in
     Options are those of the SQL function, for texts only: ``simhash(Document.body, ngram=2)``. They have to be the same
     wherever fingerprints are compared.
     """
-    arguments = [_content(content)]
-    if options:
-        arguments.append(_document(options))
-    return func.simhash(*arguments, type_=BigInteger)
+    return func.simhash(_content(content), *_options(options), type_=BigInteger)
 
 
 def simhash_of_features(
@@ -124,10 +121,7 @@ def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnEle
 
     NULL if one of the texts has no word.
     """
-    arguments = [_content(a), _content(b)]
-    if options:
-        arguments.append(_document(options))
-    return func.simhash_resemblance(*arguments, type_=Double)
+    return func.simhash_resemblance(_content(a), _content(b), *_options(options), type_=Double)
 
 
 def block(fingerprint: Fingerprint, number: int, blocks: int = DEFAULT_BLOCKS) -> ColumnElement[int]:
@@ -145,8 +139,8 @@ def band(content: Content, number: int, **options: Unpack[Options]) -> ColumnEle
 
     Number and options are constants in the SQL, so that the planner recognises the expression of an index.
     """
-    arguments = [_content(content), literal_column(str(int(number)), Integer)]
-    return func.simhash_band(*arguments, *([_document(options)] if options else []), type_=Integer)
+    constant = literal_column(str(int(number)), Integer)
+    return func.simhash_band(_content(content), constant, *_options(options), type_=Integer)
 
 
 def size(content: Content, **options: Unpack[Options]) -> ColumnElement[int]:
@@ -154,7 +148,7 @@ def size(content: Content, **options: Unpack[Options]) -> ColumnElement[int]:
 
     Give the options of the bands.
     """
-    return func.simhash_size(_content(content), *([_document(options)] if options else []), type_=Integer)
+    return func.simhash_size(_content(content), *_options(options), type_=Integer)
 
 
 def band_indexes(
@@ -238,6 +232,10 @@ def _column(of: Any) -> Any:
     if isinstance(of, InstrumentedAttribute):
         return cast("ColumnProperty[Any]", of.property).columns[0]
     return of
+
+
+def _options(options: Mapping[str, Any]) -> list[ColumnElement[Any]]:
+    return [_document(options)] if options else []
 
 
 def _document(members: Mapping[str, Any]) -> ColumnElement[Any]:

@@ -18,20 +18,11 @@ try:
 except ImportError:
     runs = None  # type: ignore[assignment]
 
-MAX_MARKS = 6
-"""How many marks of a text are shown."""
-
+MAX_MARKS = 6  # of a text
 MAX_MARK_CHARACTERS = 120
-"""How much of a mark is shown."""
-
-CONTEXT_CHARACTERS = 60
-"""How much is shown before a mark, and after it."""
-
-MAX_COMPARED_WORDS = 1000
-"""How many words that are in no run are compared, from the first one on that differs."""
-
-MAX_PLAIN_CHARACTERS = 320
-"""What is shown of a text without marks."""
+CONTEXT_CHARACTERS = 60  # before a mark, and after it
+MAX_PLAIN_CHARACTERS = 320  # of a text without marks
+MAX_COMPARED_WORDS = 1000  # that are in no run, from the first one on that differs
 
 # Thai and its neighbours, Burmese, Khmer, and what is used for Chinese and Japanese: each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
@@ -41,15 +32,12 @@ WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 BEGIN, END = "ᚠᚠ ᚢᚢ ᚦᚦ ", " ᚨᚨ ᚱᚱ ᚲᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"
 
+# What a cut leaves of a word.
 PART_OF_FIRST_WORD, PART_OF_LAST_WORD = re.compile(r"^\S{1,20}(?=\s)"), re.compile(r"(?<=\s)\S{1,20}$")
-"""What a cut leaves of a word."""
-
+# Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
+# direction, separators of lines. Spaces and joiners of letters among them belong to the text.
 INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
-"""Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
-direction, separators of lines."""
-
 SHOWN = "\t\n\u200c\u200d"
-"""Those of these categories that belong to the text: joiners of letters, and spaces."""
 
 
 class Piece(NamedTuple):

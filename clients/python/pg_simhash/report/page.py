@@ -25,11 +25,8 @@ from .table import Table, find
 HERE = Path(__file__).parent
 
 SHOWN_GROUPS = 5
-MAX_SHOWN_OF_GROUP = 4
-"""How many groups are shown, and how many rows of each are compared with its first row."""
-
-SLIDER_STEPS = 100
-"""The slider sets the limit to hundredths."""
+MAX_SHOWN_OF_GROUP = 4  # rows that are compared with its first row
+SLIDER_STEPS = 100  # The slider sets the limit to hundredths.
 
 DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
 

@@ -15,21 +15,16 @@ from .table import Column, Table
 
 RowId = tuple[int, str]
 
+# Each row is compared with so many earlier near-duplicates, and so many that resemble it less.
 MAX_NEAR_ROWS = 20
-"""How many earlier rows are compared with each row: so many near-duplicates, and so many that resemble it less."""
-
-MAX_GROUP_ROWS = 1000
-"""How many rows of a group are read, and counted."""
-
+MAX_GROUP_ROWS = 1000  # that are read, and counted
+# Texts that resemble each other less are not looked for: the bands find few of them.
 LEAST_SHOWN = 0.5
-"""Texts that resemble each other less are not looked for: the bands find few of them."""
-
+# Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take.
 SAMPLED_PAGES_FACTOR = 10
-"""Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take."""
-
+# What is read to be shown. The text of an HTML page may begin late.
 MAX_KEY_CHARACTERS = 100
 MAX_TEXT_CHARACTERS = 100_000
-"""Characters that are read to be shown. The text of an HTML page may begin late."""
 
 # The column is of a string type: a superuser has made its cast to text.
 LOOK_UPS = """

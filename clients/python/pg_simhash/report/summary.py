@@ -12,16 +12,12 @@ from .sample import Pair, RowId
 
 T = TypeVar("T")
 
-SHOWN_PAIRS = 4
-"""Pairs of each kind that are shown, as far as there are any."""
-
+SHOWN_PAIRS = 4  # duplicates, and as many others
 COUNTED_GROUPS = 20
-"""Groups of which the rows are counted."""
-
+# The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All
+# resemblances below them are one bar.
 BIN_WIDTH = 0.05
 BINS_BELOW_LIMIT = 6
-"""The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All
-resemblances below them are one bar."""
 
 
 class Bar(NamedTuple):

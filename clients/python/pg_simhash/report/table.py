@@ -17,11 +17,8 @@ from psycopg import Connection
 from psycopg.rows import class_row
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
-LIMITS = ("resemblance", "bands")
-"""The keys of a criterion that are no options of comparing texts."""
-
-MAX_COUNTED_ROWS = 10_000
-"""Tables that the planner takes for smaller are counted."""
+LIMITS = ("resemblance", "bands")  # the keys of a criterion that are no options of comparing texts
+MAX_COUNTED_ROWS = 10_000  # in tables that the planner takes for smaller
 
 EXTENSION = """
 SELECT nspname, quote_ident(nspname), extversion
@@ -63,8 +60,8 @@ WHERE indrelid = %s::oid AND indisvalid AND indpred IS NULL
 ORDER BY band
 """
 
+# How PostgreSQL prints a band, after the schema: with the text, its number and, in a literal, the options.
 BAND = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
-"""How PostgreSQL prints a band, after the schema: with the text, its number and, in a literal, the options."""
 
 # Guards that cannot be read come first: those without a criterion.
 GUARD = """

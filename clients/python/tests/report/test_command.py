@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 
 import psycopg
 from database import WithDatabase, seeded, variants
@@ -248,20 +247,6 @@ class Contents(WithDatabase):
         self.assertEqual(said, [("5 rows", copies), ("4 rows", template), ("3 rows", edited)])
         marks = [sorted(re.findall("<mark>(.*?)</mark>", group)) for group in groups]
         self.assertEqual(marks, [[], ["Name0", "Name1", "Name2", "Name3"], ["more"]])
-
-    def test_time(self):
-        """Two texts that anyone may write do not make it compute for minutes."""
-        rng = seeded()
-        a, b = [], []
-        while len(a) < 20_000:
-            block = [chr(0x4E00 + rng.randrange(150)) for _ in range(40)]
-            a += [*block, "\u3041"]
-            b += [*block, "\u3042"]
-        self.table("slow", ["".join(a), "".join(b)], options="""'{"tokens": "chars"}'""")
-        began = time.monotonic()
-        page = self.report("report.slow", "--criterion", '{"resemblance": 0.6}')
-        self.assertIn("duplicates of an earlier row: 1", page)
-        self.assertLess(time.monotonic() - began, 20)
 
 
 class Indexes(WithDatabase):
