@@ -15,7 +15,7 @@ from typing import Any
 
 from psycopg import Connection
 from psycopg.rows import class_row
-from psycopg.sql import SQL, Composed, Identifier, Literal
+from psycopg.sql import SQL, Composed, Identifier
 
 LIMITS = ("resemblance", "bands")  # the keys of a criterion that are no options of comparing texts
 MAX_COUNTED_ROWS = 10_000  # in tables that the planner takes for smaller
@@ -170,13 +170,11 @@ def find(connection: Connection[Any], given: argparse.Namespace) -> Table:
     """Reads the catalogue, for the arguments of the command."""
     [[oid]] = connection.execute(NAMED, [given.table])
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
-    found = connection.execute(EXTENSION).fetchone()
-    if found is None:
+    if (found := connection.execute(EXTENSION).fetchone()) is None:
         hint = "Create it: CREATE EXTENSION pg_simhash."
         raise ReportError("this database does not have the extension pg_simhash", hint)
     extension, quoted_extension, version = found
-    found = connection.execute(RELATION, [oid]).fetchone()
-    if found is None:
+    if (found := connection.execute(RELATION, [oid]).fetchone()) is None:
         hint = "Name a table as in SQL, with its schema if needed. The report reads no views."
         raise ReportError(f'table "{given.table}" does not exist', hint)
     name, *qualified = found
@@ -240,12 +238,11 @@ def _options(connection: Connection[Any], oid: int, table: str, column: Column, 
             else:
                 others.add(source)
     if not numbers:
-        raise ReportError(
-            f'no index of table {table} has bands of column "{column.name}"',
-            f"There are bands of {', '.join(sorted(others))}: name a column of it."
-            if others
-            else f"Make them first: SELECT simhash_index({_literal(table)}, {_literal(column.expressions[0])}).",
-        )
+        command = SQL("SELECT simhash_index({}, {})").format(table, column.expressions[0])
+        hint = f"Make them first: {command.as_string()}."
+        if others:
+            hint = f"There are bands of {', '.join(sorted(others))}: name a column of it."
+        raise ReportError(f'no index of table {table} has bands of column "{column.name}"', hint)
     options = max(numbers, key=lambda options: len(numbers[options]))
     try:
         return dict(json.loads(options))
@@ -289,7 +286,3 @@ def _rows(connection: Connection[Any], table: Identifier, column: str) -> tuple[
         return estimate, True
     [[count]] = connection.execute(SQL("SELECT count({column}) FROM {table}").format(**names))
     return count, False
-
-
-def _literal(text: str) -> str:
-    return Literal(text).as_string(None)
