@@ -49,8 +49,9 @@ class WithDatabase(unittest.TestCase):
         return run.stdout
 
 
-def variants(rng, originals, most_changed):
+def variants(originals, most_changed):
     """Texts of 60 words, each followed by variants: some words replaced, or none."""
+    rng = random.Random(1)
     texts = []
     for number in range(originals):
         words = [f"{number}w{rng.randrange(10**9)}" for _ in range(60)]
@@ -61,7 +62,3 @@ def variants(rng, originals, most_changed):
                 changed[rng.randrange(60)] = f"x{rng.randrange(10**9)}"
             texts.append(" ".join(changed))
     return texts
-
-
-def seeded(seed=1):
-    return random.Random(seed)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import psycopg
-from database import WithDatabase, seeded, variants
+from database import WithDatabase, variants
 from psycopg.conninfo import make_conninfo
 
 from pg_simhash.report import sample, summary, table
@@ -41,7 +41,7 @@ class Counts(WithDatabase):
 
     def test_as_preview(self):
         """Also of copies of a text that are more than are read."""
-        texts = variants(seeded(), 300, 14)
+        texts = variants(300, 14)
         self.table("docs", texts + [texts[0]] * 60)
         for criterion in (
             "{}",
@@ -61,7 +61,7 @@ class Counts(WithDatabase):
         self.sql("CREATE TABLE report.parted_1 PARTITION OF report.parted FOR VALUES IN (1)")
         self.sql("CREATE TABLE report.parted_2 PARTITION OF report.parted FOR VALUES IN (2)")
         self.sql("ALTER TABLE report.parted ADD PRIMARY KEY (tenant, id)")
-        for id, text in enumerate(variants(seeded(), 100, 14)):
+        for id, text in enumerate(variants(100, 14)):
             self.sql("INSERT INTO report.parted VALUES (%s, %s, %s)", 1 + id % 2, id, text)
         self.sql("SELECT simhash_index('parted', 'body', scope => '{tenant}')")
         self.sql("SELECT simhash_guard('parted', 'skip', %s, '{tenant}')", '{"bands": 5, "resemblance": 0.8}')
@@ -74,7 +74,7 @@ class Counts(WithDatabase):
 
     def test_criterion_beside_guard(self):
         """A given criterion stands in place of that of the guard. The server says what follows from it."""
-        self.table("guarded", variants(seeded(), 100, 14))
+        self.table("guarded", variants(100, 14))
         self.sql("SELECT simhash_guard('guarded', criterion => %s)", '{"resemblance": 0.8, "bands": 5}')
         given = "--criterion", '{"resemblance": 0.9}'
         for arguments, expected in ([], {"resemblance": 0.8, "bands": 5}), (given, {"resemblance": 0.9, "bands": 6}):
@@ -85,7 +85,7 @@ class Counts(WithDatabase):
 
     def test_options(self):
         """Texts are compared with the options of the guard, or with those that are given, as the preview does."""
-        texts = variants(seeded(), 200, 6)
+        texts = variants(200, 6)
         texts += [f"{text} 17" for text in texts] + [f"{text} 18" for text in texts]
         self.table("numbered", texts)
         _, plain = self.check("numbered")
@@ -98,7 +98,7 @@ class Counts(WithDatabase):
     def test_among(self):
         """Only earlier rows count for which a given condition holds. Rights has the condition of a guard."""
         columns = "id integer PRIMARY KEY, body text, note text DEFAULT 'it''s new'"
-        self.table("windowed", variants(seeded(), 200, 14) + ["late news"] * 3, columns)
+        self.table("windowed", variants(200, 14) + ["late news"] * 3, columns)
         self.sql("UPDATE report.windowed SET note = 'draft' WHERE id % 3 = 0 OR body = 'late news'")
         everything = self.check("windowed")
         for among, least in ("note = 'it''s new' AND id % 5 <> 0 -- ok", 0), ("note = 'draft' -- or not", 2):
@@ -109,7 +109,7 @@ class Counts(WithDatabase):
 
     def test_commands(self):
         """The page's commands delete the duplicates of rows that stay, and mark others, or keep them out."""
-        texts = variants(seeded(), 100, 14)
+        texts = variants(100, 14)
         columns = 'id integer, "order" text DEFAULT 1, body text, PRIMARY KEY ("order", id)'
         self.table('"to clean"', texts, columns)
         self.sql("CREATE TABLE report.unnamed (id integer, body text) PARTITION BY HASH (id)")

@@ -2,11 +2,12 @@
 slider works."""
 
 import json
+import random
 import tempfile
 from pathlib import Path
 
 from browser import chromium, set_width
-from database import WithDatabase, seeded
+from database import WithDatabase
 
 HOSTILE = [
     "<script>document.title = 'changed'</script> <img src=x onerror=\"document.title = 'changed'\">",
@@ -26,7 +27,7 @@ class Page(WithDatabase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        rng = seeded()
+        rng = random.Random(1)
         texts = []
         for hostile in HOSTILE:
             words = [f"w{rng.randrange(10**9)}" for _ in range(80)]

@@ -9,8 +9,8 @@ from texts import NEAR, OTHER, TEXT, THIRD
 from pg_simhash.django import near_duplicate
 
 
-def note(name, body, **fields):
-    return Note(url=f"https://example.org/{name}", body=body, **fields)
+def note(name, body):
+    return Note(url=f"https://example.org/{name}", body=body)
 
 
 class Guarded(TestCase):

@@ -6,8 +6,9 @@ from archive.models import Letter, Note
 from django.db import connection
 from django.db.models import Exists, OuterRef, Subquery, Value
 from django.test import TestCase
-from texts import NEAR, OTHER, TEXT, hamming
+from texts import NEAR, OTHER, TEXT
 
+from pg_simhash import hamming
 from pg_simhash.django import HammingDistance, Resemblance, SimHash
 
 

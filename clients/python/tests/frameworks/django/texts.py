@@ -6,8 +6,3 @@ TEXT = " ".join(WORDS)
 NEAR = " ".join([*WORDS[:-1], "another"])
 OTHER = " ".join(word * 2 for word in WORDS)
 THIRD = " ".join(word * 3 for word in WORDS)
-
-
-def hamming(a: int, b: int) -> int:
-    """The number of bits in which two fingerprints differ."""
-    return ((a ^ b) & (2**64 - 1)).bit_count()
