@@ -58,18 +58,11 @@ class ShownPair(NamedTuple):
     texts: list[ShownText]
 
 
-class ShownRow(NamedTuple):
-    """A row of a group, and the words of it that the first row lacks."""
-
-    key: str
-    words: list[str]
-
-
 class ShownGroup(NamedTuple):
     size: str
     kind: str
     first: ShownText
-    others: list[ShownRow]
+    others: list[ShownText]
 
 
 def write(given: argparse.Namespace) -> str:
@@ -193,29 +186,23 @@ def _groups(table: Table, summary: Summary) -> list[ShownGroup]:
 def _shown_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
     """Its first row, with all that differs in some of the others, and these."""
     first = text(table, first_id)
-    others = []
-    marks_of_first = []
-    for row_id in spread(near, MAX_SHOWN_OF_GROUP):
-        other = text(table, row_id)
-        in_first, in_other = differences(first.text, other.text, table.compared_with())
-        marks_of_first.append(in_first)
-        pieces = excerpt(other.text, in_other) if in_other else []
-        others.append(ShownRow(visible(other.key), [piece.text for piece in pieces if piece.is_marked]))
+    others = [text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
+    marks = [differences(first.text, other.text, table.compared_with()) for other in others]
     return ShownGroup(
         f"{len(near) + 1} rows" if len(near) < MAX_GROUP_ROWS else f"More than {MAX_GROUP_ROWS:,} rows",
-        _kind_of_group(marks_of_first, others),
-        _shown_text("first row", first, union(marks_of_first)),
-        others,
+        _kind_of_group(marks),
+        _shown_text("first row", first, union(in_first for in_first, _ in marks)),
+        [_shown_text("row", other, in_other) for other, (_, in_other) in zip(others, marks)],
     )
 
 
-def _kind_of_group(marks_of_first: list[list[slice]], others: list[ShownRow]) -> str:
-    if not any(marks_of_first) and not any(row.words for row in others):
+def _kind_of_group(marks: list[tuple[list[slice], list[slice]]]) -> str:
+    if not any(in_first or in_other for in_first, in_other in marks):
         return "copies"
     # A template has places where each row has words of its own.
-    slots, *marks_of_others = marks_of_first
-    is_template = any(all(any(overlap(slot, mark) for mark in marks) for marks in marks_of_others) for slot in slots)
-    return "template" if is_template and len(others) > 2 else "edited"
+    slots, *of_others = [in_first for in_first, _ in marks]
+    is_template = any(all(any(overlap(slot, mark) for mark in others) for others in of_others) for slot in slots)
+    return "template" if is_template and len(marks) > 2 else "edited"
 
 
 def _clean_up(table: Table) -> Composable:
