@@ -12,7 +12,7 @@ from .sample import Pair, RowId
 
 T = TypeVar("T")
 
-SHOWN_PAIRS = 4  # duplicates, and as many others
+SHOWN_PAIRS = 4  # duplicates and, apart from them, others
 COUNTED_GROUPS = 20
 # The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All
 # resemblances below them are one bar.
@@ -36,7 +36,7 @@ class Summary:
     rows: int
     duplicates: list[Pair]
     others: list[Pair]
-    """The texts do not resemble each other enough."""
+    """Pairs of texts that do not resemble each other enough."""
 
     def examples(self, pairs: list[Pair]) -> list[Pair]:
         """Some of the duplicates or of the others: two that are closest to the limit, and then some of all.

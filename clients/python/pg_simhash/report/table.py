@@ -156,10 +156,10 @@ class Table:
         guard = self.guard
         return self.among is not None or guard is not None and any([guard.among, guard.unless, guard.mark_column])
 
-    def query(self, query: str, **parts: Any) -> Composed:
-        """A query with the names of the table, its column and the extension's schema in it."""
+    def query(self, template: str, **parts: Any) -> Composed:
+        """A query with the names of the table, of its column and of the extension's schema, and these parts."""
         names = {"table": self.sql, "column": Identifier(self.column), "extension": Identifier(self.extension)}
-        return SQL(query).format(**names, **parts)
+        return SQL(template).format(**names, **parts)
 
     def compared_with(self) -> dict[str, Any]:
         """The options with which texts are compared."""
