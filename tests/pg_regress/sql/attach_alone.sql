@@ -53,8 +53,7 @@ SELECT count(*) = 7 FROM pg_index WHERE indrelid = 'alone'::regclass;
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash, 42)');
 
 -- What detaching removes is told by the comments.
-SELECT simhash_attach('prints', 'fp', prefix => 'own');
-SELECT simhash_detach('prints');
+SELECT simhash_attach('prints', 'fp', prefix => 'own'), simhash_detach('prints');
 SELECT count(*) = 4 FROM pg_index WHERE indrelid = 'prints'::regclass;
 SELECT errors($$SELECT simhash_detach('prints')$$, $$SELECT simhash_detach('busy')$$);
 

@@ -38,8 +38,7 @@ CREATE FUNCTION rights.log_command() RETURNS event_trigger LANGUAGE plpgsql AS
 CREATE EVENT TRIGGER attach_log ON ddl_command_end EXECUTE FUNCTION rights.log_command();
 SELECT errors($$SELECT simhash_attach('rights.docs', 'body', blocks => 2)$$);
 ALTER FUNCTION rights.log_command() SECURITY DEFINER;
-SELECT simhash_attach('rights.docs', 'body', blocks => 2);
-SELECT simhash_detach('rights.docs');
+SELECT simhash_attach('rights.docs', 'body', blocks => 2), simhash_detach('rights.docs');
 DROP EVENT TRIGGER attach_log;
 SELECT tag, count(*) FROM rights.commands GROUP BY tag ORDER BY tag;
 
@@ -79,8 +78,7 @@ CREATE DOMAIN rights.int8 AS pg_catalog.int8 CHECK (false);
 CREATE TABLE rights.hostile (id integer, body varchar, folded varchar GENERATED ALWAYS AS (lower(body)) STORED);
 INSERT INTO rights.hostile VALUES (1, 'a text');
 SET search_path = rights, pg_catalog, public;
-SELECT public.simhash_attach('hostile', 'folded', blocks => 2);
-SELECT public.simhash_index('hostile', 'body', bands => 2);
+SELECT public.simhash_attach('hostile', 'folded', blocks => 2), public.simhash_index('hostile', 'body', bands => 2);
 SELECT simhash = public.simhash(body::pg_catalog.text) AS a FROM hostile;
 SHOW search_path;
 SELECT public.simhash_detach('hostile');
@@ -89,7 +87,7 @@ RESET search_path;
 RESET ROLE;
 
 -- A cast of the owner renames the table's schema while the table is rewritten.
-SELECT format('GRANT CREATE ON DATABASE %I TO regress_owner', current_database()) \gexec
+GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
 CREATE SCHEMA moving AUTHORIZATION regress_owner;
 SET ROLE regress_owner;
 CREATE TYPE rights.wrapped AS (body text);

@@ -43,7 +43,7 @@ CREATE FUNCTION strict_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql
     $$ SELECT length(replace((a # b)::bit(64)::text, '0', '')) $$;
 CREATE FUNCTION bits_apart(a bit, b bit) RETURNS bigint LANGUAGE sql AS $$ SELECT bit_count(a # b) $$;
 
-SELECT * FROM compare('numbers', ARRAY[
+SELECT count(*), searched, found, same FROM compare('numbers', ARRAY[
     'bit_count((fp # ''$Q'')::bit(64)) <= $K',
     'bit_count((fp # ''$Q'')::bit(64)) < $K',
     'bit_count((fp # ''$Q'')::bit(64)) = $K',
@@ -58,18 +58,21 @@ SELECT * FROM compare('numbers', ARRAY[
     'hamming_distance(fp, ''$Q'') <= $K',
     'strict_distance(''$Q'', fp) <= $K',
     'bits_apart(fp::bit(64), B''$B'') < $K',
-    'bit_count((fp # ''$Q'')::bit(64)) <= $K AND owner = 3 AND seen >= ''2026-01-01 12:00'' AND id <> 7']);
-SELECT * FROM compare('strings', ARRAY[
+    'bit_count((fp # ''$Q'')::bit(64)) <= $K AND owner = 3 AND seen >= ''2026-01-01 12:00'' AND id <> 7'])
+GROUP BY searched, found, same ORDER BY found;
+SELECT count(*), searched, found, same FROM compare('strings', ARRAY[
     'bit_count(phash # B''$B'') <= $K',
     'bit_count(phash # ''$B'') <= $K',
     'bit_count(phash::bit varying # ''$B'') <= $K',
     'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'length(replace((phash # B''$B'')::text, ''0'', '''')) <= $K',
-    'bits_apart(phash, B''$B'') <= $K']);
-SELECT * FROM compare('digits', ARRAY[
+    'bits_apart(phash, B''$B'') <= $K'])
+GROUP BY searched, found, same ORDER BY found;
+SELECT count(*), searched, found, same FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K',
-    'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K']);
+    'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K'])
+GROUP BY searched, found, same ORDER BY found;
 
 -- Other meanings are no match: other widths, other digits, other functions, several columns of the same row.
 SELECT * FROM compare('numbers', ARRAY[

@@ -2,8 +2,7 @@
 
 -- Eight unrelated texts of each kind, all of few different words: a guard stores all.
 CREATE TABLE texts (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text, body text);
-SELECT simhash_index('texts', 'body');
-SELECT simhash_guard('texts', 'skip');
+SELECT simhash_index('texts', 'body'), simhash_guard('texts', 'skip');
 SELECT setseed(.5);
 INSERT INTO texts (kind, body)
 SELECT kind, string_agg(CASE kind

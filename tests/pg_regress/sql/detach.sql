@@ -12,6 +12,14 @@ CREATE TABLE detach_index (body text);
 SELECT simhash_attach('detach_index', 'body', blocks => 2);
 CREATE TABLE detach_original (body text);
 SELECT simhash_attach('detach_original', 'body', blocks => 2);
+CREATE TABLE detach_kept (body text);
+INSERT INTO detach_kept VALUES ('a text of some words');
+SELECT simhash_attach('detach_kept', 'body', blocks => 3);
+CREATE TABLE detach_comments (body text);
+SELECT simhash_attach('detach_comments', 'body', blocks => 2);
+CREATE TABLE detach_parts (id integer, body text) PARTITION BY LIST (id);
+CREATE TABLE detach_part PARTITION OF detach_parts FOR VALUES IN (1);
+SELECT simhash_attach('detach_parts', 'body', blocks => 2);
 SET client_min_messages = notice;
 -- First one prefix, then the other; then nothing is attached.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'detach_docs'::regclass \gset
@@ -76,28 +84,20 @@ SELECT simhash_detach('detach_copy');
 \d detach_copy
 
 -- A fingerprint that is no longer generated is kept with its values.
-CREATE TABLE detach_kept (body text);
-INSERT INTO detach_kept VALUES ('a text of some words');
-SELECT simhash_attach('detach_kept', 'body', blocks => 3);
 ALTER TABLE detach_kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP EXPRESSION;
 SELECT simhash_detach('detach_kept');
 SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept FROM detach_kept;
 \d detach_kept
 
 -- Comments of other tools, such as PostGraphile's, can have the mark of simhash_attach as a line.
-CREATE TABLE detach_comments (body text);
-SELECT simhash_attach('detach_comments', 'body', blocks => 2);
-SELECT format('COMMENT ON COLUMN detach_comments.%I IS %L', attname, '@omit')
-FROM pg_attribute WHERE attrelid = 'detach_comments'::regclass AND attname LIKE 'simhash%' ORDER BY attnum \gexec
+SELECT run(format('COMMENT ON COLUMN detach_comments.%I IS %L', attname, '@omit'))
+FROM pg_attribute WHERE attrelid = 'detach_comments'::regclass AND attname LIKE 'simhash%';
 SELECT simhash_detach('detach_comments');
 COMMENT ON COLUMN detach_comments.simhash IS E'@omit\nmade by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN detach_comments.simhash_block1 IS E'\n\nmade by simhash_attach, prefix simhash: \nmore';
 SELECT simhash_detach('detach_comments');
 
 -- A partition that was detached from its table is a table of its own.
-CREATE TABLE detach_parts (id integer, body text) PARTITION BY LIST (id);
-CREATE TABLE detach_part PARTITION OF detach_parts FOR VALUES IN (1);
-SELECT simhash_attach('detach_parts', 'body', blocks => 2);
 ALTER TABLE detach_parts DETACH PARTITION detach_part;
 SELECT simhash_detach('detach_part');
 \d detach_part

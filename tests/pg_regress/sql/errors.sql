@@ -1,7 +1,7 @@
 -- Bad input: an error with a SQLSTATE, the reason, the wrong value, and a hint if the user can act.
 CREATE FUNCTION pg_temp.errors(VARIADIC expressions text[]) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT regexp_replace(line, '^SELECT ', '')
-    FROM unnest(expressions) AS expression, errors('SELECT ' || expression) AS line
+    FROM errors(VARIADIC ARRAY(SELECT 'SELECT ' || unnest(expressions))) AS line
 $$;
 
 -- Unknown options, as jsonb and as text, in every function.

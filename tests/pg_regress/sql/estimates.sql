@@ -39,7 +39,6 @@ SELECT expected('EXECUTE near (42)'), expected('EXECUTE near (7)');
 SET plan_cache_mode = force_generic_plan;
 SELECT expected('EXECUTE near (42)');
 RESET plan_cache_mode;
-DEALLOCATE near;
 
 -- Joins: as many near pairs as rows; half of the rows have a near one.
 SELECT expected('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS near,
@@ -79,8 +78,8 @@ SELECT bool_and(nodes(query) ~ 'Hash (Right )?(Semi|Anti) Join') AS without_nest
 
 -- Families of tables: the whole, and each member.
 CREATE TABLE parts (id integer, fp bigint) PARTITION BY LIST ((id % 3));
-SELECT format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES IN (%1$s)%s', n,
-    CASE n WHEN 2 THEN ' PARTITION BY RANGE (id)' END) FROM generate_series(0, 2) n \gexec
+SELECT run(format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES IN (%1$s)%s', n,
+    CASE n WHEN 2 THEN ' PARTITION BY RANGE (id)' END)) FROM generate_series(0, 2) n;
 CREATE TABLE parts2_1 PARTITION OF parts2 DEFAULT;
 INSERT INTO parts SELECT id, fp FROM docs;
 ANALYZE parts;
@@ -98,7 +97,7 @@ SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');
 -- The searches of many partitions are not worth a parallel worker each, as PostgreSQL's own scans of indexes are not,
 -- unless one of them takes longer than starting a worker.
 CREATE TABLE days (day integer, body text, fp bigint) PARTITION BY LIST (day);
-SELECT format('CREATE TABLE day%s PARTITION OF days FOR VALUES IN (%1$s)', n) FROM generate_series(1, 20) n \gexec
+SELECT run(format('CREATE TABLE day%s PARTITION OF days FOR VALUES IN (%1$s)', n)) FROM generate_series(1, 20) n;
 INSERT INTO days SELECT n % 20 + 1, 'text ' || n, random_fingerprint(n) FROM generate_series(1, 1000) n;
 SELECT simhash_index('days', 'body'), simhash_attach('days', 'fp');
 ANALYZE days;

@@ -19,8 +19,7 @@ INSERT INTO docs VALUES (3, 2, 'active', now() - interval '1 year');
 DELETE FROM docs;
 
 -- Names are those of the caller's search path, and stay.
-SELECT simhash_guard('docs', source => 'f', among => 'status = ''active''::status -- or other');
-SELECT definition('docs');
+SELECT simhash_guard('docs', source => 'f', among => 'status = ''active''::status -- or other'), definition('docs');
 SET search_path = pg_catalog;
 INSERT INTO public.docs VALUES (1, 0, 'draft'), (2, 0, 'closed'), (3, 0, NULL), (4, 0, 'active');
 INSERT INTO public.docs VALUES (5, 1, 'draft');
@@ -104,7 +103,7 @@ ALTER TABLE docs DROP near;
 -- psql shows where the error is in the condition.
 SELECT simhash_guard('docs', source => 'f', among => 'id > 1 AND unknown');
 -- What the parser notices is sent once.
-SELECT format('ALTER TABLE docs ADD %I integer', repeat('n', 63)) \gexec
+SELECT run(format('ALTER TABLE docs ADD %I integer', repeat('n', 63)));
 SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'f', among => repeat('n', 64) || ' IS NULL');
 SET client_min_messages = warning;

@@ -37,8 +37,7 @@ SELECT near FROM docs WHERE id > 2005;
 -- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares,
 -- once the session has found that row.
 CREATE TABLE copies (id integer PRIMARY KEY, f bigint, near integer, pad text DEFAULT repeat('x', 1500));
-SELECT simhash_attach('copies', 'f');
-SELECT simhash_guard('copies', 'mark', source => 'f', mark_column => 'near');
+SELECT simhash_attach('copies', 'f'), simhash_guard('copies', 'mark', source => 'f', mark_column => 'near');
 -- The row without a mark differs from the copies in one bit of each block but one.
 CREATE FUNCTION mark_copy(shared integer, OUT few_pages boolean, OUT mark integer) LANGUAGE plpgsql AS $$
 BEGIN

@@ -78,44 +78,30 @@ ROLLBACK;
 PREPARE store AS INSERT INTO indexed VALUES ($1, $2);
 EXECUTE store (10, -1);
 DROP INDEX indexed_simhash_block0_idx, indexed_simhash_block1_idx;
-EXECUTE store (11, -2);
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors('EXECUTE store (11, -2)');
 EXECUTE store (11, 255);
 DROP INDEX indexed_simhash_block2_idx, indexed_simhash_block3_idx;
-EXECUTE store (12, 254);
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors('EXECUTE store (12, 254)');
 CREATE INDEX ON indexed (simhash_block(f, 1, 3), f);
-EXECUTE store (12, 254);
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors('EXECUTE store (12, 254)');
 EXECUTE store (12, -256);
 SELECT id, f FROM indexed ORDER BY id;
 -- Triggers created by hand.
 CREATE TABLE by_hand (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('by_hand', 'f');
-CREATE FUNCTION pg_temp.trigger(definition text, arguments text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE format('CREATE TRIGGER hand %s EXECUTE FUNCTION simhash_dedup(%s)', definition, arguments);
-    RETURN QUERY SELECT errors('INSERT INTO by_hand VALUES (1, 0)', 'DELETE FROM by_hand', 'TRUNCATE by_hand');
-    DROP TRIGGER hand ON by_hand;
-END
-$$;
-SELECT pg_temp.trigger(definition, arguments) FROM (VALUES
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', ''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''3'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''no'', ''3'', ''f'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''3'', ''f'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"max_distance": 65}'', ''f'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{}'', ''f'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''g'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''id'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'', ''same_as'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''mark'', ''{"resemblance": null}'', ''f'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'', '''', ''g'''),
-    ('BEFORE INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'', '''', '''', ''true'', '''''),
-    ('BEFORE INSERT ON by_hand', '''reject'', ''{"resemblance": null}'', ''f'''),
-    ('AFTER INSERT ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'''),
-    ('BEFORE DELETE ON by_hand FOR EACH ROW', '''reject'', ''{"resemblance": null}'', ''f'''),
-    ('BEFORE TRUNCATE ON by_hand', '''reject'', ''{"resemblance": null}'', ''f''')) AS t (definition, arguments);
+SELECT errors(VARIADIC array_agg(format('CREATE TRIGGER hand BEFORE INSERT ON by_hand FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup(%s); INSERT INTO by_hand VALUES (1, 0)', arguments)))
+FROM unnest(ARRAY['', $$'reject', '3'$$, $$'no', '3', 'f'$$, $$'reject', '3', 'f'$$, $$'reject', '{"max_distance": 65}', 'f'$$,
+    $$'reject', '{}', 'f'$$, $$'reject', '{"resemblance": null}', 'g'$$, $$'reject', '{"resemblance": null}', 'id'$$,
+    $$'reject', '{"resemblance": null}', 'f', 'same_as'$$, $$'mark', '{"resemblance": null}', 'f'$$,
+    $$'reject', '{"resemblance": null}', 'f', '', 'g'$$, $$'reject', '{"resemblance": null}', 'f', '', '', 'true', ''$$
+]) AS arguments;
+SELECT errors(VARIADIC array_agg(format($$CREATE TRIGGER hand %s
+    EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f'); %s$$, definition, statement)))
+FROM (VALUES ('BEFORE INSERT ON by_hand', 'INSERT INTO by_hand VALUES (1, 0)'),
+    ('AFTER INSERT ON by_hand FOR EACH ROW', 'INSERT INTO by_hand VALUES (1, 0)'),
+    ('BEFORE DELETE ON by_hand FOR EACH ROW', 'INSERT INTO by_hand VALUES (1, 0); DELETE FROM by_hand'),
+    ('BEFORE TRUNCATE ON by_hand', 'TRUNCATE by_hand')) AS t (definition, statement);
 -- Names with all kinds of special characters.
 CREATE TABLE "a ""b"" 100%s" ("the %d id" integer PRIMARY KEY, "f ""'\" bigint, "in 'all'" text);
 SELECT simhash_attach('"a ""b"" 100%s"', 'f "''\');

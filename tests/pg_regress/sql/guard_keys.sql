@@ -53,8 +53,7 @@ SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', source => 'f');
 INSERT INTO nulls VALUES (1, 0), (2, 1) RETURNING id, same_as;
 UPDATE nulls SET same_as = 1;
 ALTER TABLE nulls ALTER COLUMN same_as SET NOT NULL;
-INSERT INTO nulls VALUES (3, 255);
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors('INSERT INTO nulls VALUES (3, 255)');
 SELECT simhash_guard('marked', 'mark', mark_column => 'fit', scope => '{part}');
 INSERT INTO marked VALUES ('a long identifier', 'a text'), ('another', 'A text') RETURNING id, fit;
 

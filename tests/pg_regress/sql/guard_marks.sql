@@ -10,8 +10,7 @@ INSERT INTO docs VALUES (7, 41, 0), (7, 42, 255), (7, 43, 1), (8, 41, 254), (8, 
 RETURNING tenant, id, near;
 -- The mark is the guard's, whatever the statement says.
 INSERT INTO docs VALUES (9, 1, 0, 77), (9, 2, 1, 77) RETURNING tenant, id, near;
-DELETE FROM docs WHERE (tenant, id) = (9, 1);
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors('DELETE FROM docs WHERE (tenant, id) = (9, 1)');
 -- UPDATE of the fingerprint, of the tenant, and of the key of the named row.
 UPDATE docs SET f = 256 WHERE (tenant, id) = (7, 42) RETURNING tenant, id, near;
 UPDATE docs SET f = 65280 WHERE (tenant, id) = (7, 42) RETURNING tenant, id, near;
@@ -119,8 +118,7 @@ INSERT INTO wrong VALUES (1, 'b', 0), (1, 'c', 0) RETURNING a, "B", fit;
 ALTER TABLE wrong DROP CONSTRAINT wrong_pkey, ADD PRIMARY KEY ("B");
 INSERT INTO wrong VALUES (1, 'd', 0) RETURNING a, "B", fit;
 ALTER TABLE wrong DROP CONSTRAINT wrong_pkey, ADD PRIMARY KEY (a, body, "B");
-INSERT INTO wrong VALUES (1, 'e', 0);
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors($$INSERT INTO wrong VALUES (1, 'e', 0)$$);
 SELECT simhash_guard('wrong', 'mark', mark_column => 'whole_key', scope => '{a}', source => 'body');
 INSERT INTO wrong VALUES (1, 'e', 0) RETURNING whole_key;
 -- PRIMARY KEY columns that were renamed have their new names in marks.

@@ -107,7 +107,7 @@ ALTER TABLE docs DROP CONSTRAINT docs_part_fkey;
 CREATE TABLE outer_docs (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE plain_docs PARTITION OF outer_docs FOR VALUES IN (1);
 CREATE TABLE inner_docs (id integer, part integer, f bigint);
-SELECT format('CREATE INDEX ON inner_docs (simhash_block(f, %s)) INCLUDE (f)', n) FROM generate_series(0, 3) AS n \gexec
+SELECT index_by_hand('inner_docs', 'f');
 SELECT FROM simhash_guard('inner_docs', 'skip', source => 'f');
 ALTER TABLE outer_docs ATTACH PARTITION inner_docs FOR VALUES IN (2);
 INSERT INTO outer_docs VALUES (1, 2, 0), (2, 1, 1);

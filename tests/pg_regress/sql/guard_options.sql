@@ -11,8 +11,7 @@ SELECT simhash_guard('mails');
 INSERT INTO mails VALUES (1, mail(17));
 INSERT INTO mails VALUES (2, mail(18));
 -- With the same numbers, it is not; a copy is.
-SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}');
-SELECT definition('mails');
+SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}'), definition('mails');
 INSERT INTO mails VALUES (2, mail(18));
 INSERT INTO mails VALUES (3, upper(mail(18)));
 -- The same guard again, and without the option.
@@ -31,8 +30,7 @@ SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails', '{"r
 -- Texts with other features, by indexes with other options. Options of the indexes are the default.
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
 SELECT simhash_index('letters', 'body', '{"ngram": 2}');
-SELECT simhash_guard('letters', criterion => '{"resemblance": 0.9, "same": ["numbers"]}');
-SELECT definition('letters');
+SELECT simhash_guard('letters', criterion => '{"resemblance": 0.9, "same": ["numbers"]}'), definition('letters');
 INSERT INTO letters SELECT id, body FROM mails WHERE id = 1;
 INSERT INTO letters VALUES (2, mail(18));
 INSERT INTO letters VALUES (3, mail(18) || '!');

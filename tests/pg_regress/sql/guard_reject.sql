@@ -39,4 +39,3 @@ ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;
 INSERT INTO docs VALUES (12, 'another text');
 SET session_replication_role = replica;
 INSERT INTO docs VALUES (12, 'another text');
-RESET session_replication_role;

@@ -37,8 +37,7 @@ ALTER TABLE guarded.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.docs USING (reader = current_user);
 GRANT SELECT ON guarded.docs TO regress_writer;
 UPDATE guarded.docs SET reader = 'somebody else';
-PREPARE insert_as(name) AS
-SELECT errors_as($1, $$INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have')$$);
+PREPARE insert_as(name) AS SELECT errors_as($1, $$INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have')$$);
 EXECUTE insert_as('regress_writer');
 EXECUTE insert_as(:'USER');
 -- The owner is exempt unless row-level security is forced.
@@ -95,4 +94,3 @@ ALTER EXTENSION pg_simhash SET SCHEMA elsewhere;
 GRANT USAGE ON SCHEMA elsewhere TO PUBLIC;
 INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
 SELECT elsewhere.simhash_guard('guarded.docs', 'skip');
-ALTER EXTENSION pg_simhash SET SCHEMA public;

@@ -10,8 +10,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, title text, body text
 SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT simhash_guard('docs', source => 'body')$$,
     $$SELECT simhash_guard('docs', source => 'lower(body)', criterion => '{"resemblance": 0.7}')$$,
     $$SELECT simhash_guard('docs', source => 'tenant')$$, $$SELECT * FROM simhash_preview('docs')$$);
-SELECT simhash_index('docs', 'body');
-SELECT simhash_guard('docs'), definition('docs');
+SELECT simhash_index('docs', 'body'), simhash_guard('docs'), definition('docs');
 -- The name of a column or an expression, however it is written.
 SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'body');
@@ -105,8 +104,7 @@ SELECT errors('INSERT INTO banded VALUES (3, 1, ''Another text'')');
 PREPARE store AS INSERT INTO banded VALUES ($1, 1, $2);
 EXECUTE store (3, 'a third text');
 DROP INDEX whole;
-EXECUTE store (4, 'a fourth text');
-\echo :LAST_ERROR_SQLSTATE
+SELECT errors($$EXECUTE store (4, 'a fourth text')$$);
 
 -- Indexes that begin with columns of the guard's scope serve it, those with other columns do not.
 CREATE TABLE tenants (id integer PRIMARY KEY, tenant integer, lang text, body text);

@@ -13,8 +13,8 @@ INSERT INTO texts VALUES (4, 'one two five six'), (5, NULL), (6, '...');
 -- A row is not its own duplicate; an UPDATE is checked if it changes the text.
 UPDATE texts SET tenant = 1;
 UPDATE texts SET body = 'one two three four five' WHERE id = 1;
-UPDATE texts SET body = 'one two three four' WHERE id = 4;
-UPDATE texts SET body = 'two three four five' WHERE id = 5;
+SELECT errors($$UPDATE texts SET body = 'one two three four' WHERE id = 4$$,
+    $$UPDATE texts SET body = 'two three four five' WHERE id = 5$$);
 SELECT id, body FROM texts ORDER BY id;
 -- INSERT .. ON CONFLICT does not take the row with its key for a duplicate, and checks the UPDATE.
 INSERT INTO texts VALUES (1, 'one two three four six') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
@@ -89,9 +89,8 @@ CREATE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS
 CREATE TRIGGER zzzz_inner BEFORE INSERT ON nested FOR EACH ROW WHEN (new.inner_body <> '')
     EXECUTE FUNCTION insert_inner();
 INSERT INTO nested VALUES (1, 'the outer text', 'another text');
-INSERT INTO nested VALUES (2, 'a second outer text of words', 'a second OUTER text of words');
-\echo :LAST_ERROR_SQLSTATE
-INSERT INTO nested SELECT 2, long, upper(long) FROM words(1, 4000) AS long;
+SELECT fields($$INSERT INTO nested VALUES (2, 'a second outer text of words', 'a second OUTER text of words')$$,
+    'INSERT INTO nested SELECT 2, long, upper(long) FROM words(1, 4000) AS long');
 SELECT id, body FROM nested ORDER BY id;
 -- Another row with its text, stored and deleted meanwhile, is not taken for the row that is being stored.
 CREATE OR REPLACE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -102,7 +101,7 @@ BEGIN
     RETURN new;
 END
 $$;
-INSERT INTO nested VALUES (3, 'a third outer text', 'a third OUTER text');
+SELECT errors($$INSERT INTO nested VALUES (3, 'a third outer text', 'a third OUTER text')$$);
 INSERT INTO nested VALUES (4, 'a fourth outer text', 'a last text');
 SELECT id, body FROM nested ORDER BY id;
 

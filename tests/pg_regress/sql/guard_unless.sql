@@ -2,8 +2,7 @@
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, confirmed boolean, near integer, shadow boolean,
     twice integer GENERATED ALWAYS AS (id * 2) STORED);
 SELECT simhash_attach('docs', 'f');
-SELECT simhash_guard('docs', source => 'f', unless => 'confirmed');
-SELECT definition('docs');
+SELECT simhash_guard('docs', source => 'f', unless => 'confirmed'), definition('docs');
 SELECT unless, among FROM simhash_guards() WHERE target = 'docs'::regclass;
 -- A row that is not confirmed is checked, NULL and false alike; one that is counts for later rows.
 INSERT INTO docs VALUES (1, 0, NULL), (2, -1, false);

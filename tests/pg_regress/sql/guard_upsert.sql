@@ -55,9 +55,11 @@ SELECT url, index, found.* FROM (VALUES
     ('numeric UNIQUE', '', '(url)', '1.0', '1.00'),
     -- A generated column as the key.
     ('text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$)
-) AS cases (url, index, target, a, b), upserts(url, index, target, a, b) AS found;
+) AS cases (url, index, target, a, b), LATERAL (
+    SELECT string_agg(action, ' ') AS actions, do_update, do_nothing FROM upserts(url, index, target, a, b)
+    GROUP BY do_update, do_nothing ORDER BY actions) AS found;
 -- ON CONFLICT without a target, which is allowed only for DO NOTHING.
-SELECT action, do_nothing FROM upserts('text UNIQUE', '', '', $$'a'$$, $$'a'$$);
+SELECT string_agg(action, ' '), do_nothing FROM upserts('text UNIQUE', '', '', $$'a'$$, $$'a'$$) GROUP BY do_nothing;
 
 -- If the row is also near another row, the guard acts on it, whatever the UPDATE would keep of it.
 CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
@@ -115,40 +117,42 @@ END
 $$;
 CREATE FUNCTION store_another() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM another(new.id, new.f # tg_argv[0]::bigint, new.part || tg_argv[1]); RETURN new; END $$;
-CREATE FUNCTION stores(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION stores(statement text, OUT actions text, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
 DECLARE
     action text;
+    results jsonb = '{}';
 BEGIN
     FOREACH action IN ARRAY '{reject,skip,mark}'::text[] LOOP
         PERFORM simhash_guard('inner_rows', action, scope => '{part}', source => 'f',
             mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
         BEGIN
             EXECUTE statement;
-            RETURN NEXT action || ': '
-                || (SELECT string_agg(concat_ws(' ', id, coalesce(mark::text, '-')), ', ' ORDER BY id) FROM inner_rows);
+            result = (SELECT string_agg(concat_ws(' ', id, coalesce(mark::text, '-')), ', ' ORDER BY id) FROM inner_rows);
         EXCEPTION WHEN OTHERS THEN
-            RETURN NEXT action || ': ' || SQLSTATE || ' ' || SQLERRM;
+            result = SQLSTATE || ' ' || SQLERRM;
         END;
+        results = results || jsonb_build_object(action, result);
         TRUNCATE inner_rows;
     END LOOP;
+    RETURN QUERY SELECT string_agg(key, ' ' ORDER BY key), value FROM jsonb_each_text(results) GROUP BY value ORDER BY 1;
 END
 $$;
 CREATE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
-SELECT stores('INSERT INTO inner_rows VALUES (101, 0, ''x''), (2, 255, ''x'')');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (101, 0, ''x''), (2, 255, ''x'')');
 CREATE OR REPLACE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', 'y');
-SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
 CREATE OR REPLACE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('-1', '');
-SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
 DROP TRIGGER zzzz_near ON inner_rows;
 CREATE TRIGGER zzzz_near BEFORE UPDATE ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
-SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''); UPDATE inner_rows SET f = 255');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''); UPDATE inner_rows SET f = 255');
 DROP TRIGGER zzzz_near ON inner_rows;
 ALTER TABLE inner_rows ADD CONSTRAINT near CHECK (another(id, f, part));
-SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 ALTER TABLE inner_rows DROP CONSTRAINT near;
 -- In an AFTER trigger, such rows are rows like any other.
 CREATE TRIGGER near AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
-SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 DROP TRIGGER near ON inner_rows;
 -- A trigger that replaces or changes the row finds nothing in its way.
 CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -164,7 +168,7 @@ BEGIN
 END
 $$;
 CREATE TRIGGER replace AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION replace();
-SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x''), (53, -1, ''x'')');
+SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x''), (53, -1, ''x'')');
 DROP TRIGGER replace ON inner_rows;
 -- After a failed statement, its row is forgotten.
 CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;

@@ -124,4 +124,3 @@ ROLLBACK;
 BEGIN;
 SELECT simhash_index('docs', 'title', bands => 1);
 SELECT DISTINCT mode FROM pg_locks WHERE relation = 'docs'::regclass ORDER BY mode;
-ROLLBACK;

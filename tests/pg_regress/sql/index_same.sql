@@ -10,8 +10,7 @@ SELECT count(DISTINCT simhash_band(body, 0)) AS plain, count(DISTINCT simhash_ba
 -- The condition of the NOTICE is served, and reads the rows with the same number alone.
 SELECT simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
-SELECT plan_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'), 'Bands|Index|Heap',
-    'ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF');
+SELECT run_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'), 'Bands|Index|Heap');
 SELECT plan_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'), 'Scan');
 
 -- The rows are those of a sequential scan; by other criteria the indexes do not serve.
@@ -25,11 +24,9 @@ SELECT count(*) FROM letters WHERE simhash_near(body, :'body', '{"same": ["numbe
 SELECT count(*) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) FROM letters LIMIT 1) AS other;
 
 -- Beside indexes without it, which serve every criterion.
-SELECT simhash_index('letters', 'body');
-SELECT simhash_index('letters', 'body', :'criterion');
+SELECT simhash_index('letters', 'body'), simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
-SELECT plan_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', criterion), 'Index E',
-    'ANALYZE, TIMING OFF, SUMMARY OFF, COSTS OFF')
+SELECT run_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', criterion), 'Index E')
 FROM (VALUES ('{}'), ('{"same": ["numbers"]}'), ('{"same": ["numbers", "invoice"]}')) AS criteria (criterion);
 -- The guard looks up the bands with the numbers.
 SELECT errors($$SELECT simhash_guard('letters')$$);

@@ -1,5 +1,4 @@
 -- simhash_index on every kind of table that can have indexes.
-SET client_min_messages = notice;
 CREATE VIEW indexes AS
 SELECT relname AS index, indisvalid AS is_valid, inhparent::regclass AS parent
 FROM pg_index JOIN pg_class ON oid = indexrelid LEFT JOIN pg_inherits ON inhrelid = indexrelid
@@ -15,10 +14,8 @@ ALTER TABLE parts_1 ATTACH PARTITION parts_1a FOR VALUES FROM (10) TO (15);
 CREATE TABLE parts_1b PARTITION OF parts_1 FOR VALUES FROM (15) TO (20);
 INSERT INTO parts SELECT n, 'text ' || n FROM generate_series(0, 19) AS n;
 -- An index of a partition is not built again.
-SELECT simhash_index('parts_1a', 'upper(body)', bands => 1);
-SELECT simhash_index('parts', 'upper(body)', bands => 2);
-SELECT simhash_index('parts', 'upper(body)', bands => 2);
-SELECT simhash_index('parts_1', 'upper(body)', bands => 2);
+SELECT simhash_index('parts_1a', 'upper(body)', bands => 1), simhash_index('parts', 'upper(body)', bands => 2);
+SELECT simhash_index('parts', 'upper(body)', bands => 2), simhash_index('parts_1', 'upper(body)', bands => 2);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (20) TO (30);
 SELECT * FROM indexes;
 SELECT tablename, count(*) FROM pg_stats WHERE tablename ~ '^parts.*idx' GROUP BY tablename ORDER BY tablename;
@@ -36,8 +33,10 @@ DROP TABLE parts;
 CREATE TABLE parent (body text);
 CREATE TABLE child (own integer) INHERITS (parent);
 CREATE TABLE grandchild (more text, body text) INHERITS (child);
+SET client_min_messages = notice;
 SELECT simhash_index('child', 'body', bands => 1);
 SELECT simhash_index('parent', 'body', bands => 1);
+SET client_min_messages = warning;
 SELECT * FROM indexes;
 DROP TABLE parent CASCADE;
 
@@ -52,6 +51,7 @@ SELECT errors($$SELECT simhash_attach('"A schema"."A view"', 'Body')$$);
 CREATE UNLOGGED TABLE unlogged (body text);
 CREATE TEMP TABLE temporary (body text);
 SELECT simhash_index('unlogged', 'body', bands => 1), simhash_index('temporary', 'body', bands => 1);
+SET client_min_messages = notice;
 SELECT repeat('t', 63) AS long_table \gset
 CREATE TABLE :long_table (a_scope_column_with_a_very_long_name integer, body text);
 SELECT simhash_index(:'long_table', 'body', bands => 2),

@@ -25,7 +25,7 @@ FROM simhash_layouts('templates') WHERE blocks <= 4;
 
 -- No candidates: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
-SELECT * FROM simhash_layouts('few');
+SELECT count(*), max(candidates), max(worst) FROM simhash_layouts('few');
 
 -- Which layouts are indexed: by generated columns or expressions, on as many blocks as a search at the distance needs.
 CREATE TABLE docs (

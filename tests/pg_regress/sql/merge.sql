@@ -1,7 +1,6 @@
 -- Guards and searches with MERGE.
 CREATE TABLE merged (id integer PRIMARY KEY, f bigint);
-SELECT simhash_attach('merged', 'f');
-SELECT simhash_guard('merged', 'skip', source => 'f');
+SELECT simhash_attach('merged', 'f'), simhash_guard('merged', 'skip', source => 'f');
 INSERT INTO merged VALUES (1, 0), (2, -1);
 -- Row 1 is near only itself, 2 is skipped as an UPDATE, 3 as an INSERT.
 MERGE INTO merged USING (VALUES (1, 1), (2, 0), (3, 2), (4, 255)) AS s (id, f) ON merged.id = s.id

@@ -25,14 +25,14 @@ FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND has_near(o, :q)) F
 -- it already treats the arms of UNION ALL as members of one table.
 CREATE TABLE one (x integer);
 INSERT INTO one VALUES (1);
-SELECT format($$
+SELECT tables, value_of(format($$
     SELECT count(*) FROM one LEFT JOIN (
         SELECT t.id, EXISTS (SELECT FROM %s, other o WHERE o.k = t.id AND simhash_near(o.simhash, %s)) AS found FROM t
     ) s ON true,
     LATERAL (SELECT s.found AS f, x.x FROM one x WHERE s.found OFFSET 0) l,
     (SELECT id, simhash FROM docs UNION ALL SELECT id, simhash FROM docs) u
-    WHERE l.f AND u.id = 1 $$, (SELECT string_agg('one o' || n, ', ') FROM generate_series(1, tables) n), :q)
-FROM generate_series(7, 10) tables \gexec
+    WHERE l.f AND u.id = 1 $$, (SELECT string_agg('one o' || n, ', ') FROM generate_series(1, tables) n), :q))
+FROM generate_series(7, 10) tables;
 
 -- A query's own conditions still use the indexes, in a sub-select too. (Other queries: near_plans.)
 SELECT is_searched(format('SELECT id FROM docs WHERE is_near(simhash, %s)', :q));

@@ -40,9 +40,10 @@ SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, -1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 25)');
 
 -- Few rows are expected, so the plan does not scan the table for the first near row.
-SELECT plan('SELECT EXISTS (SELECT FROM d WHERE simhash_near(fp, 42, 5))');
+SELECT plan_lines('SELECT EXISTS (SELECT FROM d WHERE simhash_near(fp, 42, 5))', 'Scan');
 -- Each part of a UNION ALL is searched.
-SELECT plan('SELECT id FROM (SELECT id, fp FROM d UNION ALL SELECT -id, fp FROM d) AS u WHERE simhash_near(fp, 42, 0)');
+SELECT plan_lines('SELECT id FROM (SELECT id, fp FROM d UNION ALL SELECT -id, fp FROM d) AS u
+    WHERE simhash_near(fp, 42, 0)', 'Scan');
 
 -- Conditions on the distance are searched like simhash_near, whichever way they are written.
 SELECT plan('SELECT id FROM d WHERE fp <~> 42 = 5');
@@ -56,7 +57,7 @@ CREATE TABLE l (id integer, fp bigint);
 INSERT INTO l SELECT n, random_fingerprint(n) FROM generate_series(1, 2000) n;
 CREATE FUNCTION used(query text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(substring(line FROM '^[^(]*[^( ]'), '; ')
-    FROM plan_lines(query, 'Blocks|Radii|Descents|Passes|Seq Scan', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS line
+    FROM run_lines(query, 'Blocks|Radii|Descents|Passes|Seq Scan') AS line
 $$;
 
 -- Of several layouts, the cheapest for the distance is used. It is chosen when the query runs.
@@ -72,7 +73,6 @@ SELECT plan('EXECUTE within (3)');
 SELECT distance, used(format('EXECUTE within (%s)', distance))
 FROM unnest('{-1,0,1,2,3,5,7,9,12,24,64,1000}'::integer[]) AS distance;
 RESET plan_cache_mode;
-DEALLOCATE within;
 
 -- A value that very many rows share is met while it is read. The search goes on with the other blocks.
 CREATE TABLE hot (id integer, fp bigint);
@@ -96,11 +96,11 @@ SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (SELECT fp FROM d AS one WH
 CREATE TABLE q (id integer, fp bigint);
 INSERT INTO q SELECT id, fp FROM d WHERE id IN (7, 42);
 ANALYZE q;
-SELECT plan('SELECT d.id FROM q LEFT JOIN d ON simhash_near(q.fp, d.fp, 1)');
+SELECT plan_lines('SELECT d.id FROM q LEFT JOIN d ON simhash_near(q.fp, d.fp, 1)', 'Join|Scan');
 SELECT plan('SELECT q.id FROM q WHERE NOT EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0) AND d.id <> q.id)');
 
 -- Data changes, and locks.
-SELECT plan('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)');
+SELECT plan_lines('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)', 'Update|Scan');
 SELECT is_searched('SELECT id FROM d WHERE simhash_near(fp, 42) FOR UPDATE SKIP LOCKED'),
     is_searched('SELECT id FROM d ORDER BY fp <~> 42 LIMIT 1 FOR UPDATE');
 
@@ -123,20 +123,20 @@ ALTER TABLE h ATTACH PARTITION h1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO h SELECT id, fp FROM d WHERE id <= 2000;
 CALL add_columns('h', 4);
 ANALYZE h;
-SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 1)');
+SELECT plan_lines('SELECT id FROM h WHERE simhash_near(fp, 42, 1)', 'Scan');
 -- A block that is not indexed in all partitions is not looked up.
 DROP INDEX h_b4_0;
 CREATE INDEX h0_b4_0 ON h0 (b4_0, fp);
-SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 0)');
+SELECT plan_lines('SELECT id FROM h WHERE simhash_near(fp, 42, 0)', 'Scan');
 -- A join neither locks nor waits for a partition that the planner prunes, or an index of one. (From version 16 on,
 -- PostgreSQL itself locks the indexes of the partitioned table.)
 CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
-SELECT format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', tag, tag) FROM generate_series(0, 9) tag \gexec
+SELECT run(format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', tag, tag)) FROM generate_series(0, 9) tag;
 INSERT INTO p SELECT id, tag, fp FROM d;
 CALL add_columns('p', 4);
 ANALYZE p;
 BEGIN;
-SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
+SELECT plan_lines('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5', 'Loop|Scan');
 SELECT DISTINCT c.relname FROM pg_locks JOIN pg_class c ON c.oid = relation
 WHERE pid = pg_backend_pid() AND c.relname ~ '^p\d?(_|$)' AND c.relkind <> 'I' ORDER BY relname;
 ROLLBACK;
@@ -158,12 +158,12 @@ INSERT INTO i SELECT id, fp FROM d WHERE id <= 1000;
 INSERT INTO i1 SELECT id, fp FROM d WHERE id BETWEEN 1001 AND 2000;
 ANALYZE i;
 ANALYZE i1;
-SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
+SELECT plan_lines('SELECT id FROM i WHERE simhash_near(fp, 42, 0)', 'Scan');
 -- An expression in one of them only looks alike.
 DROP INDEX i_b2_0, i1_b2_0;
 CREATE INDEX i_b2_0 ON i (simhash_block(fp, 0, 2), fp);
 CREATE INDEX i1_b2_0 ON i1 (simhash_block(fp + 1, 0, 2), fp);
-SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
+SELECT plan_lines('SELECT id FROM i WHERE simhash_near(fp, 42, 0)', 'Scan');
 
 -- Not by an index -------------------------------------------------------------------
 

@@ -10,14 +10,6 @@ SELECT simhash_near(' ', 'one') AS first, simhash_near('one', '...') AS second, 
 
 -- Literals, values with a type, and parameters without one: each mixture means texts if one of them is a text, and
 -- fingerprints if one of them is an integer.
-CREATE FUNCTION value_of(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    value boolean;
-BEGIN
-    EXECUTE query INTO value;
-    RETURN value;
-END
-$$;
 CREATE FUNCTION types_of(call text) RETURNS regtype[] LANGUAGE plpgsql AS $$
 DECLARE
     types regtype[];
@@ -28,7 +20,7 @@ BEGIN
     RETURN types;
 END
 $$;
-SELECT count(*) AS calls, count(*) FILTER (WHERE value_of(format('SELECT simhash_near(%s, %s%s)', a, b, c))) AS near
+SELECT count(*) AS calls, count(*) FILTER (WHERE value_of(format('SELECT simhash_near(%s, %s%s)', a, b, c))::boolean) AS near
 FROM unnest('{"''a b''","''a b''::text","''a b''::varchar(9)","''a b''::name"}'::text[]) AS a,
     unnest('{"''A B''","''A B''::text","''A B''::varchar(9)"}'::text[]) AS b,
     unnest('{"",", ''{}''",", ''{}''::jsonb",", ''{}''::text",", ''{}''::varchar",", criterion => ''{\"bands\": 2}''"}'::text[]) AS c;

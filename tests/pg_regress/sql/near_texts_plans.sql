@@ -13,18 +13,17 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(body, 'some text');
 SELECT (plan_lines('SELECT id FROM docs WHERE simhash_near(body, ''some text'')', '', 'COSTS OFF, FORMAT JSON')::jsonb
     -> 0 -> 'Plan') - 'Disabled' AS plan;
 -- Each row is fetched once, though it has several of the bands.
-SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap',
-    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap');
 SELECT array_agg(id ORDER BY id) FROM docs WHERE simhash_near(body, :'body');
 -- Fewer bands than are indexed. Those of one family differ in two words: other bands have also rows that are refuted.
-SELECT plan_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')', :'body'),
-    'Removed|Bands|Index|Heap', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')', :'body'),
+    'Removed|Bands|Index|Heap');
 -- Nothing is near NULL, or a text without a word.
-SELECT plan_lines('SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = ' || id || '))',
-    'Index D|Index E|Heap', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') FROM generate_series(-1, 0) AS id;
+SELECT run_lines('SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = ' || id || '))',
+    'Index D|Index E|Heap') FROM generate_series(-1, 0) AS id;
 
--- The rows are those of a sequential scan, wherever the condition stands.
-SELECT is_searched(query), same_rows(query) FROM unnest(ARRAY[
+-- The rows are those of a sequential scan, wherever the condition stands: no query is printed.
+SELECT query FROM unnest(ARRAY[
     format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'),
     format('SELECT id FROM docs WHERE simhash_near(%L, body)', :'body'),
     format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"resemblance": 0.9, "same": ["edit801"]}'')', :'body'),
@@ -35,7 +34,8 @@ SELECT is_searched(query), same_rows(query) FROM unnest(ARRAY[
     'SELECT id FROM docs a WHERE id < 100 AND EXISTS (SELECT FROM docs b WHERE simhash_near(a.body, b.body) AND a.id > b.id)',
     'SELECT id FROM docs a WHERE id < 100 AND NOT EXISTS (SELECT FROM docs b WHERE simhash_near(a.body, b.body) AND a.id > b.id)',
     'SELECT a.id, c.* FROM docs a, LATERAL (SELECT min(id), count(*) FROM docs b WHERE simhash_near(b.body, a.body)) c WHERE id < 50',
-    'SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = 42))']) AS query;
+    'SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = 42))']) AS query
+WHERE (is_searched(query) AND same_rows(query)) IS NOT TRUE;
 SELECT is_searched(format('DELETE FROM docs WHERE simhash_near(body, %L)', :'body')) AS deleted,
     is_searched(format('UPDATE docs SET tenant = 0 WHERE simhash_near(body, %L)', :'body')) AS updated,
     is_searched(format('SELECT id FROM docs WHERE simhash_near(body, %L) FOR UPDATE', :'body')) AS locked,
@@ -48,8 +48,8 @@ SELECT is_searched(format('DELETE FROM docs WHERE simhash_near(body, %L)', :'bod
 BEGIN;
 INSERT INTO docs (id, body) SELECT n, 'a text that is not there any more' FROM generate_series(3001, 3100) AS n;
 ROLLBACK;
-SELECT plan_lines('SELECT id FROM docs WHERE simhash_near(body, ''a text that is not there any more'')', 'Index E|Heap',
-    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') FROM generate_series(1, 2);
+SELECT run_lines('SELECT id FROM docs WHERE simhash_near(body, ''a text that is not there any more'')', 'Index E|Heap')
+FROM generate_series(1, 2);
 
 -- A generic plan. A criterion that is not known when the query is planned is a filter.
 SET plan_cache_mode = force_generic_plan;
@@ -102,7 +102,7 @@ CREATE FUNCTION searched_both_ways() RETURNS TABLE (by_name boolean, by_expressi
 $$;
 SELECT simhash_index('parts_of', 'whole');
 SELECT * FROM searched_both_ways();
-SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid = 'parts_of'::regclass \gexec
+SELECT run(format('DROP INDEX %s', indexrelid::regclass)) FROM pg_index WHERE indrelid = 'parts_of'::regclass;
 SELECT simhash_index('parts_of', 'title || '' '' || body');
 SELECT * FROM searched_both_ways();
 SELECT id FROM parts_of WHERE simhash_near(whole, 'title 7 a body of 3');

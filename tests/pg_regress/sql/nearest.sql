@@ -64,9 +64,9 @@ ALTER TABLE parts ATTACH PARTITION parts_1 FOR VALUES IN (3, 4, 5);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (6, 7);
 CREATE TABLE parts_3 PARTITION OF parts DEFAULT;
 INSERT INTO parts SELECT id, tag, fp FROM prints;
-SELECT format('CREATE INDEX ON %s (simhash_block(fp, %s)) %s', partition, block,
-    CASE WHEN partition <> 'parts_2' THEN 'INCLUDE (fp)' END)
-FROM unnest('{parts_0,parts_1,parts_2}'::text[]) AS partition, generate_series(0, 3) AS block \gexec
+SELECT run(format('CREATE INDEX ON %s (simhash_block(fp, %s)) %s', partition, block,
+    CASE WHEN partition <> 'parts_2' THEN 'INCLUDE (fp)' END))
+FROM unnest('{parts_0,parts_1,parts_2}'::text[]) AS partition, generate_series(0, 3) AS block;
 VACUUM ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY fp <~> :q LIMIT 3;
 SELECT compare(format('SELECT fp <~> %s AS d FROM parts ORDER BY d LIMIT 20', :q));
@@ -81,6 +81,5 @@ CREATE TABLE copies (id integer, fp bigint);
 INSERT INTO copies SELECT n, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n, 0) END FROM generate_series(1, 20000) n;
 SELECT simhash_attach('copies', 'fp');
 VACUUM ANALYZE copies;
-SELECT plan_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Passes:',
-    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT run_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Passes:');
 SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS nearest WHERE fp = 42;

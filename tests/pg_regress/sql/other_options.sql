@@ -4,6 +4,7 @@ SELECT simhash_attach('docs', 'title', '{"tokens": "chars"}');
 INSERT INTO docs VALUES (1, 'a title', NULL, 0), (2, 'another one', '{a,b}', 1);
 -- The default options, a distance, and an order.
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title'), 3);
+\set VERBOSITY terse
 SELECT id FROM docs WHERE simhash('a title', '{"seed": 1}') <~> simhash <= 0;
 SELECT count(*) FROM (SELECT id FROM docs ORDER BY simhash <~> simhash('a title') LIMIT 1) AS nearest;
 UPDATE docs SET by_hand = 2 WHERE simhash_near(simhash, simhash('a title'));
@@ -17,6 +18,7 @@ PREPARE search AS SELECT id FROM docs WHERE simhash_near(simhash, simhash($1), 3
 EXECUTE search('a title');
 EXECUTE search('a title');
 SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text) WHERE simhash_near(simhash, simhash(text));
+\set VERBOSITY default
 -- No warning: the same options in other letters, texts, other columns, features, options that are not known.
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
 SELECT id FROM docs WHERE simhash_near(title, 'a title');

@@ -102,16 +102,16 @@ SET enable_seqscan = on;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM queries JOIN prints ON simhash_near(fp, q, 0);
 SELECT count(*) FROM queries JOIN prints ON simhash_near(fp, q, 0);
 SELECT line ~ 'Custom Scan.*loops=2000\)|Heap Fetches: 2000' OR substring(line, ': (\d+)')::integer >= 2000
-FROM plan_lines('SELECT max(prints.id) FROM queries JOIN prints ON simhash_near(fp, q, 0)',
-    'Custom Scan|Heap Fetches|Index Entries', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') AS line;
+FROM run_lines('SELECT max(prints.id) FROM queries JOIN prints ON simhash_near(fp, q, 0)',
+    'Custom Scan|Heap Fetches|Index Entries') AS line;
 RESET ALL;
 
 -- Indexes on a column and the block serve searches among the rows with one value of that column.
 CREATE TABLE tenants (tenant text, part smallint, id integer, fp bigint);
 INSERT INTO tenants SELECT 'tenant ' || n % 7, n % 3, n, n::bigint << 40 | n FROM generate_series(1, 5000) n;
 INSERT INTO tenants VALUES ('tenant 5', 0, 0, NULL);
-SELECT format('CREATE INDEX ON tenants (tenant, part, simhash_block(fp, %s)) INCLUDE (fp)', block)
-FROM generate_series(0, 3) AS block \gexec
+SELECT run(format('CREATE INDEX ON tenants (tenant, part, simhash_block(fp, %s)) INCLUDE (fp)', block))
+FROM generate_series(0, 3) AS block;
 ANALYZE tenants;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, 5, 4);
@@ -146,10 +146,8 @@ EXECUTE grown (hashint8extended(7, 0));
 BEGIN;
 -- Half of them share a block.
 INSERT INTO growing SELECT hashint8extended(n, 0) & ~((1::bigint << 31 + n % 2) - 1) FROM generate_series(1, 100000) n;
-SELECT plan_lines('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))', 'Passes',
-    'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT run_lines('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))', 'Passes');
 ROLLBACK;
-DEALLOCATE grown;
 RESET plan_cache_mode;
 
 -- Another order of integers is not the order of the scan.
@@ -166,8 +164,8 @@ SELECT (SELECT fp <~> 42 FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1) = (S
 
 -- With LIMIT, the scan of each partition stores about as many rows as are wanted.
 CREATE TABLE many (id integer, fp bigint) PARTITION BY HASH (id);
-SELECT format('CREATE TABLE many%s PARTITION OF many FOR VALUES WITH (MODULUS 20, REMAINDER %1$s)', n)
-FROM generate_series(0, 19) AS n \gexec
+SELECT run(format('CREATE TABLE many%s PARTITION OF many FOR VALUES WITH (MODULUS 20, REMAINDER %1$s)', n))
+FROM generate_series(0, 19) AS n;
 SELECT simhash_attach('many', 'fp', blocks => 2);
 INSERT INTO many SELECT n, hashint8extended(n, 0) FROM generate_series(1, 300000) n;
 VACUUM ANALYZE many;

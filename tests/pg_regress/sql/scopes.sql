@@ -51,7 +51,8 @@ SELECT scope FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant 
 -- A join that is planned partition by partition: the scope is a column of a partition, too.
 CREATE TABLE parts (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
 CREATE TABLE new_parts (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
-SELECT format('CREATE TABLE %s_%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, n) FROM unnest('{parts,new_parts}'::text[]) t, generate_series(1, 2) n \gexec
+SELECT run(format('CREATE TABLE %s_%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, n))
+FROM unnest('{parts,new_parts}'::text[]) t, generate_series(1, 2) n;
 INSERT INTO parts SELECT id, tenant, fp FROM docs WHERE tenant IN (1, 2);
 INSERT INTO new_parts SELECT id, tenant, fp # 1 FROM docs WHERE tenant IN (1, 2) AND id % 16 = 1;
 SELECT simhash_attach('parts', 'fp', prefix => 'b', scope => '{tenant}');
@@ -71,7 +72,6 @@ SELECT * FROM scopes('SELECT fp <~> 42 FROM docs WHERE published ORDER BY fp <~>
 PREPARE published (boolean) AS SELECT count(*) FROM docs WHERE published = $1 AND simhash_near(fp, random_fingerprint(43));
 SET plan_cache_mode = force_generic_plan;
 EXECUTE published (false);
-DEALLOCATE published;
 -- These are no single value.
 SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT TRUE
     AND simhash_near(fp, random_fingerprint(42))');

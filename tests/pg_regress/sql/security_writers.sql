@@ -99,9 +99,8 @@ FROM unnest(ARRAY[
     'ratio::text = ''1''', 'raw::text = ''\x01''', 'point(1, ratio)::text = ''(1,1)''', 'quote_ident(body) = body',
     'to_tsvector(''app.english'', body) @@ ''run''::tsquery', 'to_tsvector(search, body) @@ ''run''::tsquery'
 ]) AS condition;
--- What is allowed.
-SELECT condition, app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)) AS error
-FROM unnest(ARRAY[
+-- What is allowed: no error is printed.
+SELECT condition, error FROM unnest(ARRAY[
     'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''', '(pair).b IS NULL',
     'pair IS NOT NULL', 'range IS NOT NULL', 'list[1] = ''a''', '''a'' = ANY (list)', 'body::integer > 0', 'ratio::numeric = 1',
     'lower(body) LIKE ''a%'' OR body ~ ''b'' OR length(body) > 3', 'coalesce(body, ''x'') = CASE id WHEN 1 THEN ''a'' ELSE ''b'' END',
@@ -110,7 +109,8 @@ FROM unnest(ARRAY[
     'date_trunc(''day'', at) = current_timestamp', 'extract(year FROM at) = 2026', 'at < localtimestamp',
     'to_tsvector(''english'', body) @@ ''run''::tsquery', 'simhash(body) = 0', 'hamming(simhash(body), 0) < 3',
     'body COLLATE "C" = ''a''', 'ROW(id, word) = ROW(1, word)'
-]) AS condition;
+]) AS condition, app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)) AS error
+WHERE error <> 'none';
 -- From PostgreSQL 16 on.
 DO $$
 BEGIN

@@ -9,47 +9,64 @@ FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_
 WHERE to_regrole(name) IS NULL \gexec
 \set ECHO all
 
--- The error of each statement with all its fields. The context ends where this function calls the statement.
-CREATE FUNCTION fields(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+-- The error of each statement with the named fields. The context ends where this function calls the statement. Statements in
+-- a row with the same error are printed together, and a field that the error before has too is only named. The hint of
+-- near-duplicates is left to guard_reject.
+CREATE FUNCTION reported(names text[], statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     statement text; detail text; hint text; context text;
     column_name text; constraint_name text; type_name text; table_name text; schema_name text;
+    error text[]; last_error text[] = '{}'; new_lines text[];
+    repeated text;
 BEGIN
     FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
         BEGIN
             EXECUTE statement;
-            RETURN NEXT '  no error';
+            error = '{"  no error"}';
         EXCEPTION WHEN OTHERS THEN
             GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT,
                 context = PG_EXCEPTION_CONTEXT, column_name = COLUMN_NAME, constraint_name = CONSTRAINT_NAME,
                 type_name = PG_DATATYPE_NAME, table_name = TABLE_NAME, schema_name = SCHEMA_NAME;
+            hint = nullif(hint, 'Skip the row, or change the existing one.');
             context = split_part(context, format('SQL statement "%s"', statement), 1);
             context = regexp_replace(context, '(SQL statement "[A-Z ]+)[^\n]*"', '\1..."', 'g');
             context = replace(rtrim(context, E'\n'), E'\n', ' | ');
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT format('  %s: %s', name, value)
+            error = format('  %s: %s', SQLSTATE, SQLERRM) || ARRAY(SELECT format('  %s: %s', name, value)
                 FROM unnest('{DETAIL,HINT,CONTEXT,COLUMN,CONSTRAINT,TYPE,TABLE,SCHEMA}'::text[],
                         ARRAY[detail, hint, context, column_name, constraint_name, type_name, table_name, schema_name])
                     AS field (name, value)
-                WHERE value <> '';
+                WHERE value <> '' AND name = ANY (names));
         END;
+        IF error <> last_error THEN
+            RETURN QUERY SELECT unnest(new_lines);
+            SELECT array_agg(line ORDER BY n) FILTER (WHERE n = 1 OR line <> ALL (last_error)),
+                string_agg(lower(substring(line FROM '[A-Z]+')), ', ' ORDER BY n) FILTER (WHERE n > 1 AND line = ANY (last_error))
+            INTO new_lines, repeated FROM unnest(error) WITH ORDINALITY AS field (line, n);
+            new_lines[1] = new_lines[1] || coalesce(' (same ' || repeated || ')', '');
+        END IF;
+        RETURN NEXT statement;
+        last_error = error;
     END LOOP;
+    RETURN QUERY SELECT unnest(new_lines);
 END
 $$;
--- The error of each statement: SQLSTATE, message, detail and hint; and its error if a role runs it.
+CREATE FUNCTION fields(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE sql BEGIN ATOMIC
+    SELECT reported('{DETAIL,HINT,CONTEXT,COLUMN,CONSTRAINT,TYPE,TABLE,SCHEMA}', statements); END;
 CREATE FUNCTION errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE sql BEGIN ATOMIC
-    SELECT line FROM fields(VARIADIC statements) AS line
-    WHERE line !~ '^  (CONTEXT|COLUMN|CONSTRAINT|TYPE|TABLE|SCHEMA): ';
-END;
+    SELECT reported('{DETAIL,HINT}', statements); END;
+-- The error of each statement if a role runs it.
 CREATE FUNCTION errors_as(role name, VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('role', role, true);
-    RETURN QUERY SELECT errors(VARIADIC statements);
+    RETURN QUERY SELECT CASE WHEN line LIKE '  %' THEN line ELSE role || ': ' || line END
+        FROM errors(VARIADIC statements) AS line;
     PERFORM set_config('role', 'none', true);
 END
 $$;
-
+-- Runs a statement that a query makes.
+CREATE FUNCTION run(statement text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; END $$;
+-- The only value that a query returns.
+CREATE FUNCTION value_of(query text, OUT value text) LANGUAGE plpgsql AS $$ BEGIN EXECUTE query INTO value; END $$;
 -- The locks of guards, in all sessions.
 CREATE FUNCTION guard_locks() RETURNS bigint LANGUAGE sql AS
     $$ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2 $$;
@@ -101,6 +118,9 @@ BEGIN
     END LOOP;
 END
 $$;
+-- The same of a query that is run.
+CREATE FUNCTION run_lines(query text, pattern text) RETURNS SETOF text LANGUAGE sql AS
+    $$ SELECT plan_lines(query, pattern, 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') $$;
 -- Whether a plan has the scan of the indexes of blocks or bands.
 CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE sql RETURN
     EXISTS (SELECT FROM plan_lines(query, 'SimhashScan'));
