@@ -205,7 +205,8 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
 /// What some options may be.
 const IGNORED: &str = "an array of \"numbers\", \"ids\", \"urls\", \"accents\", \"hyphenation\"";
 const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
-const SAME_NUMBERS: &str = "\"numbers\" if all numbers are meant; \"number\", \"digits\" and \"ids\" are no words of \"same\"";
+const SAME_NUMBERS: &str =
+    "\"numbers\" if all numbers are meant; \"number\", \"digits\" and \"ids\" are no words of \"same\"";
 const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
 /// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong

@@ -276,7 +276,6 @@ impl Task {
 /// Replaces the values that are looked up at once by the next ones; false if none is left.
 pub fn next_probes(values: &mut impl Iterator<Item = i32>, probes: &mut Vec<i32>) -> bool {
     probes.clear();
-    probes.try_reserve_exact(MAX_VALUES_AT_ONCE).unwrap_or_else(|_| out_of_memory());
-    probes.extend(values.take(MAX_VALUES_AT_ONCE));
+    values.take(MAX_VALUES_AT_ONCE).for_each(|value| push(probes, value));
     !probes.is_empty()
 }

@@ -19,8 +19,9 @@ use super::guard::{Guard, Identity};
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
 thread_local! {
-    /// Guards by the OIDs of their triggers. The triggers of one table's partitions share a guard.
-    static GUARDS: RefCell<HashMap<Oid, Rc<Guard>>> = RefCell::default();
+    /// Guards by the OIDs of their triggers: several of a trigger if a running statement fires one that was replaced
+    /// since. The triggers of one table's partitions share a guard.
+    static GUARDS: RefCell<HashMap<Oid, Vec<Rc<Guard>>>> = RefCell::default();
     static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
     /// The tables whose definition may have changed since the last look-up; the invalid OID stands for all tables.
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
@@ -66,18 +67,19 @@ fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     }
     drop_changed();
     let trigger = event.trigger().tgoid;
-    let guard = GUARDS.with_borrow(|guards| guards.get(&trigger).cloned());
-    if let Some(guard) = guard.filter(|guard| guard.identity.has_arguments_of(event)) {
+    let has_arguments = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event);
+    if let Some(guard) = GUARDS.with_borrow(|guards| guards.get(&trigger)?.iter().find(has_arguments).cloned()) {
         return Ok(guard);
     }
     let identity = Identity::from_event(event)?;
-    let shared = GUARDS.with_borrow(|guards| guards.values().find(|guard| guard.identity == identity).cloned());
+    let is_the_same = |guard: &&Rc<Guard>| guard.identity == identity;
+    let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(is_the_same).cloned());
     let guard = shared.map_or_else(|| Guard::new(function, identity, event).map(Rc::new), Ok)?;
     GUARDS.with_borrow_mut(|guards| {
         if guards.len() >= MAX_CACHED_TRIGGERS {
             guards.clear();
         }
-        guards.insert(trigger, guard.clone());
+        guards.entry(trigger).or_default().push(guard.clone());
     });
     Ok(guard)
 }
@@ -91,7 +93,12 @@ fn drop_changed() {
     let is_unchanged = |guard: &Rc<Guard>| {
         !changed.contains(&Oid::INVALID) && !guard.members.iter().any(|member| changed.contains(member))
     };
-    GUARDS.with_borrow_mut(|guards| guards.retain(|_, guard| is_unchanged(guard)));
+    GUARDS.with_borrow_mut(|guards| {
+        guards.retain(|_, of_trigger| {
+            of_trigger.retain(is_unchanged);
+            !of_trigger.is_empty()
+        });
+    });
 }
 
 /// PostgreSQL calls this for each table whose definition may have changed; with the invalid OID, for all tables.

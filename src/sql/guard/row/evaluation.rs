@@ -35,6 +35,8 @@ pub struct Evaluator {
     memory: pg_sys::MemoryContext,
     /// The expressions that have been evaluated, by their tables and arguments, and the kind of rows.
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
+    /// The names of tables and of their guards, for errors that must not show values.
+    names: RefCell<HashMap<Oid, Rc<(String, String)>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +50,7 @@ impl Evaluator {
     /// # Safety
     /// The memory context lives as long as the result.
     pub unsafe fn new(trigger: String, memory: pg_sys::MemoryContext) -> Self {
-        Self { trigger, memory, prepared: RefCell::default() }
+        Self { trigger, memory, prepared: RefCell::default(), names: RefCell::default() }
     }
 
     pub fn memory(&self) -> pg_sys::MemoryContext {
@@ -171,13 +173,24 @@ impl Evaluator {
         if may_select_rows(expression.table) {
             return read();
         }
-        let (table, guard) = user_names_of(&Relation::open(expression.table), self.trigger.clone())?;
+        let names = self.names(expression.table)?;
+        let (table, guard) = &*names;
         let message = || format!("guard \"{guard}\" of table \"{table}\" cannot evaluate an expression on another row");
         Ok(PgTryBuilder::new(AssertUnwindSafe(|| read().unwrap_or_else(|error| raise(error))))
             .catch_others(|error| raise_without_values(error, message()))
             .execute())
     }
 
+    fn names(&self, table: Oid) -> Result<Rc<(String, String)>> {
+        if let Some(names) = self.names.borrow().get(&table) {
+            return Ok(names.clone());
+        }
+        let names = Rc::new(user_names_of(&Relation::open(table), self.trigger.clone())?);
+        self.names.borrow_mut().insert(table, names.clone());
+        Ok(names)
+    }
+
+    /// The expression, made ready under the settings by which it is evaluated: constants are folded then.
     fn prepared(&self, expression: &GuardExpression, kind: RowKind) -> Rc<Computed> {
         let key = (expression.table, expression.argument, kind);
         if let Some(prepared) = self.prepared.borrow().get(&key) {
