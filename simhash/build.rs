@@ -9,12 +9,14 @@ use std::fmt::Write as _;
 use std::{env, fs, path::Path};
 
 use icu_casemap::CaseMapper;
-use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+use icu_normalizer::{
+    ComposingNormalizer, ComposingNormalizerBorrowed, DecomposingNormalizer, DecomposingNormalizerBorrowed,
+};
 use icu_properties::props::{
     CanonicalCombiningClass, DefaultIgnorableCodePoint, GeneralCategory as Gc, GeneralCategoryGroup, JoiningType,
     Script,
 };
-use icu_properties::script::{ScriptWithExtensions, ScriptWithExtensionsBorrowed};
+use icu_properties::script::ScriptWithExtensions;
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed, CodePointSetData, CodePointSetDataBorrowed};
 
 include!("src/text/class_bits.rs");
@@ -22,16 +24,16 @@ include!("src/text/class_bits.rs");
 const CODE_POINTS: u32 = 0x11_0000;
 const BLOCK: usize = 256;
 
+const CATEGORY: CodePointMapDataBorrowed<'static, Gc> = CodePointMapData::new();
+const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new();
+const JOINING: CodePointMapDataBorrowed<'static, JoiningType> = CodePointMapData::new();
+const COMBINING: CodePointMapDataBorrowed<'static, CanonicalCombiningClass> = CodePointMapData::new();
+const IGNORABLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+const NFD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizer::new_nfd();
+const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
+
+/// What is found by reading all characters.
 struct Unicode {
-    category: CodePointMapDataBorrowed<'static, Gc>,
-    script: CodePointMapDataBorrowed<'static, Script>,
-    extensions: ScriptWithExtensionsBorrowed<'static>,
-    invisible: CodePointSetDataBorrowed<'static>,
-    joining: CodePointMapDataBorrowed<'static, JoiningType>,
-    combining: CodePointMapDataBorrowed<'static, CanonicalCombiningClass>,
-    nfd: DecomposingNormalizerBorrowed<'static>,
-    nfkc: ComposingNormalizerBorrowed<'static>,
-    nfkd: DecomposingNormalizerBorrowed<'static>,
     /// Characters that may compose with the character before them (NFC_Quick_Check = Maybe).
     compose_backwards: BTreeSet<char>,
     /// Marks in canonical decompositions of Greek letters.
@@ -42,24 +44,20 @@ struct Unicode {
 
 impl Unicode {
     fn new() -> Self {
-        let category = CodePointMapData::new();
-        let nfc = ComposingNormalizerBorrowed::new_nfc();
-        let nfd = DecomposingNormalizerBorrowed::new_nfd();
-        let script = CodePointMapData::new();
         let mut compose_backwards = BTreeSet::new();
         let mut greek_marks = BTreeSet::new();
         let mut digits = Vec::new();
-        for c in (0..CODE_POINTS).filter_map(|c| character(category, c)) {
+        for c in (0..CODE_POINTS).filter_map(character) {
             let mut utf8 = [0; 4];
             let text = &*c.encode_utf8(&mut utf8);
-            let decomposed = nfd.normalize(text);
-            if decomposed.chars().count() > 1 && nfc.normalize(&decomposed) == *text {
+            let decomposed = NFD.normalize(text);
+            if decomposed.chars().count() > 1 && ComposingNormalizer::new_nfc().normalize(&decomposed) == *text {
                 compose_backwards.extend(decomposed.chars().skip(1));
             }
-            if script.get(c) == Script::Greek && GeneralCategoryGroup::Letter.contains(category.get(c)) {
+            if SCRIPT.get(c) == Script::Greek && is_letter(c) {
                 greek_marks.extend(decomposed.chars().skip(1));
             }
-            if category.get(c) == Gc::DecimalNumber {
+            if is_digit(c) {
                 digits.push(c);
             }
         }
@@ -67,146 +65,122 @@ impl Unicode {
         let values = (0..digits.len()).map(|i| u32::from(zeros[i / 10]) + i as u32 % 10);
         assert!(digits.iter().map(|c| u32::from(*c)).eq(values), "digits of a script that do not follow its zero");
         assert!(greek_marks.is_subset(&compose_backwards), "a Greek mark that normalisation takes for unchanged");
-        Self {
-            category,
-            script,
-            extensions: ScriptWithExtensions::new(),
-            invisible: CodePointSetData::new::<DefaultIgnorableCodePoint>(),
-            joining: CodePointMapData::new(),
-            nfd,
-            combining: CodePointMapData::new(),
-            nfkc: ComposingNormalizerBorrowed::new_nfkc(),
-            nfkd: DecomposingNormalizerBorrowed::new_nfkd(),
-            compose_backwards,
-            greek_marks,
-            zeros,
-        }
-    }
-
-    fn is_letter(&self, c: char) -> bool {
-        GeneralCategoryGroup::Letter.contains(self.category.get(c))
-    }
-
-    /// Whether the character is removed after normalisation.
-    fn is_optional(&self, c: char) -> bool {
-        let script = self.script.get(c);
-        let is_point = self.category.get(c) == Gc::NonspacingMark
-            && (matches!(script, Script::Arabic | Script::Hebrew)
-                || script == Script::Inherited && self.extensions.has_script(c, Script::Arabic));
-        is_point || self.joining.get(c) == JoiningType::JoinCausing
+        Self { compose_backwards, greek_marks, zeros }
     }
 
     /// The normal form of a character that stands alone, as normalise.rs defines it.
     fn normal_form(&self, text: &str) -> String {
-        let visible: String = text.chars().filter(|c| !self.invisible.contains(*c)).collect();
-        let folded = CaseMapper::new().fold_string(&self.nfkc.normalize(&visible)).into_owned();
+        let visible: String = text.chars().filter(|c| !IGNORABLE.contains(*c)).collect();
+        let folded = CaseMapper::new().fold_string(&NFKC.normalize(&visible)).into_owned();
         let mut normal = String::new();
         let mut is_after_greek = false;
-        for c in folded.chars().filter(|c| !self.invisible.contains(*c) && !self.is_optional(*c)) {
+        for c in folded.chars().filter(|c| !IGNORABLE.contains(*c) && !is_optional(*c)) {
             let mut utf8 = [0; 4];
-            let is_greek = self.script.get(c) == Script::Greek && self.is_letter(c);
+            let is_greek = SCRIPT.get(c) == Script::Greek && is_letter(c);
             match c {
                 '\u{131}' => normal.push('i'),
                 '\u{307}' if normal.ends_with('i') => (),
-                _ if is_greek => normal.extend(self.nfd.normalize(c.encode_utf8(&mut utf8)).chars().next()),
+                _ if is_greek => normal.extend(NFD.normalize(c.encode_utf8(&mut utf8)).chars().next()),
                 _ if is_after_greek && self.greek_marks.contains(&c) => continue,
-                _ => normal.push(self.stand_in(c)),
+                _ if is_digit(c) => normal.push(ascii_digit(c, &self.zeros)),
+                _ => normal.push(look_alike(c)),
             }
             is_after_greek = is_greek;
         }
         normal
     }
 
-    fn stand_in(&self, c: char) -> char {
-        if self.is_digit(c) { ascii_digit(c, &self.zeros) } else { look_alike(c) }
-    }
-
-    fn is_digit(&self, c: char) -> bool {
-        self.category.get(c) == Gc::DecimalNumber
-    }
-
-    /// The name of the alphabet of a letter, as an enum in classes.rs has it.
-    fn alphabet(&self, c: char) -> Option<&'static str> {
-        let names = [(Script::Latin, "Latin"), (Script::Greek, "Greek"), (Script::Cyrillic, "Cyrillic")];
-        let name = names.iter().find(|(script, _)| *script == self.script.get(c)).map(|(_, name)| *name);
-        name.filter(|_| self.is_letter(c))
-    }
-
-    fn is_starter(&self, c: char) -> bool {
-        self.combining.get(c) == CanonicalCombiningClass::NotReordered
-    }
-
-    fn kind(&self, c: char) -> u8 {
-        let category = self.category.get(c);
-        let letter = GeneralCategoryGroup::Letter.contains(category);
-        if (letter || category == Gc::LetterNumber) && self.is_spaceless(c) {
-            SPACELESS
-        } else if letter || GeneralCategoryGroup::Number.contains(category) {
-            WORD
-        } else if GeneralCategoryGroup::Mark.contains(category) {
-            MARK
-        } else {
-            SEPARATOR
-        }
-    }
-
-    fn is_spaceless(&self, c: char) -> bool {
-        c == '\u{30FC}'
-            || [
-                Script::Han,
-                Script::Hiragana,
-                Script::Katakana,
-                Script::Thai,
-                Script::Lao,
-                Script::Khmer,
-                Script::Myanmar,
-            ]
-            .contains(&self.script.get(c))
-    }
-
     fn class(&self, c: char) -> u8 {
         let mut utf8 = [0; 4];
         let text = &*c.encode_utf8(&mut utf8);
-        if self.invisible.contains(c) {
+        if IGNORABLE.contains(c) {
             return SEPARATOR | INVISIBLE;
         }
         // With a line break after it, it is removed, and then what follows may combine with what is before it.
         if c == HYPHEN {
             return SEPARATOR;
         }
-        let normal = self.nfkc.normalize(text);
-        let first = self.nfkd.normalize(text).chars().next().unwrap_or(c);
+        let normal = NFKC.normalize(text);
+        let first = DecomposingNormalizer::new_nfkd().normalize(text).chars().next().unwrap_or(c);
 
-        let mut class = self.kind(c);
-        let starter = self.is_starter(c);
-        if starter && self.is_starter(first) && !self.compose_backwards.contains(&first) {
+        let mut class = kind(c);
+        let starter = is_starter(c);
+        if starter && is_starter(first) && !self.compose_backwards.contains(&first) {
             class |= BOUNDARY;
         }
         // NFKC turns full-width commas, ideographic spaces and the like into other separators, which is the same to the
         // tokenizer.
         let stays_separator = class == SEPARATOR | BOUNDARY
-            && !self.is_optional(c)
-            && normal.chars().all(|c| self.kind(c) == SEPARATOR && self.is_starter(c));
+            && !is_optional(c)
+            && normal.chars().all(|c| kind(c) == SEPARATOR && is_starter(c));
         if (self.normal_form(text) == text && !self.compose_backwards.contains(&c)) || stays_separator {
             class |= UNCHANGED;
         }
         if !starter {
             class |= REORDERS;
         }
-        if self.is_digit(c) {
+        if is_digit(c) {
             class |= DIGIT;
         }
-        if self.is_optional(c) {
+        if is_optional(c) {
             class |= OPTIONAL;
         }
         class
     }
 }
 
+fn is_letter(c: char) -> bool {
+    GeneralCategoryGroup::Letter.contains(CATEGORY.get(c))
+}
+
+fn is_digit(c: char) -> bool {
+    CATEGORY.get(c) == Gc::DecimalNumber
+}
+
+fn is_starter(c: char) -> bool {
+    COMBINING.get(c) == CanonicalCombiningClass::NotReordered
+}
+
+/// Whether the character is removed after normalisation.
+fn is_optional(c: char) -> bool {
+    let script = SCRIPT.get(c);
+    let is_point = CATEGORY.get(c) == Gc::NonspacingMark
+        && (matches!(script, Script::Arabic | Script::Hebrew)
+            || script == Script::Inherited && ScriptWithExtensions::new().has_script(c, Script::Arabic));
+    is_point || JOINING.get(c) == JoiningType::JoinCausing
+}
+
+/// The name of the alphabet of a letter, as an enum in classes.rs has it.
+fn alphabet(c: char) -> Option<&'static str> {
+    match SCRIPT.get(c) {
+        _ if !is_letter(c) => None,
+        Script::Latin => Some("Latin"),
+        Script::Greek => Some("Greek"),
+        Script::Cyrillic => Some("Cyrillic"),
+        _ => None,
+    }
+}
+
+fn kind(c: char) -> u8 {
+    const SPACELESS_SCRIPTS: [Script; 7] =
+        [Script::Han, Script::Hiragana, Script::Katakana, Script::Thai, Script::Lao, Script::Khmer, Script::Myanmar];
+    let category = CATEGORY.get(c);
+    let is_spaceless = c == '\u{30FC}' || SPACELESS_SCRIPTS.contains(&SCRIPT.get(c));
+    if (is_letter(c) || category == Gc::LetterNumber) && is_spaceless {
+        SPACELESS
+    } else if is_letter(c) || GeneralCategoryGroup::Number.contains(category) {
+        WORD
+    } else if GeneralCategoryGroup::Mark.contains(category) {
+        MARK
+    } else {
+        SEPARATOR
+    }
+}
+
 /// The character at a code point. More than four fifths of all have none: they are not assigned, for private use, or
 /// surrogates, and normalisation and case folding leave them as they are.
-fn character(category: CodePointMapDataBorrowed<'static, Gc>, c: u32) -> Option<char> {
-    char::from_u32(c).filter(|&c| !matches!(category.get(c), Gc::Unassigned | Gc::PrivateUse))
+fn character(c: u32) -> Option<char> {
+    char::from_u32(c).filter(|&c| !matches!(CATEGORY.get(c), Gc::Unassigned | Gc::PrivateUse))
 }
 
 fn main() {
@@ -219,9 +193,9 @@ fn main() {
     let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for start in (0..CODE_POINTS).step_by(BLOCK) {
         let block: Vec<u8> = (start..start + BLOCK as u32)
-            .map(|c| match character(unicode.category, c) {
+            .map(|c| match character(c) {
                 Some(c) => unicode.class(c),
-                None if unicode.invisible.contains32(c) => SEPARATOR | INVISIBLE,
+                None if IGNORABLE.contains32(c) => SEPARATOR | INVISIBLE,
                 None => SEPARATOR | UNCHANGED | BOUNDARY,
             })
             .collect();
@@ -236,8 +210,8 @@ fn main() {
     writeln!(source, "static INDEX: [u8; {}] = {index:?};", index.len()).unwrap();
     writeln!(source, "static CLASSES: [u8; {}] = {blocks:?};", blocks.len()).unwrap();
     let mut alphabets: Vec<(char, char, &str)> = Vec::new();
-    for c in (0..CODE_POINTS).filter_map(|c| character(unicode.category, c)) {
-        let Some(alphabet) = unicode.alphabet(c) else { continue };
+    for c in (0..CODE_POINTS).filter_map(character) {
+        let Some(alphabet) = alphabet(c) else { continue };
         match alphabets.last_mut() {
             Some((_, last, of_last)) if *of_last == alphabet && u32::from(*last) + 1 == u32::from(c) => *last = c,
             _ => alphabets.push((c, c, alphabet)),

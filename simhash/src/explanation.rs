@@ -84,7 +84,7 @@ fn features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Check
     let (a, b) = (a?, b?);
     let count = |of: &WeightedFeatures, other: &WeightedFeatures| {
         let is_common = |&(hash, weight): &(u64, u64)| weight > 0 && other.weight(hash) > 0;
-        Some(ticking(of.iter(), fingerprinter.tick()).filter(is_common).count().to_string())
+        Some(ticking(of.iter(), fingerprinter.tick).filter(is_common).count().to_string())
     };
     let (of_texts, found) = ([count(&a, &a), count(&b, &b)], count(&a, &b));
     Ok(Check { what: "features", of_texts, found, ..Check::default() })

@@ -16,6 +16,21 @@ pub fn check_available(bytes: usize) -> Result<()> {
     Ok(())
 }
 
+/// A vector without spare memory: the values of an iterator, of which there are at most `len`.
+pub(crate) fn collect_exact<T>(len: usize, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(len)?;
+    all.extend(values);
+    Ok(all)
+}
+
+/// A vector of `len` copies of a value. Ticks as [`fill`] does.
+pub(crate) fn filled<T: Copy>(len: usize, value: T, tick: &dyn Fn()) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    fill(&mut values, len, value, tick)?;
+    Ok(values)
+}
+
 /// Appends one value.
 pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     values.try_reserve(1)?;

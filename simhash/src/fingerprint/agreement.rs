@@ -141,7 +141,7 @@ pub(super) struct Agreement {
 
 impl Agreement {
     /// What is XORed with each band of the text, so that texts that do not agree share none.
-    pub fn key(self) -> i32 {
+    pub fn band_mask(self) -> i32 {
         ((self.numbers.digest() ^ self.occurring_words).wrapping_mul(GOLDEN_RATIO) >> 32) as i32
     }
 }

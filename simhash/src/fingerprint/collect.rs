@@ -23,21 +23,6 @@ pub struct Collected {
     seen: SeenWords,
 }
 
-impl Collected {
-    pub fn memory(&self) -> usize {
-        let factors = self.pair_factors.capacity() * size_of::<(u64, u64)>();
-        self.normal.capacity() + self.features.memory() + self.pairs.memory() + factors
-    }
-}
-
-/// Collects the features of texts, all by the same options.
-pub struct FeatureCollector<'a> {
-    pub collected: &'a mut Collected,
-    pub options: &'a Options,
-    /// Called about every 64 kB of a text. May unwind.
-    pub tick: &'a dyn Fn(),
-}
-
 /// Which table stores the pairs of neighbouring features.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PairStorage {
@@ -54,13 +39,17 @@ pub enum Kind {
     Pairs,
 }
 
-impl FeatureCollector<'_> {
+impl Collected {
+    pub fn memory(&self) -> usize {
+        let factors = self.pair_factors.capacity() * size_of::<(u64, u64)>();
+        self.normal.capacity() + self.features.memory() + self.pairs.memory() + factors
+    }
+
     /// Makes the normal form of a text, without what is ignored.
-    pub fn normalise(&mut self, text: &str, ignored: Ignored) -> Result<()> {
-        let normal = &mut self.collected.normal;
-        normal.clear();
-        normalise(text, self.options.case_fold, normal, self.tick)?;
-        ignored.remove(normal, self.tick)
+    pub fn normalise(&mut self, text: &str, case_fold: bool, ignored: Ignored, tick: &dyn Fn()) -> Result<()> {
+        self.normal.clear();
+        normalise(text, case_fold, &mut self.normal, tick)?;
+        ignored.remove(&mut self.normal, tick)
     }
 
     /// Collects the features of a text, and its pairs if the options compare texts by them. Passes `sink` the hash of
@@ -69,20 +58,21 @@ impl FeatureCollector<'_> {
     pub fn collect(
         &mut self,
         text: &str,
+        options: &Options,
         pair_storage: PairStorage,
+        tick: &dyn Fn(),
         sink: impl FnMut(Kind, &[u64]) -> Result<()>,
     ) -> Result<()> {
-        let (options, tick) = (self.options, self.tick);
         let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::None };
         let counted = !options.is_plain_set();
         let is_copied = if takes_capitals(options) {
-            self.collected.normal.clear();
-            normalise_beyond_capitals(text, options.case_fold, &mut self.collected.normal, tick)?
+            self.normal.clear();
+            normalise_beyond_capitals(text, options.case_fold, &mut self.normal, tick)?
         } else {
-            self.normalise(text, options.ignore)?;
+            self.normalise(text, options.case_fold, options.ignore, tick)?;
             true
         };
-        let Collected { normal, features, pairs, pair_factors, seen } = &mut *self.collected;
+        let Self { normal, features, pairs, pair_factors, seen } = self;
         let text = if is_copied { normal } else { text };
         let expected = expected_features(text);
         let expected_pairs = expected.max(text.len() / 8);

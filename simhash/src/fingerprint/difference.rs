@@ -13,7 +13,7 @@ use crate::ticking::ticking;
 /// The lists have no pairs of neighbouring features, which a [`resemblance`](super::resemblance::resemblance) has too:
 /// the difference of two texts with the same words in another order is empty. The option `same` has no effect.
 pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<[FeatureList; 2]> {
-    let tick = fingerprinter.tick();
+    let tick = fingerprinter.tick;
     let mut more_than = |text: &str, other: &str| -> Result<FeatureList> {
         let mut list = fingerprinter.features(text)?;
         let other = fingerprinter.weighted_features(other, false)?;
@@ -33,7 +33,7 @@ pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result
 pub fn containment(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
     let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, true));
     let (a, b) = (a?, b?);
-    let (of_a, common) = total_and_common(&a, &b, fingerprinter.tick());
+    let (of_a, common) = total_and_common(&a, &b, fingerprinter.tick);
     // Exact integers, and one division of IEEE doubles: the same result on every CPU.
     Ok((of_a > 0).then(|| common as f64 / of_a as f64))
 }

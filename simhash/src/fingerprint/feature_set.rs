@@ -4,7 +4,7 @@ use super::agreement::Agreement;
 use super::fingerprinter::Fingerprinter;
 use super::resemblance::share;
 use crate::error::Result;
-use crate::memory::push;
+use crate::memory::{collect_exact, filled, push};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
@@ -27,14 +27,14 @@ impl FeatureSet {
     /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
     /// fingerprint and a sort of the features.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
-        let (hashes, weights) = if fingerprinter.options().is_plain_set() {
+        let (hashes, weights) = if fingerprinter.options.is_plain_set() {
             (plain(fingerprinter, text)?, Vec::new())
         } else {
             weighted(fingerprinter, text)?
         };
         let total = match weights.len() {
             0 => hashes.len() as u128,
-            _ => ticking(&weights, fingerprinter.tick()).map(|weight| u128::from(*weight)).sum(),
+            _ => ticking(&weights, fingerprinter.tick).map(|weight| u128::from(*weight)).sum(),
         };
         let agreement = fingerprinter.agreement(text)?;
         Ok((total > 0).then_some(Self { total, hashes, weights, agreement }))
@@ -98,8 +98,8 @@ fn plain(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
     if let Some(sorted) = sorted(&found)? {
         return Ok(sorted);
     }
-    sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick());
-    collect(found.len(), found.iter().copied(), fingerprinter.tick())
+    sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick);
+    collect_exact(found.len(), ticking(found, fingerprinter.tick))
 }
 
 /// Buckets in which hashes are sorted, and the most in each.
@@ -122,9 +122,7 @@ fn sorted(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
     for begin in &mut begins {
         sum += std::mem::replace(begin, sum);
     }
-    let mut all = Vec::new();
-    all.try_reserve_exact(hashes.len())?;
-    all.resize(hashes.len(), 0);
+    let mut all = filled(hashes.len(), 0, &|| ())?;
     for hash in hashes {
         let begin = &mut begins[bucket(*hash)];
         all[usize::from(*begin)] = *hash;
@@ -144,24 +142,16 @@ fn sorted(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
 
 /// The hashes of the distinct features, and their weights; without features that weigh nothing.
 fn weighted(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
-    let tick = fingerprinter.tick();
+    let tick = fingerprinter.tick;
     let features = fingerprinter.weighted_features(text, true)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
         push(&mut found, feature)?;
     }
     sort(&mut found, &|(hash, _)| *hash, u64::BITS, tick);
-    let hashes = collect(found.len(), found.iter().map(|(hash, _)| *hash), tick)?;
-    let weights = collect(found.len(), found.iter().map(|(_, weight)| *weight), tick)?;
+    let hashes = collect_exact(found.len(), ticking(&found, tick).map(|(hash, _)| *hash))?;
+    let weights = collect_exact(found.len(), ticking(&found, tick).map(|(_, weight)| *weight))?;
     Ok((hashes, weights))
-}
-
-/// A vector without spare memory.
-fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Result<Vec<T>> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(len)?;
-    all.extend(ticking(items, tick));
-    Ok(all)
 }
 
 /// Sorts by a key, of which only the lowest `bits` bits differ between the items. Long lists are split by the highest

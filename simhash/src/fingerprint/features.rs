@@ -55,7 +55,7 @@ pub fn each_feature(
         Tokens::Words => {
             let mut sink = WordFeatures {
                 text,
-                words: match options.words_per_feature() {
+                words: match options.tokens_per_feature(1) {
                     1 => None,
                     n => Some(Shingler::new(text, n, Some(b' '))),
                 },
@@ -63,7 +63,7 @@ pub fn each_feature(
                 high: if has_capitals { HIGH_BITS } else { 0 },
                 folded: Vec::new(),
                 spaceless: None,
-                spaceless_length: options.spaceless_per_feature(),
+                spaceless_length: options.tokens_per_feature(3),
                 hash,
                 emit,
             };
@@ -72,7 +72,7 @@ pub fn each_feature(
             sink.end_spaceless()
         }
         Tokens::Chars => {
-            let characters = Shingler::new(text, options.chars_per_feature(), None);
+            let characters = Shingler::new(text, options.tokens_per_feature(4), None);
             let mut sink = CharFeatures { characters, hash, emit };
             each_unit(normal, Tokens::Chars, &mut sink, tick)?;
             emit_hashed(sink.characters.end_run()?, hash, &mut sink.emit)
@@ -89,7 +89,7 @@ fn emit_hashed(feature: Option<&[u8]>, hash: Seeded, emit: &mut impl FeatureSink
 
 /// Whether [`each_feature`] takes a text with capitals: if words are features by themselves, and all count.
 pub fn takes_capitals(options: &Options) -> bool {
-    options.tokens == Tokens::Words && options.words_per_feature() == 1 && options.ignore.is_nothing()
+    options.tokens == Tokens::Words && options.tokens_per_feature(1) == 1 && options.ignore.is_nothing()
 }
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
@@ -256,10 +256,5 @@ impl<E: FeatureSink> TokenSink for CharFeatures<'_, E> {
     #[inline]
     fn word(&mut self, character: Range<usize>) -> Result<()> {
         emit_hashed(self.characters.push(character)?, self.hash, &mut self.emit)
-    }
-
-    #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
-        self.word(token)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::agreement::Agreement;
 use super::bands::Minima;
-use super::collect::{Collected, FeatureCollector, Kind, PairStorage, expected_features};
+use super::collect::{Collected, Kind, PairStorage, expected_features};
 use super::feature_list::FeatureList;
 use super::feature_table::FeatureTable;
 use super::features::each_feature;
@@ -13,6 +13,7 @@ use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::check::Check;
 use crate::error::Result;
+use crate::memory::collect_exact;
 use crate::text::ignore::Ignored;
 use crate::text::markup::{text_of_html, text_of_main};
 use crate::text::normalise::normalise_separators;
@@ -27,10 +28,9 @@ const RETAINED_BYTES: usize = 1 << 20;
 /// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
 /// Every allocation that grows with the text may fail, as [out of memory](crate::error::Error::OutOfMemory).
 pub struct Fingerprinter<'a> {
-    collector: FeatureCollector<'a>,
-    without_markup: &'a mut String,
-    tally: &'a mut Tally,
-    minima: &'a mut Minima,
+    scratch: &'a mut Scratch,
+    pub(crate) options: &'a Options,
+    pub(crate) tick: &'a dyn Fn(),
 }
 
 /// The memory of a [`Fingerprinter`], of which up to 1 MB is reused for the next text.
@@ -51,20 +51,20 @@ pub struct Summary {
     pub size: i32,
     /// The first [bands](super::bands) of the text.
     pub bands: Vec<i32>,
-    /// What the option `same` has changed in each band.
-    agreement: i32,
+    /// What each band is XORed with by the option `same`.
+    mask: i32,
 }
 
 impl Summary {
     /// The summary that the text has without the option `same`.
     pub fn plain(&self) -> Self {
         let bands = (0..self.bands.len()).map(|band| self.plain_band(band)).collect();
-        Self { bands, agreement: 0, ..*self }
+        Self { bands, mask: 0, ..*self }
     }
 
     /// A band that the text has without the option `same`.
     pub fn plain_band(&self, band: usize) -> i32 {
-        self.bands[band] ^ self.agreement
+        self.bands[band] ^ self.mask
     }
 
     /// Whether two texts share one of their first `bands` bands, which both summaries have.
@@ -76,22 +76,12 @@ impl Summary {
 impl<'a> Fingerprinter<'a> {
     /// `tick` is called about every 64 kB of a text. It may unwind.
     pub fn new(scratch: &'a mut Scratch, options: &'a Options, tick: &'a dyn Fn()) -> Self {
-        let Scratch { without_markup, collected, tally, minima } = scratch;
-        Self { collector: FeatureCollector { collected, options, tick }, without_markup, tally, minima }
+        Self { scratch, options, tick }
     }
 
     /// A fingerprinter with other options, which uses the memory of this one.
     pub fn with_options<'b>(&'b mut self, options: &'b Options) -> Fingerprinter<'b> {
-        let Self { collector: FeatureCollector { collected, tick, .. }, without_markup, tally, minima } = self;
-        Fingerprinter { collector: FeatureCollector { collected, options, tick: *tick }, without_markup, tally, minima }
-    }
-
-    pub(crate) fn options(&self) -> &'a Options {
-        self.collector.options
-    }
-
-    pub(crate) fn tick(&self) -> &'a dyn Fn() {
-        self.collector.tick
+        Fingerprinter { scratch: self.scratch, options, tick: self.tick }
     }
 
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
@@ -105,15 +95,15 @@ impl<'a> Fingerprinter<'a> {
     /// weighs anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
     pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
         self.read(text, |this, text| {
-            let agreement = this.agreement_of(text)?.key();
-            this.minima.reset(bands);
-            let (fingerprint, size) = if this.options().is_plain_set() {
+            let mask = this.agreement_of(text)?.band_mask();
+            this.scratch.minima.reset(bands);
+            let (fingerprint, size) = if this.options.is_plain_set() {
                 this.summarise_set(text)?
             } else {
                 (this.vote(text)?, this.add_weighted(text, |_| ())?)
             };
             let Some(fingerprint) = fingerprint else { return Ok(None) };
-            Ok(Some(Summary { fingerprint, size, bands: this.bands(bands, agreement)?, agreement }))
+            Ok(Some(Summary { fingerprint, size, bands: this.bands(bands, mask)?, mask }))
         })
     }
 
@@ -121,16 +111,17 @@ impl<'a> Fingerprinter<'a> {
     /// fingerprints.
     pub fn sketch(&mut self, text: &str, bands: usize) -> Result<Option<Sketch>> {
         self.read(text, |this, text| {
-            let agreement = this.agreement_of(text)?.key();
-            this.minima.reset(bands);
+            let mask = this.agreement_of(text)?.band_mask();
+            let Scratch { collected, minima, .. } = &mut *this.scratch;
+            minima.reset(bands);
             let mut parities = Parities::default();
-            let size = if this.options().is_plain_set() {
-                this.collector.collect(text, PairStorage::WithFeatures, |_, hashes| {
-                    this.minima.add_all(hashes);
+            let size = if this.options.is_plain_set() {
+                collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| {
+                    minima.add_all(hashes);
                     parities.flip_all(hashes);
                     Ok(())
                 })?;
-                as_size(this.collector.collected.features.distinct())
+                as_size(collected.features.distinct())
             } else {
                 this.add_weighted(text, |hash| parities.flip(hash))?
             };
@@ -138,7 +129,7 @@ impl<'a> Fingerprinter<'a> {
                 return Ok(None);
             }
             let difference = DifferenceSketch::new(parities, size);
-            Ok(Some(Sketch { bands: this.bands(bands, agreement)?, difference }))
+            Ok(Some(Sketch { bands: this.bands(bands, mask)?, difference }))
         })
     }
 
@@ -147,7 +138,22 @@ impl<'a> Fingerprinter<'a> {
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
     pub fn features(&mut self, text: &str) -> Result<FeatureList> {
-        self.read(text, |this, text| this.list(text))
+        self.read(text, |this, text| {
+            let (options, tick) = (this.options, this.tick);
+            let Collected { normal, features, .. } = this.normalise(text, options.ignore)?;
+            features.reset(expected_features(normal), true, tick)?;
+            let mut list = FeatureList::default();
+            each_feature(normal, false, options, tick, |feature: &[u8], hash| {
+                if features.insert(hash, tick)? {
+                    list.push(feature, hash)?;
+                }
+                Ok(())
+            })?;
+            let weights = ticking(&list.hashes, tick).map(|hash| options.weigh(*hash, features.count(*hash)));
+            list.weights = collect_exact(list.hashes.len(), weights)?;
+            list.one = options.one();
+            Ok(list)
+        })
     }
 
     /// The features of a text, and their pairs if these are asked for, as hashes and weights.
@@ -156,7 +162,7 @@ impl<'a> Fingerprinter<'a> {
     }
 
     pub(super) fn agreement(&mut self, text: &str) -> Result<Agreement> {
-        if self.options().same.is_nothing() {
+        if self.options.same.is_nothing() {
             return Ok(Agreement::default());
         }
         self.read(text, |this, text| this.agreement_of(text))
@@ -164,37 +170,37 @@ impl<'a> Fingerprinter<'a> {
 
     /// The agreement of a text without its markup.
     fn agreement_of(&mut self, text: &str) -> Result<Agreement> {
-        if self.options().same.is_nothing() {
-            return Ok(Agreement::default());
-        }
-        self.normalise_same(text)?;
-        self.options().same.agreement_of(&self.collector.collected.normal, self.tick())
+        let (same, tick) = (&self.options.same, self.tick);
+        if same.is_nothing() { Ok(Agreement::default()) } else { same.agreement_of(self.normalise_same(text)?, tick) }
     }
 
     /// What two texts must agree in by the option `same`, and whether they do.
     pub(crate) fn agreement_checks(&mut self, texts: [&str; 2]) -> Result<Vec<Check>> {
         let [a, b] = texts.map(|text| {
             self.read(text, |this, text| {
-                this.normalise_same(text)?;
-                this.options().same.agreement_and_numbers(&this.collector.collected.normal, this.tick())
+                let (same, tick) = (&this.options.same, this.tick);
+                same.agreement_and_numbers(this.normalise_same(text)?, tick)
             })
         });
-        Ok(self.options().same.agreement_checks([a?, b?]))
+        Ok(self.options.same.agreement_checks([a?, b?]))
     }
 
-    /// Makes the normal form in which texts must agree, of a text without its markup.
-    fn normalise_same(&mut self, text: &str) -> Result<()> {
+    /// The normal form in which texts must agree, of a text without its markup.
+    fn normalise_same(&mut self, text: &str) -> Result<&str> {
         // The numbers of addresses may be left out, but not all.
-        let ignored = Ignored { numbers: false, ..self.options().ignore };
-        self.collector.normalise(text, ignored)?;
-        rewrite(&mut self.collector.collected.normal, normalise_separators, None, self.collector.tick)
+        let ignored = Ignored { numbers: false, ..self.options.ignore };
+        let tick = self.tick;
+        let normal = &mut self.normalise(text, ignored)?.normal;
+        rewrite(normal, normalise_separators, None, tick)?;
+        Ok(normal)
     }
 
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
     pub(super) fn compared_features(&mut self, text: &str) -> Result<FeatureTable> {
         self.read(text, |this, text| {
-            this.collector.collect(text, PairStorage::WithFeatures, |_, _| Ok(()))?;
-            Ok(std::mem::take(&mut this.collector.collected.features))
+            let collected = &mut this.scratch.collected;
+            collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, _| Ok(()))?;
+            Ok(std::mem::take(&mut collected.features))
         })
     }
 
@@ -202,132 +208,112 @@ impl<'a> Fingerprinter<'a> {
     /// hash of each of them once, many at a time, until it returns an error.
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
         self.read(text, |this, text| {
-            this.collector.collect(text, PairStorage::WithFeatures, |_, hashes| sink(hashes))?;
-            Ok(this.collector.collected.features.distinct())
+            let collected = &mut this.scratch.collected;
+            collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| sink(hashes))?;
+            Ok(collected.features.distinct())
         })
     }
 
     /// Passes `make` the text in normal form, without its markup.
     pub(super) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        self.read(text, |this, text| {
-            this.collector.normalise(text, this.options().ignore)?;
-            make(&this.collector.collected.normal)
-        })
+        self.read(text, |this, text| make(&this.normalise(text, this.options.ignore)?.normal))
+    }
+
+    /// Makes the normal form of a text without its markup.
+    fn normalise(&mut self, text: &str, ignored: Ignored) -> Result<&mut Collected> {
+        let collected = &mut self.scratch.collected;
+        collected.normalise(text, self.options.case_fold, ignored, self.tick)?;
+        Ok(collected)
     }
 
     /// Passes `make` the text without its markup. Then frees the memory that a long text has taken.
     #[inline]
     fn read<T>(&mut self, text: &str, make: impl FnOnce(&mut Self, &str) -> Result<T>) -> Result<T> {
         let mut without_markup = String::new();
-        let text = match self.options().markup {
+        let text = match self.options.markup {
             None => text,
             Some(markup) => {
-                without_markup = std::mem::take(self.without_markup);
+                without_markup = std::mem::take(&mut self.scratch.without_markup);
                 match markup {
-                    Markup::Html => text_of_html(text, &mut without_markup, self.tick())?,
-                    Markup::Main => text_of_main(text, &mut without_markup, self.tick())?,
+                    Markup::Html => text_of_html(text, &mut without_markup, self.tick)?,
+                    Markup::Main => text_of_main(text, &mut without_markup, self.tick)?,
                 }
                 &without_markup
             }
         };
         let made = make(self, text);
-        if self.options().markup.is_some() {
-            *self.without_markup = without_markup;
+        let Scratch { without_markup: retained, collected, .. } = &mut *self.scratch;
+        if self.options.markup.is_some() {
+            *retained = without_markup;
         }
-        self.shrink();
+        if retained.capacity() + collected.memory() > RETAINED_BYTES {
+            *retained = String::new();
+            *collected = Collected::default();
+        }
         made
     }
 
-    fn list(&mut self, text: &str) -> Result<FeatureList> {
-        let (options, tick) = (self.options(), self.tick());
-        self.collector.normalise(text, options.ignore)?;
-        let Collected { normal, features, .. } = &mut *self.collector.collected;
-        features.reset(expected_features(normal), true, tick)?;
-        let mut list = FeatureList::default();
-        each_feature(normal, false, options, tick, |feature: &[u8], hash| {
-            if features.insert(hash, tick)? {
-                list.push(feature, hash)?;
-            }
-            Ok(())
-        })?;
-        list.weights.try_reserve_exact(list.hashes.len())?;
-        list.weights.extend(ticking(&list.hashes, tick).map(|hash| options.weigh(*hash, features.count(*hash))));
-        list.one = options.one();
-        Ok(list)
-    }
-
     /// The first bands of the features that were added to the minima.
-    fn bands(&self, bands: usize, agreement: i32) -> Result<Vec<i32>> {
-        let mut all = Vec::new();
-        all.try_reserve_exact(bands)?;
-        all.extend((0..bands).map(|band| self.minima.band(band) ^ agreement));
-        Ok(all)
-    }
-
-    /// Frees the memory that a long text has taken.
-    fn shrink(&mut self) {
-        if self.without_markup.capacity() + self.collector.collected.memory() > RETAINED_BYTES {
-            *self.without_markup = String::new();
-            *self.collector.collected = Collected::default();
-        }
+    fn bands(&self, bands: usize, mask: i32) -> Result<Vec<i32>> {
+        collect_exact(bands, (0..bands).map(|band| self.scratch.minima.band(band) ^ mask))
     }
 
     /// The fingerprint of a text without its markup.
     fn vote(&mut self, text: &str) -> Result<Option<u64>> {
-        let tally = &mut *self.tally;
-        tally.clear();
-        if self.collector.options.is_plain_set() {
-            if !vote_for_line(text, self.collector.options, tally)? {
-                tally.clear();
-                self.collector.collect(text, PairStorage::None, |_, hashes| {
-                    tally.vote_all(hashes);
-                    Ok(())
-                })?;
-            }
+        self.scratch.tally.clear();
+        if !self.options.is_plain_set() {
+            let features = self.weigh(text, false)?;
+            let Scratch { collected, tally, .. } = &mut *self.scratch;
+            ticking(features.iter(), self.tick).try_for_each(|(hash, weight)| tally.add(hash, weight))?;
+            collected.features = features.table;
             return Ok(tally.fingerprint());
         }
-        let features = self.weigh(text, false)?;
-        for (hash, weight) in ticking(features.iter(), self.tick()) {
-            self.tally.add(hash, weight)?;
+        let Scratch { collected, tally, .. } = &mut *self.scratch;
+        if !vote_for_line(text, self.options, tally)? {
+            tally.clear();
+            collected.collect(text, self.options, PairStorage::None, self.tick, |_, hashes| {
+                tally.vote_all(hashes);
+                Ok(())
+            })?;
         }
-        self.collector.collected.features = features.table;
-        Ok(self.tally.fingerprint())
+        Ok(tally.fingerprint())
     }
 
     /// The fingerprint and the size of a text whose features all weigh the same. Adds these to the minima.
     fn summarise_set(&mut self, text: &str) -> Result<(Option<u64>, i32)> {
-        self.tally.clear();
-        self.collector.collect(text, PairStorage::Apart, |kind, hashes| {
+        let Scratch { collected, tally, minima, .. } = &mut *self.scratch;
+        tally.clear();
+        collected.collect(text, self.options, PairStorage::Apart, self.tick, |kind, hashes| {
             if kind == Kind::Features {
-                self.tally.vote_all(hashes);
+                tally.vote_all(hashes);
             }
-            self.minima.add_all(hashes);
+            minima.add_all(hashes);
             Ok(())
         })?;
-        let Collected { features, pairs, .. } = &*self.collector.collected;
-        Ok((self.tally.fingerprint(), as_size(features.distinct() + pairs.distinct())))
+        Ok((tally.fingerprint(), as_size(collected.features.distinct() + collected.pairs.distinct())))
     }
 
     /// Adds the features and pairs of a text to the minima by their weights, and passes `add_whole` those that weigh as
     /// much as a feature that occurs once. Returns the size of the text.
     fn add_weighted(&mut self, text: &str, mut add_whole: impl FnMut(u64)) -> Result<i32> {
         let features = self.weigh(text, true)?;
-        let one = self.options().weigh_count(1) * self.options().one();
-        for (hash, weight) in ticking(features.levels(), self.tick()) {
-            self.minima.add(hash, weight, one);
+        let one = self.options.weigh_count(1) * self.options.one();
+        for (hash, weight) in ticking(features.levels(), self.tick) {
+            self.scratch.minima.add(hash, weight, one);
             if weight == one {
                 add_whole(hash);
             }
         }
-        Ok(as_size(features.total(self.tick()).div_ceil(self.options().one().into())))
+        Ok(as_size(features.total(self.tick).div_ceil(self.options.one().into())))
     }
 
     fn weigh(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
         let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::None };
-        self.collector.collect(text, pair_storage, |_, _| Ok(()))?;
-        let Collected { features, pair_factors, .. } = &mut *self.collector.collected;
-        let (table, pair_factors) = (std::mem::take(features), std::mem::take(pair_factors));
-        Ok(WeightedFeatures { table, options: self.options().clone(), pair_factors })
+        let collected = &mut self.scratch.collected;
+        collected.collect(text, self.options, pair_storage, self.tick, |_, _| Ok(()))?;
+        let table = std::mem::take(&mut collected.features);
+        let pair_factors = std::mem::take(&mut collected.pair_factors);
+        Ok(WeightedFeatures { table, options: self.options.clone(), pair_factors })
     }
 }
 

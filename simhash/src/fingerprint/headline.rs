@@ -7,7 +7,7 @@ use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
-use crate::memory::{fill, push};
+use crate::memory::{collect_exact, filled, push};
 
 /// How a headline looks, with the parameters of `ts_headline`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Default for Style {
 /// The text with its [matches](super::matches) marked. Fragments are the surroundings of the longest matches, in the
 /// order of the text; without a match, the begin of the text. Nothing is escaped.
 pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, style: &Style) -> Result<String> {
-    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
+    let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     let shared = shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
     let mut found = shared.matches;
     let normal = NormalForm::new(content, options, tick)?;
@@ -78,13 +78,11 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
 /// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within those of a longer
 /// one has none of its own, and what touches is one.
 fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
-    let (mut longest, mut is_shown, mut shown) = (Vec::new(), Vec::new(), 0);
-    for found in found {
-        push(&mut longest, found)?;
-    }
+    let mut longest = collect_exact(found.len(), found)?;
     // A text has no more words than bytes, so a number of words and a place take 32 bits each.
     sort(&mut longest, &|found| u64::from(!found.words) << 32 | u64::from(found.content.start), u64::BITS, tick);
-    fill(&mut is_shown, tokens, false, tick)?;
+    let mut is_shown = filled(tokens, false, tick)?;
+    let mut shown = 0;
     for found in longest {
         let (start, end) = (found.content.start as usize, found.content.end as usize);
         if shown < style.max_fragments && !is_shown[start..end].contains(&true) {

@@ -10,6 +10,7 @@ use super::hash::hash;
 use super::neighbours::join;
 use super::options::Options;
 use crate::error::Result;
+use crate::memory::collect_exact;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
@@ -204,13 +205,10 @@ impl TextSample {
         tick: &dyn Fn(),
         fifths: impl Fn(u32) -> u8,
     ) -> Result<Vec<Learnt>> {
-        let mut learnt = Vec::new();
-        learnt.try_reserve_exact(common.len())?;
         let unnamed = |(Reverse(frequency), _): &(_, _)| Learnt { feature: String::new(), fifths: fifths(*frequency) };
-        learnt.extend(common.iter().map(unnamed));
-        let mut by_hash = Vec::new();
-        by_hash.try_reserve_exact(common.len())?;
-        by_hash.extend(common.iter().enumerate().map(|(index, (_, hash))| (*hash, index)));
+        let mut learnt = collect_exact(common.len(), common.iter().map(unnamed))?;
+        let indexes = common.iter().enumerate().map(|(index, (_, hash))| (*hash, index));
+        let mut by_hash = collect_exact(common.len(), indexes)?;
         by_hash.sort_unstable();
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, options, tick);
@@ -271,7 +269,7 @@ fn each_succession(
         }
     }
 
-    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
+    let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     fingerprinter
         .read_normal(text, |normal| each_feature(normal, false, options, tick, Successions { previous: None, pass }))
 }

@@ -1,7 +1,7 @@
 //! Links between the places of a text.
 
 use crate::error::Result;
-use crate::memory::fill;
+use crate::memory::filled;
 
 /// For each place, the number of another place: three bytes, or four if there are 2^24 places or more.
 pub struct Links {
@@ -14,8 +14,7 @@ pub struct Links {
 impl Links {
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
         let width = if len < 1 << 24 { 3 } else { 4 };
-        let mut bytes = Vec::new();
-        fill(&mut bytes, len * width + 1, u8::MAX, tick)?;
+        let bytes = filled(len * width + 1, u8::MAX, tick)?;
         Ok(Self { bytes, width, none: u32::MAX >> (32 - 8 * width) })
     }
 

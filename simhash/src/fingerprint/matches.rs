@@ -10,17 +10,17 @@ use std::ops::Range;
 use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
-use super::options::{self, Markup, Options};
+use super::options::{Markup, Options, Tokens};
 use super::tiles::{Tile, tile, tiles_of};
 use super::token::{Token, UNKNOWN, token};
-use super::units::each_unit;
+use super::units::emit_units;
 use super::weight_map::ByHash;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
+use crate::memory::collect_exact;
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
-use crate::text::tokens::TokenSink;
-use crate::ticking::{ITEMS_BETWEEN_TICKS, ticking};
+use crate::ticking::ticking;
 
 /// The `changed` of [`matches()`] for users, and its largest value.
 pub const MAX_CHANGED: usize = 2;
@@ -79,18 +79,15 @@ pub fn matches(
     changed: usize,
     unit: Unit,
 ) -> Result<Vec<Match>> {
-    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
+    let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     let mut found = shared_runs(fingerprinter, content, clue, changed)?.matches;
     if found.is_empty() {
         return Ok(found);
     }
     NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let (mut order, mut of_clue) = (Vec::new(), Vec::new());
-    order.try_reserve_exact(found.len())?;
-    order.extend(0..found.len() as u32);
+    let mut order = collect_exact(found.len(), 0..found.len() as u32)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
-    of_clue.try_reserve_exact(found.len())?;
-    of_clue.extend(order.iter().map(|index| found[*index as usize].clue.clone()));
+    let mut of_clue = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
     NormalForm::new(clue, options, tick)?.place(unit, of_clue.iter_mut(), tick)?;
     for (index, range) in order.into_iter().zip(of_clue) {
         found[index as usize].clue = range;
@@ -120,7 +117,7 @@ pub(super) fn shared_runs(
     changed: usize,
 ) -> Result<Shared> {
     let (texts, mut letters) = ([content, clue], ByHash::default());
-    if fingerprinter.options().tokens == options::Tokens::Chars {
+    if fingerprinter.options.tokens == Tokens::Chars {
         each_token(fingerprinter, clue, |letter, _| {
             letters.try_reserve(1)?;
             let next = u64::from(UNKNOWN) + 1 + letters.len() as u64;
@@ -144,10 +141,10 @@ fn shared<T: Token>(
 ) -> Result<Shared> {
     let [content, clue] = texts.map(|text| tokens(fingerprinter, text, &token));
     let (mut content, mut clue) = (content?, clue?);
-    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
+    let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     let per_run = match options.tokens {
-        options::Tokens::Words => WORDS_PER_LONG_RUN,
-        options::Tokens::Chars => LETTERS_PER_LONG_RUN,
+        Tokens::Words => WORDS_PER_LONG_RUN,
+        Tokens::Chars => LETTERS_PER_LONG_RUN,
     };
     let long_runs = (content.len() / per_run).clamp(LONG_RUNS.0, LONG_RUNS.1);
     tile(&mut content, &mut clue, long_runs, tick)?;
@@ -155,9 +152,7 @@ fn shared<T: Token>(
     // The matches need memory of their own.
     drop(clue);
     let joined = || join(ticking(tiles_of(&content), tick), changed);
-    let mut matches = Vec::new();
-    matches.try_reserve_exact(joined().count())?;
-    matches.extend(joined());
+    let matches = collect_exact(joined().count(), joined())?;
     let [content, clue] = tokens;
     Ok(Shared { matches, content, clue })
 }
@@ -182,10 +177,10 @@ fn each_token(
     text: &str,
     mut emit: impl FnMut(u64, bool) -> Result<()>,
 ) -> Result<()> {
-    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
+    let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     fingerprinter.read_normal(text, |normal| {
         let emit = |range: Range<usize>, spaceless| emit(hash(&normal.as_bytes()[range]), spaceless);
-        each_unit(normal, options.tokens, &mut Tokens { emit, count: 0, tick }, tick)
+        emit_units(normal, options.tokens, emit, tick)
     })
 }
 
@@ -211,42 +206,12 @@ fn join(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = 
     })
 }
 
-/// Passes on all tokens, each with whether it is a letter of a script without spaces.
-struct Tokens<'t, E> {
-    emit: E,
-    count: usize,
-    tick: &'t dyn Fn(),
-}
-
-impl<E: FnMut(Range<usize>, bool) -> Result<()>> Tokens<'_, E> {
-    #[inline]
-    fn push(&mut self, token: Range<usize>, spaceless: bool) -> Result<()> {
-        if self.count.is_multiple_of(ITEMS_BETWEEN_TICKS) {
-            (self.tick)();
-        }
-        self.count += 1;
-        (self.emit)(token, spaceless)
-    }
-}
-
-impl<E: FnMut(Range<usize>, bool) -> Result<()>> TokenSink for Tokens<'_, E> {
-    #[inline]
-    fn word(&mut self, token: Range<usize>) -> Result<()> {
-        self.push(token, false)
-    }
-
-    #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
-        self.push(token, true)
-    }
-}
-
 /// The normal form of a text, and where its parts stand in the text.
 pub(super) struct NormalForm<'a> {
     text: &'a str,
     normal: String,
     places: Places,
-    tokens: options::Tokens,
+    tokens: Tokens,
 }
 
 impl<'a> NormalForm<'a> {
@@ -296,6 +261,6 @@ impl<'a> NormalForm<'a> {
             }
             Ok(())
         };
-        each_unit(&self.normal, self.tokens, &mut Tokens { emit, count: 0, tick }, tick)
+        emit_units(&self.normal, self.tokens, emit, tick)
     }
 }

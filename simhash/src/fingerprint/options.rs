@@ -140,16 +140,9 @@ impl Options {
         self.weights.as_ref().map_or(1, |weights| weights.one())
     }
 
-    pub(super) fn words_per_feature(&self) -> usize {
-        self.ngram.unwrap_or(1).into()
-    }
-
-    pub(super) fn spaceless_per_feature(&self) -> usize {
-        self.ngram.unwrap_or(3).into()
-    }
-
-    pub(super) fn chars_per_feature(&self) -> usize {
-        self.ngram.unwrap_or(4).into()
+    /// The number of tokens in a feature, of a kind of tokens that has this default.
+    pub(super) fn tokens_per_feature(&self, by_default: u8) -> usize {
+        self.ngram.unwrap_or(by_default).into()
     }
 
     /// Reads an options document: a JSON object with any of its keys. If a key is given twice, the last value

@@ -27,11 +27,9 @@ use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::matches::coverage;
-use super::units::each_unit;
+use super::units::emit_units;
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::push;
-use crate::text::tokens::TokenSink;
-use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 /// Words of a run that have [`LETTERS`] letters.
 const SHORT: usize = 3;
@@ -66,7 +64,7 @@ pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64
 fn selected(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
     let mut window = Window::new(gap);
     each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG))?;
-    Ok(ascending(window.end()?, fingerprinter.tick()))
+    Ok(ascending(window.end()?, fingerprinter.tick))
 }
 
 /// What a search looks up to find a clue in other texts.
@@ -115,7 +113,7 @@ pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result
     };
     let runs = match share * tokens as f64 >= MANY_WORDS as f64 {
         true => selected(fingerprinter, text, usize::MAX)?,
-        false => ascending(runs, fingerprinter.tick()),
+        false => ascending(runs, fingerprinter.tick),
     };
     Ok(Clue { runs, length, found })
 }
@@ -195,11 +193,12 @@ fn each_run(
     text: &str,
     emit: impl FnMut(Range<usize>, u64) -> Result<()>,
 ) -> Result<(Length, bool)> {
-    let (options, tick) = (fingerprinter.options(), fingerprinter.tick());
+    let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     fingerprinter.read_normal(text, |normal| {
-        let (text, is_ascii, last) = (normal.as_bytes(), normal.is_ascii(), [Token::default(); RECENT]);
-        let mut runs = Runs { text, is_ascii, last, tokens: 0, letters: 0, emit, tick };
-        each_unit(normal, options.tokens, &mut runs, tick)?;
+        let is_ascii = normal.is_ascii();
+        let mut runs = Runs { is_ascii, last: [Token::default(); RECENT], tokens: 0, letters: 0, emit };
+        let push = |token, is_spaceless| runs.push(&normal.as_bytes()[token], is_spaceless);
+        emit_units(normal, options.tokens, push, tick)?;
         runs.end()
     })
 }
@@ -211,8 +210,7 @@ struct Token {
     is_spaceless: bool,
 }
 
-struct Runs<'t, E> {
-    text: &'t [u8],
+struct Runs<E> {
     is_ascii: bool,
     /// The last tokens; the index is the token's number modulo [`RECENT`].
     last: [Token; RECENT],
@@ -220,16 +218,11 @@ struct Runs<'t, E> {
     /// Tokens that are letters of scripts without spaces.
     letters: usize,
     emit: E,
-    tick: &'t dyn Fn(),
 }
 
-impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
+impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
     #[inline]
-    fn push(&mut self, token: Range<usize>, is_spaceless: bool) -> Result<()> {
-        if self.tokens.is_multiple_of(ITEMS_BETWEEN_TICKS) {
-            (self.tick)();
-        }
-        let token = &self.text[token];
+    fn push(&mut self, token: &[u8], is_spaceless: bool) -> Result<()> {
         let is_letter = |byte: &&u8| **byte & 0xc0 != 0x80;
         let letters = if self.is_ascii { token.len() } else { token.iter().filter(is_letter).count() };
         self.last[self.tokens % RECENT] = Token { hash: hash(token), letters, is_spaceless };
@@ -279,18 +272,6 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<'_, E> {
             self.run(0, count)?;
         }
         Ok((Length { words: count - self.letters, letters: self.letters }, is_run))
-    }
-}
-
-impl<E: FnMut(Range<usize>, u64) -> Result<()>> TokenSink for Runs<'_, E> {
-    #[inline]
-    fn word(&mut self, token: Range<usize>) -> Result<()> {
-        self.push(token, false)
-    }
-
-    #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
-        self.push(token, true)
     }
 }
 

@@ -43,7 +43,7 @@ enum Features {
 impl Prepared {
     /// Reads the features of a text. Costs as much as its fingerprint, in time and in memory.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Self> {
-        let features = if fingerprinter.options().is_plain_set() {
+        let features = if fingerprinter.options.is_plain_set() {
             Features::Set(fingerprinter.compared_features(text)?)
         } else {
             Features::Weighted(fingerprinter.weighted_features(text, true)?)
@@ -74,8 +74,8 @@ impl Prepared {
             Features::Set(features) => of_sets(features, reached, fingerprinter, other)?,
             Features::Weighted(features) => {
                 let other = fingerprinter.weighted_features(other, true)?;
-                let (of_other, common) = total_and_common(&other, features, fingerprinter.tick());
-                share(common, features.total(fingerprinter.tick()), of_other)
+                let (of_other, common) = total_and_common(&other, features, fingerprinter.tick);
+                share(common, features.total(fingerprinter.tick), of_other)
             }
         };
         Ok(if agrees { found } else { found.map(|_| 0.0) })

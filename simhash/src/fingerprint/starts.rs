@@ -2,7 +2,7 @@
 
 use super::token::{Token, beginning};
 use crate::error::Result;
-use crate::memory::fill;
+use crate::memory::filled;
 use crate::ticking::ticking;
 
 /// Bits for each beginning in a set of them: few others seem to be in it.
@@ -15,9 +15,7 @@ pub struct Bits(Vec<u64>);
 
 impl Bits {
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
-        let mut words = Vec::new();
-        fill(&mut words, len / 64 + 1, 0, tick)?;
-        Ok(Self(words))
+        Ok(Self(filled(len / 64 + 1, 0, tick)?))
     }
 
     pub fn set(&mut self, number: usize) {

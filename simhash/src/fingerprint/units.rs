@@ -16,6 +16,47 @@ pub fn each_unit(normal: &str, tokens: Tokens, sink: &mut impl TokenSink, tick: 
     }
 }
 
+/// Passes each unit of a text in normal form to `emit`, with whether it is spaceless: a character, or a letter of a script
+/// without spaces.
+#[inline]
+pub fn emit_units(
+    normal: &str,
+    tokens: Tokens,
+    emit: impl FnMut(Range<usize>, bool) -> Result<()>,
+    tick: &dyn Fn(),
+) -> Result<()> {
+    each_unit(normal, tokens, &mut Emitter { emit, count: 0, tick }, tick)
+}
+
+struct Emitter<'t, E> {
+    emit: E,
+    count: usize,
+    tick: &'t dyn Fn(),
+}
+
+impl<E: FnMut(Range<usize>, bool) -> Result<()>> Emitter<'_, E> {
+    #[inline]
+    fn unit(&mut self, unit: Range<usize>, spaceless: bool) -> Result<()> {
+        if self.count.is_multiple_of(ITEMS_BETWEEN_TICKS) {
+            (self.tick)();
+        }
+        self.count += 1;
+        (self.emit)(unit, spaceless)
+    }
+}
+
+impl<E: FnMut(Range<usize>, bool) -> Result<()>> TokenSink for Emitter<'_, E> {
+    #[inline]
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
+        self.unit(token, false)
+    }
+
+    #[inline]
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
+        self.unit(token, true)
+    }
+}
+
 struct Characters<'t, S> {
     text: &'t [u8],
     sink: &'t mut S,
@@ -37,10 +78,5 @@ impl<S: TokenSink> TokenSink for Characters<'_, S> {
             start = end;
         }
         Ok(())
-    }
-
-    #[inline]
-    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
-        self.word(token)
     }
 }

@@ -8,11 +8,13 @@
 //! thousand texts of one template that resemble each other by .7. Sketches refute too few of the texts that resemble
 //! each other almost enough. Then their features are compared: 3 s for ten thousand of resemblance .8.
 
+use super::forest::Forest;
+use super::groups::ascending;
 use super::texts::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::sort;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, MostDifferent, first_allowed};
-use crate::memory::{fill, push};
+use crate::memory::{filled, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The number of no bucket.
@@ -36,15 +38,32 @@ pub struct Candidates {
 
 /// Candidates by stars. A star is a group of candidates: its middle, and rays that are near the middle. The middle was
 /// compared with all later candidates.
-pub trait Stars {
-    /// The middle of the star of a candidate; None if the candidate need not be compared.
-    fn middle(&self, candidate: u32) -> Option<u32>;
+pub struct Stars {
+    /// A tree for the candidates that are connected by the near pairs that were found so far.
+    pub forest: Forest,
+    /// For each candidate, the middle of its star: an earlier one that it is near, or itself.
+    pub middles: Vec<u32>,
+    /// For each middle, the least resemblance to a ray of its star.
+    pub least_resemblances: Vec<f64>,
+    /// Whether a candidate has the features of its middle: then it is near what the middle is near.
+    pub same: Vec<bool>,
+}
 
-    /// The least resemblance of a middle and a ray of its star.
-    fn least_resemblance(&self, middle: u32) -> f64;
+impl Stars {
+    /// Each candidate is the middle of a star of its own.
+    pub fn new(candidates: usize, tick: &dyn Fn()) -> Result<Self> {
+        Ok(Self {
+            forest: Forest::new(candidates, tick)?,
+            middles: ascending(candidates, tick)?,
+            least_resemblances: filled(candidates, 1.0, tick)?,
+            same: filled(candidates, false, tick)?,
+        })
+    }
 
-    /// Whether the near pairs that were found so far do not connect two stars, each named by its middle.
-    fn are_apart(&mut self, middle: u32, other: u32) -> bool;
+    /// Whether the near pairs that were found so far do not connect two candidates.
+    pub fn are_apart(&mut self, candidate: u32, other: u32) -> bool {
+        self.forest.root(candidate) != self.forest.root(other)
+    }
 }
 
 /// The buckets of a band. A bucket has rows that share the band, of which each may be near another one.
@@ -85,7 +104,7 @@ impl Candidates {
     }
 
     /// Leaves in the buckets only the candidates of two stars that are apart and may be near each other.
-    pub fn narrow(&mut self, stars: &mut impl Stars, tick: &dyn Fn()) -> Result<()> {
+    pub fn narrow(&mut self, stars: &mut Stars, tick: &dyn Fn()) -> Result<()> {
         let mut finder = Finder::new(&self.sketches, self.comparison, self.least, tick);
         for of_band in &mut self.buckets {
             let keys = std::mem::take(&mut of_band.numbers);
@@ -148,8 +167,7 @@ impl<'a> Finder<'a> {
         has_key: impl Fn(usize) -> bool,
         mut fill_bucket: impl FnMut(&mut Self, &mut [u64], &mut Buckets) -> Result<()>,
     ) -> Result<Buckets> {
-        let mut buckets = Buckets { numbers: Vec::new(), count: 0 };
-        fill(&mut buckets.numbers, keys.len(), NO_BUCKET, self.tick)?;
+        let mut buckets = Buckets { numbers: filled(keys.len(), NO_BUCKET, self.tick)?, count: 0 };
         let parts = keys.len().div_ceil(SORTED_ROWS).next_power_of_two() as u32;
         let mut order = std::mem::take(&mut self.order);
         for part in 0..parts {
@@ -225,12 +243,12 @@ impl<'a> Finder<'a> {
     }
 
     /// Fills the next bucket from candidates with the same key, by their stars.
-    fn fill_by_stars(&mut self, candidates: &mut [u64], buckets: &mut Buckets, stars: &mut impl Stars) -> Result<()> {
+    fn fill_by_stars(&mut self, candidates: &mut [u64], buckets: &mut Buckets, stars: &mut Stars) -> Result<()> {
         let mut count = 0;
         for index in 0..candidates.len() {
             let candidate = candidates[index] as u32;
-            if let Some(middle) = stars.middle(candidate) {
-                candidates[count] = u64::from(middle) << 32 | u64::from(candidate);
+            if !stars.same[candidate as usize] {
+                candidates[count] = u64::from(stars.middles[candidate as usize]) << 32 | u64::from(candidate);
                 count += 1;
             }
         }
@@ -253,7 +271,7 @@ impl<'a> Finder<'a> {
                 self.count_comparisons(1);
                 let [a, b] = [star, other].map(|star| (candidates[star.start] >> 32) as u32);
                 // Distances, 1 - resemblance, satisfy the triangle inequality (Levandowsky, Winter, Nature 1971).
-                let [radius, radius_of_other] = [a, b].map(|middle| 1.0 - stars.least_resemblance(middle));
+                let [radius, radius_of_other] = [a, b].map(|middle| 1.0 - stars.least_resemblances[middle as usize]);
                 let least = self.least - radius - radius_of_other - ROUNDING;
                 let most_different = MostDifferent::with_resemblance(least);
                 if stars.are_apart(a, b) && self.may_resemble(a, b, most_different) {

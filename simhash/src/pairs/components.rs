@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use crate::error::Result;
-use crate::memory::{fill, push};
+use crate::memory::{collect_exact, filled, push};
 use crate::ticking::ticking;
 
 /// Comparisons of ids between two ticks. One may take as long as a thousand steps of other loops.
@@ -48,10 +48,8 @@ pub fn components(
         split(&mut ids, compare, tick)?;
     }
     // The first position of each distinct id. An id's number is its index here.
-    let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
-    firsts.try_reserve_exact(ids.len())?;
-    firsts.extend(ticking(0..ids.len() as u32, tick).map(|number| ids.first(number)));
-    fill(&mut numbers, len, NO_ID, tick)?;
+    let firsts = collect_exact(ids.len(), ticking(0..ids.len() as u32, tick).map(|number| ids.first(number)))?;
+    let mut numbers = filled(len, NO_ID, tick)?;
     for (number, position) in ticking(ids.all_rows(), tick) {
         numbers[position as usize] = number;
     }
@@ -87,8 +85,7 @@ fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> 
         }
         compare(a, b)
     };
-    let mut spare = Vec::new();
-    fill(&mut spare, most.div_ceil(2) as usize, 0, tick)?;
+    let mut spare = filled(most.div_ceil(2) as usize, 0, tick)?;
     let mut split = Vec::new();
     split.try_reserve(starts.len())?;
     for ends in ticking(starts.windows(2), tick) {

@@ -3,7 +3,7 @@
 use super::compare::LANES;
 use super::partition::{Numbered, PartitionBlock, begins};
 use crate::error::{Error, MAX_ROWS, Result};
-use crate::ticking::NUMBERS_BETWEEN_TICKS;
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bits of a digit of the radix sort.
 const DIGIT_BITS: u32 = 8;
@@ -81,10 +81,7 @@ impl Groups {
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
         starts.clear();
-        for position in 0..len {
-            if position % NUMBERS_BETWEEN_TICKS == 0 {
-                tick();
-            }
+        for position in ticking(0..len, tick) {
             let fingerprint = fingerprints[position];
             let group = starts.len();
             if group == 0 || fingerprints[group - 1] != fingerprint {

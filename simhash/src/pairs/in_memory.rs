@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::Options;
 use crate::fingerprint::{Fingerprinter, Scratch};
-use crate::memory::push;
+use crate::memory::{collect_exact, push};
 
 /// Bytes of features that are held at once.
 const BUDGET: usize = 256 << 20;
@@ -41,9 +41,6 @@ pub fn representatives<O: Outcome>(
         };
         verification.push(features, tick)?;
     }
-    let results = verification.into_results(tick)?;
-    let mut found = Vec::new();
-    found.try_reserve_exact(texts.len())?;
-    found.extend(results.into_iter().zip(has_feature).map(|(row, has_feature)| has_feature.then_some(row)));
-    Ok(found)
+    let results = verification.into_results(tick)?.into_iter().zip(has_feature);
+    collect_exact(texts.len(), results.map(|(row, has_feature)| has_feature.then_some(row)))
 }

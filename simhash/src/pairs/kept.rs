@@ -4,7 +4,7 @@ use super::candidates::Candidates;
 use super::groups::ascending;
 use super::verification::Outcome;
 use crate::error::Result;
-use crate::memory::fill;
+use crate::memory::filled;
 
 /// The rows that are kept, each of which represents itself. A row that is near an earlier kept row is dropped, and the
 /// kept row represents it: of several, the one that it resembles most and, among equal ones, the earliest.
@@ -20,8 +20,7 @@ pub struct Kept {
 
 impl Outcome for Kept {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        let mut resemblances = Vec::new();
-        fill(&mut resemblances, candidates.len(), candidates.least, tick)?;
+        let resemblances = filled(candidates.len(), candidates.least, tick)?;
         Ok(Self { representatives: ascending(candidates.len(), tick)?, resemblances })
     }
 

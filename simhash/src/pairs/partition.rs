@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::compare::LANES;
 use crate::error::Result;
-use crate::memory::fill;
+use crate::memory::filled;
 use crate::random::GOLDEN_RATIO;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
@@ -114,10 +114,7 @@ pub struct Numbered {
 impl Numbered {
     /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read. Fails if memory is refused.
     pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self> {
-        let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
-        fill(&mut fingerprints, len + LANES, 0, tick)?;
-        fill(&mut numbers, len, 0, tick)?;
-        Ok(Self { fingerprints, numbers })
+        Ok(Self { fingerprints: filled(len + LANES, 0, tick)?, numbers: filled(len, 0, tick)? })
     }
 
     /// Overwrites a range with what `other` has from `other_start` on.

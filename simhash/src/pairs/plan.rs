@@ -4,7 +4,7 @@
 //! costs for uniform fingerprints; the search finds out what a slice really costs (see [`super::search`]).
 
 use crate::error::Result;
-use crate::memory::fill;
+use crate::memory::filled;
 
 /// Cost of comparing one pair.
 pub const COMPARE_NS: f64 = 0.36;
@@ -50,8 +50,8 @@ impl Plan {
     /// A plan for slices of at most `len` fingerprints. Fails if memory is refused.
     pub fn new(len: usize, max_distance: u32) -> Result<Self> {
         let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
-        let mut choices = Vec::new();
-        fill(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1), None, &|| ())?;
+        let budgets = max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1;
+        let choices = filled(sizes * BIT_COUNTS * budgets, None, &|| ())?;
         Ok(Self { sizes, choices })
     }
 

@@ -27,7 +27,7 @@ use super::partition::{Numbered, PartitionBlock, begins};
 use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use crate::distance::hamming;
 use crate::error::Result;
-use crate::memory::{fill, push};
+use crate::memory::{collect_exact, fill, push};
 
 /// Most levels of slices within slices. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
@@ -246,10 +246,8 @@ impl PairSearch {
     ) -> Result<bool> {
         let Bucket { start, end, rest, budget } = *bucket;
         let (len, wanted) = (end - start, budget + 1);
-        let mut blocks = Vec::new();
-        blocks.try_reserve_exact(wanted as usize)?;
-        let cuts = worths.cut(rest, wanted, width);
-        blocks.extend(cuts.map(|(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS)));
+        let block = |(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS);
+        let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, width).map(block))?;
         // Bits that are worth too little make fewer blocks.
         if blocks.len() < wanted as usize {
             return Ok(false);

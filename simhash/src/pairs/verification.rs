@@ -10,7 +10,7 @@ use super::texts::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
-use crate::memory::{fill, push};
+use crate::memory::{filled, push};
 use crate::pairs::groups::ascending;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
@@ -222,9 +222,7 @@ impl Held {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let mut last = Vec::new();
         for buckets in &candidates.buckets {
-            let mut of_band = Vec::new();
-            fill(&mut of_band, buckets.count as usize, NO_INDEX, tick)?;
-            push(&mut last, of_band)?;
+            push(&mut last, filled(buckets.count as usize, NO_INDEX, tick)?)?;
         }
         Ok(Self { candidates: Vec::new(), features: Vec::new(), last, before: Vec::new(), memory: 0 })
     }

@@ -36,10 +36,6 @@ impl Block {
         Some(Self { shift: 64 - end, width: narrow + u32::from(number < wider) })
     }
 
-    pub fn low(self) -> u32 {
-        self.shift
-    }
-
     /// The width of the block in bits, 8 to 32.
     pub fn width(self) -> u32 {
         self.width

@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 use super::blocks::{Block, Probed, probed_blocks};
 use super::cost::{cost, probes, uniform_share};
 use crate::error::Result;
+use crate::memory::collect_exact;
 use crate::random::Random;
 
 /// The most fingerprints in a sample: at 24 bytes each while they are counted, 2.4 MB.
@@ -32,9 +33,7 @@ pub struct FingerprintSample {
 impl FingerprintSample {
     /// An empty sample. Allocates all its memory at once; fails if out of memory.
     pub fn new() -> Result<Self> {
-        let mut fingerprints = Vec::new();
-        fingerprints.try_reserve_exact(MAX_SAMPLE_FINGERPRINTS)?;
-        Ok(Self { fingerprints, added: 0, random: Random(0) })
+        Ok(Self { fingerprints: collect_exact(MAX_SAMPLE_FINGERPRINTS, [])?, added: 0, random: Random(0) })
     }
 
     /// Adds a fingerprint. If the sample is full, it replaces a random fingerprint or is left out.
@@ -44,8 +43,7 @@ impl FingerprintSample {
             self.fingerprints.push(fingerprint);
             return;
         }
-        let index = self.random.below(self.added);
-        if let Some(replaced) = usize::try_from(index).ok().and_then(|index| self.fingerprints.get_mut(index)) {
+        if let Some(replaced) = self.fingerprints.get_mut(self.random.below(self.added) as usize) {
             *replaced = fingerprint;
         }
     }
@@ -123,13 +121,10 @@ impl CountedSample {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
         // Take queries evenly spaced in sorted order, so that fingerprints that begin alike get their share.
-        let mut queries = Vec::new();
-        queries.try_reserve_exact(*QUERIES.end())?;
-        queries.extend(spaced_evenly(&fingerprints, *QUERIES.end()));
-        let mut groups = Vec::new();
-        groups.try_reserve_exact(fingerprints.chunk_by(u64::eq).count())?;
-        let count = |equal: &[u64]| EqualFingerprints { fingerprint: equal[0], count: equal.len() as u32 };
-        groups.extend(fingerprints.chunk_by(u64::eq).map(count));
+        let queries = collect_exact(*QUERIES.end(), spaced_evenly(&fingerprints, *QUERIES.end()))?;
+        let equal = fingerprints.chunk_by(u64::eq);
+        let group = |equal: &[u64]| EqualFingerprints { fingerprint: equal[0], count: equal.len() as u32 };
+        let groups = collect_exact(equal.clone().count(), equal.map(group))?;
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
@@ -155,9 +150,7 @@ impl CountedSample {
         let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
         let count = ((MAX_COMPARISONS / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
         // Queries, each with the number of fingerprints that it has found.
-        let mut searches: Vec<(u64, u64)> = Vec::new();
-        searches.try_reserve_exact(count)?;
-        searches.extend(spaced_evenly(&self.queries, count).map(|query| (query, 0)));
+        let mut searches = collect_exact(count, spaced_evenly(&self.queries, count).map(|query| (query, 0)))?;
 
         for (number, &of_block) in probed.iter().enumerate() {
             self.sort_by(of_block.block);

@@ -23,7 +23,10 @@ pub trait TokenSink {
     /// A token of a script written with spaces, or a number.
     fn word(&mut self, token: Range<usize>) -> Result<()>;
     /// A letter, with its marks, of a script written without spaces.
-    fn spaceless(&mut self, token: Range<usize>) -> Result<()>;
+    #[inline]
+    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
+        self.word(token)
+    }
     /// One or more letters without marks, of [`LETTER_BYTES`] bytes each, of scripts written without spaces. Bit `i` of
     /// `starts` is 1 if one starts at byte `base + i`.
     fn letters(&mut self, base: usize, mut starts: u64) -> Result<()> {
@@ -39,10 +42,6 @@ impl<F: FnMut(Range<usize>)> TokenSink for F {
     fn word(&mut self, token: Range<usize>) -> Result<()> {
         self(token);
         Ok(())
-    }
-
-    fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
-        self.word(token)
     }
 }
 

@@ -24,6 +24,10 @@ use crate::text::places::Places;
 /// lines. Sections and headings are not meant: docutils names these by their titles.
 const NAMES: [&str; 5] = ["toc", "footer", "navheader", "navfooter", "gutter"];
 
+/// Elements that have no end tag.
+const VOID: [&[u8]; 13] =
+    [b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"source", b"track", b"wbr"];
+
 /// What has been read of a page.
 #[derive(Default)]
 pub struct Page {
@@ -142,7 +146,7 @@ impl Page {
     pub(super) fn read(&mut self, tag: &Tag, is_empty: bool, out: &mut Vec<u8>) -> Result<()> {
         self.end_attribute();
         let Self { role, is_hidden, is_named, .. } = *self;
-        let is_empty = is_empty || is_void(tag.name());
+        let is_empty = is_empty || VOID.contains(&tag.name());
         if self.dropped.as_mut().is_some_and(|open| open.reads(tag, is_empty)) {
             return Ok(());
         }
@@ -231,24 +235,5 @@ fn has_optional_end(name: &[u8]) -> bool {
     matches!(
         name,
         b"p" | b"li" | b"dt" | b"dd" | b"option" | b"optgroup" | b"thead" | b"tbody" | b"tfoot" | b"tr" | b"td" | b"th"
-    )
-}
-
-fn is_void(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"area"
-            | b"base"
-            | b"br"
-            | b"col"
-            | b"embed"
-            | b"hr"
-            | b"img"
-            | b"input"
-            | b"link"
-            | b"meta"
-            | b"source"
-            | b"track"
-            | b"wbr"
     )
 }
