@@ -7,7 +7,8 @@
 //! [`pairs`] finds all near pairs and clusters of many fingerprints at once.
 //!
 //! Nothing here depends on PostgreSQL. Every function that may run long takes a `tick`, a closure that it calls every
-//! few milliseconds and that may unwind.
+//! few milliseconds and that may unwind. Every function that returns a [`Result`](error::Result) fails if memory is
+//! refused.
 
 // There is one exception: text::mask calls instructions that every CPU of an architecture has.
 #![deny(unsafe_code)]

@@ -16,10 +16,16 @@ pub fn check_available(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// A vector without spare memory: the values of an iterator, of which there are at most `len`.
+/// An empty vector with the memory for `len` values.
+pub(crate) fn with_capacity<T>(len: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(len)?;
+    Ok(values)
+}
+
+/// The values of an iterator, of which there are at most `len`, in a vector without spare memory.
 pub(crate) fn collect_exact<T>(len: usize, values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(len)?;
+    let mut all = with_capacity(len)?;
     all.extend(values);
     Ok(all)
 }
@@ -29,6 +35,16 @@ pub(crate) fn filled<T: Copy>(len: usize, value: T, tick: &dyn Fn()) -> Result<V
     let mut values = Vec::new();
     fill(&mut values, len, value, tick)?;
     Ok(values)
+}
+
+/// The indexes of a list of this length: 0 to `len` - 1.
+pub(crate) fn indexes(len: usize, tick: &dyn Fn()) -> Result<Vec<u32>> {
+    let mut indexes = with_capacity(len)?;
+    for start in (0..len).step_by(NUMBERS_BETWEEN_TICKS) {
+        tick();
+        indexes.extend(start as u32..len.min(start + NUMBERS_BETWEEN_TICKS) as u32);
+    }
+    Ok(indexes)
 }
 
 /// Appends one value.

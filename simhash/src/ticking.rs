@@ -1,4 +1,4 @@
-//! Iterators that tick: they call a closure now and then, so that a caller can cancel a long loop.
+//! Loops that tick: they call a closure now and then, so that a caller can cancel them.
 
 /// Items between two ticks: few enough to take milliseconds even if each is a feature to hash, and so many that a tick
 /// costs nothing.
@@ -22,4 +22,23 @@ pub fn ticking<I: IntoIterator>(items: I, tick: impl Fn()) -> impl Iterator<Item
         }
         item
     })
+}
+
+/// Sorts by a key, of which only the lowest `bits` bits differ between the items. Long lists are split by the highest
+/// of these bits first, so that the sort can be cancelled.
+pub(crate) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
+    tick();
+    if items.len() <= NUMBERS_BETWEEN_TICKS || bits == 0 {
+        return items.sort_unstable_by_key(key);
+    }
+    let mut zeros = 0;
+    for index in ticking(0..items.len(), tick) {
+        if key(&items[index]) >> (bits - 1) & 1 == 0 {
+            items.swap(zeros, index);
+            zeros += 1;
+        }
+    }
+    let (zeros, ones) = items.split_at_mut(zeros);
+    sort(zeros, key, bits - 1, tick);
+    sort(ones, key, bits - 1, tick);
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::hamming;
-use simhash::search::blocks::{BLOCK_COUNTS, Block, count_of_weight, radius};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, radius};
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
@@ -37,7 +37,7 @@ fn search(
         let Some(step) = growth.next(distance, NO_FULL_SCAN) else { return Ok(false) };
         let block = layouts[step.layout][step.block];
         // With few indexed blocks, the radii become large.
-        if count_of_weight(step.radius, block.width()) > 10_000 {
+        if block.ring_count(step.radius) > 10_000 {
             return Ok(true);
         }
         if given_up.next() == Some(true) {

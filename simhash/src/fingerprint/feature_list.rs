@@ -1,6 +1,7 @@
 //! The list of a text's features, for people to read.
 
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
+use crate::memory::push;
 
 #[derive(Debug, Default)]
 pub struct FeatureList {
@@ -54,12 +55,9 @@ impl FeatureList {
             return Err(Error::FeaturesTooLong);
         }
         self.bytes.try_reserve(feature.len())?;
-        self.ends.try_reserve(1)?;
-        self.hashes.try_reserve(1)?;
         // A feature is cut from valid text between characters.
         self.bytes.push_str(&String::from_utf8_lossy(feature));
-        self.ends.push(self.bytes.len());
-        self.hashes.push(hash);
-        Ok(())
+        push(&mut self.ends, self.bytes.len())?;
+        push(&mut self.hashes, hash)
     }
 }

@@ -5,7 +5,7 @@ use super::fingerprinter::Fingerprinter;
 use super::resemblance::share;
 use crate::error::Result;
 use crate::memory::{collect_exact, filled, push};
-use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
+use crate::ticking::{ITEMS_BETWEEN_TICKS, sort, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
 const FEATURES_BETWEEN_CHECKS: usize = 32;
@@ -95,7 +95,7 @@ fn plain(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
         found.extend_from_slice(hashes);
         Ok(())
     })?;
-    if let Some(sorted) = sorted(&found)? {
+    if let Some(sorted) = sorted_by_buckets(&found)? {
         return Ok(sorted);
     }
     sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick);
@@ -107,7 +107,7 @@ const BUCKETS: usize = 512;
 const MOST_IN_BUCKET: u16 = 32;
 
 /// The hashes in ascending order, in half the time of a sort: most buckets have few hashes. None if one has many.
-fn sorted(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
+fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
     if hashes.len() > BUCKETS * usize::from(MOST_IN_BUCKET) {
         return Ok(None);
     }
@@ -152,25 +152,6 @@ fn weighted(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, 
     let hashes = collect_exact(found.len(), ticking(&found, tick).map(|(hash, _)| *hash))?;
     let weights = collect_exact(found.len(), ticking(&found, tick).map(|(_, weight)| *weight))?;
     Ok((hashes, weights))
-}
-
-/// Sorts by a key, of which only the lowest `bits` bits differ between the items. Long lists are split by the highest
-/// of these bits first, so that the sort can be cancelled.
-pub(crate) fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
-    tick();
-    if items.len() <= NUMBERS_BETWEEN_TICKS || bits == 0 {
-        return items.sort_unstable_by_key(key);
-    }
-    let mut zeros = 0;
-    for index in ticking(0..items.len(), tick) {
-        if key(&items[index]) >> (bits - 1) & 1 == 0 {
-            items.swap(zeros, index);
-            zeros += 1;
-        }
-    }
-    let (zeros, ones) = items.split_at_mut(zeros);
-    sort(zeros, key, bits - 1, tick);
-    sort(ones, key, bits - 1, tick);
 }
 
 /// The least common weight with which two texts of these weights have a resemblance of at least `least`; None if there

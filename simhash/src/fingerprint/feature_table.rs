@@ -1,7 +1,7 @@
 //! A hash table of the distinct features of a text.
 
 use crate::error::{Error, MAX_FEATURES, Result};
-use crate::memory::fill;
+use crate::memory::{fill, filled};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
@@ -41,10 +41,7 @@ impl FeatureTable {
         self.hashes.clear();
         self.counts.clear();
         fill(&mut self.hashes, slots, 0, tick)?;
-        if counted {
-            fill(&mut self.counts, slots, 0, tick)?;
-        }
-        Ok(())
+        fill(&mut self.counts, if counted { slots } else { 0 }, 0, tick)
     }
 
     /// Counts a feature by its hash, and returns whether the hash is new.
@@ -118,11 +115,11 @@ impl FeatureTable {
         if self.distinct > MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }
-        let mut larger = Self { distinct: self.distinct, zero: self.zero, ..Self::default() };
-        fill(&mut larger.hashes, self.hashes.len() * 2, 0, tick)?;
-        if !self.counts.is_empty() {
-            fill(&mut larger.counts, self.hashes.len() * 2, 0, tick)?;
-        }
+        let mut larger = Self {
+            hashes: filled(2 * self.hashes.len(), 0, tick)?,
+            counts: filled(2 * self.counts.len(), 0, tick)?,
+            ..*self
+        };
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
             // A free slot too is copied, to any free slot: a branch on what it is would be mispredicted.
             let slot = slot_of(&larger.hashes, *hash);

@@ -148,7 +148,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
     #[inline]
     fn two_letters(&self) -> Option<[Range<usize>; 2]> {
-        let last_two = self.spaceless.as_ref().filter(|run| run.length() == 3)?.last_two()?;
+        let last_two = self.spaceless.as_ref().filter(|_| self.spaceless_length == 3)?.last_two()?;
         last_two.iter().all(|token| token.len() == LETTER_BYTES).then_some(last_two)
     }
 }

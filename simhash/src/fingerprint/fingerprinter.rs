@@ -8,7 +8,7 @@ use super::feature_table::FeatureTable;
 use super::features::each_feature;
 use super::line::vote_for_line;
 use super::options::{Markup, Options};
-use super::sketch::{DifferenceSketch, Parities, Sketch};
+use super::sketch::{DifferenceSketch, Sketch};
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::check::Check;
@@ -114,21 +114,20 @@ impl<'a> Fingerprinter<'a> {
             let mask = this.agreement_of(text)?.band_mask();
             let Scratch { collected, minima, .. } = &mut *this.scratch;
             minima.reset(bands);
-            let mut parities = Parities::default();
-            let size = if this.options.is_plain_set() {
+            let mut difference = DifferenceSketch::default();
+            difference.size = if this.options.is_plain_set() {
                 collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| {
                     minima.add_all(hashes);
-                    parities.flip_all(hashes);
+                    hashes.iter().for_each(|hash| difference.flip(*hash));
                     Ok(())
                 })?;
                 as_size(collected.features.distinct())
             } else {
-                this.add_weighted(text, |hash| parities.flip(hash))?
+                this.add_weighted(text, |hash| difference.flip(hash))?
             };
-            if size == 0 {
+            if difference.is_none() {
                 return Ok(None);
             }
-            let difference = DifferenceSketch::new(parities, size);
             Ok(Some(Sketch { bands: this.bands(bands, mask)?, difference }))
         })
     }

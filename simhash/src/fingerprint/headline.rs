@@ -3,11 +3,11 @@
 use std::iter;
 use std::ops::Range;
 
-use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::memory::{collect_exact, filled, push};
+use crate::ticking::sort;
 
 /// How a headline looks, with the parameters of `ts_headline`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,10 +49,10 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
         fragments
     };
     normal.place(Unit::Bytes, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let (mut headline, mut marks) = (Headline(String::new()), found.iter().peekable());
+    let (mut headline, mut marks) = (String::new(), found.iter().peekable());
     for (number, Range { mut start, end }) in fragments.into_iter().enumerate() {
         if number > 0 {
-            headline.push(&style.fragment_delimiter)?;
+            append(&mut headline, &style.fragment_delimiter)?;
         }
         let part = |start, end| &content[start as usize..end as usize];
         while let Some(Match { content: mark, .. }) = marks.peek().filter(|found| found.content.start < end) {
@@ -61,7 +61,7 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
             let mark = mark.start.max(start)..mark.end.min(end);
             if !mark.is_empty() {
                 let parts = [part(start, mark.start), &style.start_sel, part(mark.start, mark.end), &style.stop_sel];
-                parts.into_iter().try_for_each(|part| headline.push(part))?;
+                parts.into_iter().try_for_each(|part| append(&mut headline, part))?;
                 start = mark.end;
             }
             tick();
@@ -70,9 +70,9 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
             }
             marks.next();
         }
-        headline.push(part(start, end))?;
+        append(&mut headline, part(start, end))?;
     }
-    Ok(headline.0)
+    Ok(headline)
 }
 
 /// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within those of a longer
@@ -106,17 +106,13 @@ fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> 
     Ok(fragments)
 }
 
-struct Headline(String);
-
-impl Headline {
-    fn push(&mut self, text: &str) -> Result<()> {
-        if self.0.len() + text.len() > MAX_VALUE_BYTES {
-            return Err(Error::HeadlineTooLong);
-        }
-        self.0.try_reserve(text.len())?;
-        self.0.push_str(text);
-        Ok(())
+fn append(headline: &mut String, text: &str) -> Result<()> {
+    if headline.len() + text.len() > MAX_VALUE_BYTES {
+        return Err(Error::HeadlineTooLong);
     }
+    headline.try_reserve(text.len())?;
+    headline.push_str(text);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::hash::hash;
 use super::neighbours::join;
 use super::options::Options;
 use crate::error::Result;
-use crate::memory::collect_exact;
+use crate::memory::{collect_exact, with_capacity};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
@@ -233,8 +233,7 @@ fn commonest(
     most: usize,
     tick: &dyn Fn(),
 ) -> Result<Vec<(Reverse<u32>, u64)>> {
-    let mut common = Vec::new();
-    common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
+    let mut common = with_capacity(most + NUMBERS_BETWEEN_TICKS)?;
     for (hash, frequency) in ticking(features, tick) {
         // Not one sort of all features, which could not be cancelled.
         if common.len() == most + NUMBERS_BETWEEN_TICKS {

@@ -7,7 +7,6 @@
 use std::iter;
 use std::ops::Range;
 
-use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::options::{Markup, Options, Tokens};
@@ -16,11 +15,11 @@ use super::token::{Token, UNKNOWN, token};
 use super::units::emit_units;
 use super::weight_map::ByHash;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
-use crate::memory::collect_exact;
+use crate::memory::{collect_exact, indexes};
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
-use crate::ticking::ticking;
+use crate::ticking::{sort, ticking};
 
 /// The `changed` of [`matches()`] for users, and its largest value.
 pub const MAX_CHANGED: usize = 2;
@@ -85,7 +84,7 @@ pub fn matches(
         return Ok(found);
     }
     NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let mut order = collect_exact(found.len(), 0..found.len() as u32)?;
+    let mut order = indexes(found.len(), tick)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
     let mut of_clue = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
     NormalForm::new(clue, options, tick)?.place(unit, of_clue.iter_mut(), tick)?;

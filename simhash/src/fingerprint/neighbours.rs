@@ -14,6 +14,7 @@ use super::hash::Seeded;
 use super::options::Options;
 use super::weight_map::{ByHash, WeightMap};
 use crate::error::Result;
+use crate::random::GOLDEN_RATIO;
 
 /// The factors of pairs by the option `weights`, by the hashes of pairs, in units of the map; without those of weight
 /// 1. A pair weighs what the lighter of its two features does.
@@ -83,7 +84,7 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
 /// A hash of two numbers in this order: a folded product of both, then a part of the finalizer of SplitMix64.
 #[inline(always)]
 pub(super) fn join(first: u64, second: u64) -> u64 {
-    let product = u128::from(first ^ 0x9e37_79b9_7f4a_7c15) * u128::from(second ^ 0xc2b2_ae3d_27d4_eb4f);
+    let product = u128::from(first ^ GOLDEN_RATIO) * u128::from(second ^ 0xc2b2_ae3d_27d4_eb4f);
     let mut hash = product as u64 ^ (product >> 64) as u64 ^ second.rotate_left(32);
     hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash ^ hash >> 27

@@ -13,6 +13,7 @@ use super::agreement::{Same, Words};
 use super::weight_map::WeightMap;
 use super::weights::{UNITS, log};
 use crate::error::{Error, shorten};
+use crate::memory::with_capacity;
 use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
 
@@ -210,8 +211,7 @@ fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<We
         return Err(wrong(value));
     }
     let members: BTreeMap<String, &RawValue> = read_json(value)?;
-    let mut weights = Vec::new();
-    weights.try_reserve_exact(members.len()).map_err(Error::from)?;
+    let mut weights = with_capacity(members.len())?;
     for (feature, weight) in members {
         let Some(billionths) = billionths(weight.get()) else {
             return Err(wrong(&format!("{}: {}", Value::from(feature), weight.get())));

@@ -23,13 +23,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::feature_set::sort;
 use super::fingerprinter::Fingerprinter;
 use super::hash::hash;
 use super::matches::coverage;
 use super::units::emit_units;
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::push;
+use crate::ticking::sort;
 
 /// Words of a run that have [`LETTERS`] letters.
 const SHORT: usize = 3;

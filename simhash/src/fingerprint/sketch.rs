@@ -29,33 +29,20 @@ pub struct Sketch {
 pub struct DifferenceSketch {
     parities: [u32; WORDS],
     /// The [size](super::size) of the text.
-    size: i32,
+    pub(super) size: i32,
 }
 
 impl DifferenceSketch {
-    pub(super) fn new(parities: Parities, size: i32) -> Self {
-        Self { parities: parities.0, size }
-    }
-
     /// Whether this is of no text: the size of a text is at least 1.
     pub fn is_none(&self) -> bool {
         self.size == 0
     }
-}
 
-/// The parities of a text's features.
-#[derive(Default)]
-pub(super) struct Parities([u32; WORDS]);
-
-impl Parities {
+    /// Adds a feature to the parities.
     #[inline]
-    pub fn flip(&mut self, hash: u64) {
+    pub(super) fn flip(&mut self, hash: u64) {
         let bit = (hash >> SHIFT) as usize;
-        self.0[bit / 32] ^= 1 << (bit % 32);
-    }
-
-    pub fn flip_all(&mut self, hashes: &[u64]) {
-        hashes.iter().for_each(|hash| self.flip(*hash));
+        self.parities[bit / 32] ^= 1 << (bit % 32);
     }
 }
 

@@ -193,8 +193,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         let chains = clue.len() / PLACES_PER_CHAIN + 1;
         let links = Links::new(clue.len() + chains, tick)?;
         let most_work = MAX_WORK * (content.len() + clue.len()).max(FEW_TOKENS);
-        let (length, work, next_tick) = Default::default();
-        Ok(Self { content, clue, length, links, chains, work, most_work, next_tick, tick })
+        Ok(Self { content, clue, length: 0, links, chains, work: 0, most_work, next_tick: 0, tick })
     }
 
     #[inline]

@@ -4,6 +4,8 @@
 //! billion pairs of words between equal runs, one pair is taken for equal. Where characters are compared, it is the
 //! number of a letter.
 
+use crate::random::GOLDEN_RATIO;
+
 /// The least weight of a run: three words or five letters.
 pub const RUN: usize = 15;
 /// The weight of a word, and the largest one.
@@ -67,7 +69,7 @@ pub fn beginning<T: Token>(tokens: &[T], least: usize) -> Option<(u32, usize)> {
         if number <= UNKNOWN || number >= T::TAKEN {
             return None;
         }
-        hash = (hash ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        hash = (hash ^ u64::from(number)).wrapping_mul(GOLDEN_RATIO).rotate_left(29);
         sum += token.weight();
         if sum >= RUN && length >= least {
             return Some((hash as u32, length));

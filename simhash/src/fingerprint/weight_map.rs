@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::hash::Seeded;
 use super::weights::UNITS;
 use crate::error::Result;
+use crate::memory::with_capacity;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::normalise;
 
@@ -40,8 +41,7 @@ impl WeightMap {
         seed: u64,
     ) -> Result<Result<Self, String>> {
         let ignored = Ignored { accents: ignored.accents, ..Ignored::default() };
-        let mut features = Vec::new();
-        features.try_reserve_exact(weights.len())?;
+        let mut features = with_capacity(weights.len())?;
         for (feature, weight) in weights {
             let mut normal = String::new();
             normalise(&feature, case_fold, &mut normal, &|| ())?;

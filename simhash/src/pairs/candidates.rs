@@ -9,15 +9,13 @@
 //! each other almost enough. Then their features are compared: 3 s for ten thousand of resemblance .8.
 
 use super::forest::Forest;
-use super::groups::ascending;
 use super::texts::Texts;
 use crate::error::Result;
-use crate::fingerprint::feature_set::sort;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, MostDifferent, first_allowed};
-use crate::memory::{filled, push};
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::memory::{filled, indexes, push, with_capacity};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, sort, ticking};
 
-/// The number of no bucket.
+/// Stands for the number of a bucket where there is none.
 pub const NO_BUCKET: u32 = u32::MAX;
 /// More than the errors of rounding resemblances.
 const ROUNDING: f64 = 1e-9;
@@ -54,7 +52,7 @@ impl Stars {
     pub fn new(candidates: usize, tick: &dyn Fn()) -> Result<Self> {
         Ok(Self {
             forest: Forest::new(candidates, tick)?,
-            middles: ascending(candidates, tick)?,
+            middles: indexes(candidates, tick)?,
             least_resemblances: filled(candidates, 1.0, tick)?,
             same: filled(candidates, false, tick)?,
         })
@@ -74,16 +72,15 @@ pub struct Buckets {
 }
 
 impl Candidates {
-    /// Finds all candidates. Fails if memory is refused.
+    /// Finds all candidates.
     ///
     /// In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 for each row if most share a band.
     pub fn new(texts: Texts, tick: &dyn Fn()) -> Result<Self> {
-        let Texts { least_resemblance: least, comparison, sketches, keys } = texts;
-        let mut buckets = Vec::new();
-        buckets.try_reserve_exact(keys.len())?;
+        let Texts { least_resemblance: least, comparison, sketches, bands } = texts;
+        let mut buckets = with_capacity(bands.len())?;
         let mut finder = Finder::new(&sketches, comparison, least, tick);
-        for keys in keys {
-            buckets.push(finder.find(&keys, |row| !sketches[row].is_none(), Finder::fill_bucket)?);
+        for of_rows in bands {
+            buckets.push(finder.find(&of_rows, |row| !sketches[row].is_none(), Finder::fill_bucket)?);
         }
         let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least };
         for row in ticking(0..all.sketches.len(), tick) {

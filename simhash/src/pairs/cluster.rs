@@ -1,20 +1,21 @@
 //! Clusters: the connected components of the graph in which near pairs are edges.
 
 use super::forest::Forest;
-use super::groups::{Groups, Rows, ascending};
+use super::groups::{Groups, Rows};
 use super::search::{Pair, PairSearch};
 use crate::error::Result;
+use crate::memory::indexes;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// For each row, the position of the first row of its cluster: of all rows that are connected with it by pairs of near
-/// rows. A row without a fingerprint is alone and gets its own position. Fails if memory is refused.
+/// rows. A row without a fingerprint is alone and gets its own position.
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].
 pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let len = rows.len();
     if max_distance < 0 {
-        return ascending(len, tick);
+        return indexes(len, tick);
     }
     let (groups, buffers) = Groups::new(rows, tick)?;
     let mut forest = Forest::new(groups.len(), tick)?;
@@ -30,7 +31,7 @@ pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u3
     }
     drop(search);
 
-    let mut clusters = ascending(len, tick)?;
+    let mut clusters = indexes(len, tick)?;
     let roots = forest.into_roots(tick);
     for (group, row) in ticking(groups.all_rows(), tick) {
         clusters[row as usize] = groups.first(roots[group as usize]);

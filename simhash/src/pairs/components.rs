@@ -18,7 +18,7 @@ use crate::ticking::ticking;
 
 /// Comparisons of ids between two ticks. One may take as long as a thousand steps of other loops.
 const COMPARISONS_BETWEEN_TICKS: usize = 64;
-/// The number of a position without an id.
+/// Stands for the number of an id where there is none.
 const NO_ID: u32 = u32::MAX;
 
 /// How two ids compare, by their positions.
@@ -29,7 +29,7 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 /// An item has two positions: the first of the id, and the first of the smallest id of its component.
 ///
 /// The ids of n pairs have the positions from 0 to 2n - 1: the pairs are 0 and n, 1 and n + 1, and so on. If the number
-/// of positions is odd, the last one is in no pair. Fails if memory is refused.
+/// of positions is odd, the last one is in no pair.
 ///
 /// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id never
 /// has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position without a

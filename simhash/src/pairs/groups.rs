@@ -3,6 +3,7 @@
 use super::compare::LANES;
 use super::partition::{Numbered, PartitionBlock, begins};
 use crate::error::{Error, MAX_ROWS, Result};
+use crate::memory::{indexes, push, with_capacity};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bits of a digit of the radix sort.
@@ -20,15 +21,12 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Allocates the memory for `rows` fingerprints at once. Fails if memory is refused, or for more than [`MAX_ROWS`].
+    /// Allocates the memory for `rows` fingerprints at once. Fails for more than [`MAX_ROWS`].
     pub fn with_capacity(rows: usize) -> Result<Self> {
         if rows > MAX_ROWS {
             return Err(Error::TooManyRows);
         }
-        let (mut fingerprints, mut positions) = (Vec::new(), Vec::new());
-        fingerprints.try_reserve_exact(rows + LANES)?;
-        positions.try_reserve_exact(rows)?;
-        Ok(Self { fingerprints, positions, len: 0 })
+        Ok(Self { fingerprints: with_capacity(rows + LANES)?, positions: with_capacity(rows)?, len: 0 })
     }
 
     /// Adds a row. Pairs name a row by its position: the number of rows before it, with or without a fingerprint.
@@ -37,10 +35,8 @@ impl Rows {
             return Err(Error::TooManyRows);
         }
         if let Some(fingerprint) = fingerprint {
-            self.fingerprints.try_reserve(1)?;
-            self.positions.try_reserve(1)?;
-            self.fingerprints.push(fingerprint);
-            self.positions.push(self.len as u32);
+            push(&mut self.fingerprints, fingerprint)?;
+            push(&mut self.positions, self.len as u32)?;
         }
         self.len += 1;
         Ok(())
@@ -92,8 +88,8 @@ impl Groups {
         let groups = starts.len();
         starts.push(len as u32);
 
-        let distinct = Numbered { fingerprints, numbers: ascending(groups, tick)? };
-        let spare = Numbered { fingerprints: spare, numbers: ascending(groups, tick)? };
+        let distinct = Numbered { fingerprints, numbers: indexes(groups, tick)? };
+        let spare = Numbered { fingerprints: spare, numbers: indexes(groups, tick)? };
         Ok((Self { positions, starts }, [distinct, spare]))
     }
 
@@ -118,17 +114,6 @@ impl Groups {
     pub fn all_rows(&self) -> impl Iterator<Item = (u32, u32)> {
         (0..self.len() as u32).flat_map(|group| self.rows(group).iter().map(move |&row| (group, row)))
     }
-}
-
-/// The numbers from 0 to `end` - 1.
-pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>> {
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(end)?;
-    for start in (0..end).step_by(NUMBERS_BETWEEN_TICKS) {
-        tick();
-        numbers.extend(start as u32..end.min(start + NUMBERS_BETWEEN_TICKS) as u32);
-    }
-    Ok(numbers)
 }
 
 /// Sorts a slice of `rows` by the lowest `bits` bits of its fingerprints; equal ones keep their order. A slice that

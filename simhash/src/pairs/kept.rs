@@ -1,10 +1,9 @@
 //! The rows that are kept if each row that duplicates an earlier kept row is dropped.
 
 use super::candidates::Candidates;
-use super::groups::ascending;
 use super::verification::Outcome;
 use crate::error::Result;
-use crate::memory::filled;
+use crate::memory::{filled, indexes};
 
 /// The rows that are kept, each of which represents itself. A row that is near an earlier kept row is dropped, and the
 /// kept row represents it: of several, the one that it resembles most and, among equal ones, the earliest.
@@ -21,7 +20,7 @@ pub struct Kept {
 impl Outcome for Kept {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let resemblances = filled(candidates.len(), candidates.least, tick)?;
-        Ok(Self { representatives: ascending(candidates.len(), tick)?, resemblances })
+        Ok(Self { representatives: indexes(candidates.len(), tick)?, resemblances })
     }
 
     fn least(&mut self, _: u32, later: u32) -> Option<f64> {

@@ -26,7 +26,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
+    /// Sorts the rows, which takes little of the whole time.
     pub fn new(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
@@ -39,7 +39,7 @@ impl Pairs {
         })
     }
 
-    /// The next pair; None at the end. Fails only if memory is refused.
+    /// The next pair; None at the end.
     pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         loop {
             self.since_tick += 1;

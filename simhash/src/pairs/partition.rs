@@ -112,7 +112,7 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read. Fails if memory is refused.
+    /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read.
     pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self> {
         Ok(Self { fingerprints: filled(len + LANES, 0, tick)?, numbers: filled(len, 0, tick)? })
     }

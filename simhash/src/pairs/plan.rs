@@ -47,7 +47,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan for slices of at most `len` fingerprints. Fails if memory is refused.
+    /// A plan for slices of at most `len` fingerprints.
     pub fn new(len: usize, max_distance: u32) -> Result<Self> {
         let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
         let budgets = max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1;

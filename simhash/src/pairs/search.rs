@@ -129,7 +129,7 @@ impl Level {
 
 impl PairSearch {
     /// A search in the first buffer, which holds distinct fingerprints in ascending order. The second buffer is spare
-    /// memory of the same size. Fails if memory is refused.
+    /// memory of the same size.
     pub fn new([rows, spare]: [Numbered; 2], max_distance: i32) -> Result<Self> {
         let len = rows.numbers.len();
         let max_distance = max_distance.clamp(0, 64).cast_unsigned();
@@ -150,7 +150,7 @@ impl PairSearch {
         })
     }
 
-    /// The next near pair; None at the end. Fails if memory is refused.
+    /// The next near pair; None at the end.
     pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         loop {
             let Numbered { fingerprints, numbers } = &self.rows;

@@ -10,11 +10,10 @@ use super::texts::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
-use crate::memory::{filled, push};
-use crate::pairs::groups::ascending;
+use crate::memory::{filled, indexes, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
-/// The index of no candidate.
+/// Stands for the index of a candidate where there is none.
 const NO_INDEX: u32 = u32::MAX;
 
 /// What is found among candidates, each named by its position among them.
@@ -83,7 +82,7 @@ struct HeldCandidate {
 }
 
 impl<O: Outcome> Verification<O> {
-    /// Finds the candidates. `budget` is in bytes. Fails if memory is refused.
+    /// Finds the candidates. `budget` is in bytes.
     pub fn new(texts: Texts, budget: usize, tick: &dyn Fn()) -> Result<Self> {
         let rows = texts.len();
         let candidates = Candidates::new(texts, tick)?;
@@ -103,7 +102,7 @@ impl<O: Outcome> Verification<O> {
     }
 
     /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
-    /// within each pass. Fails if memory is refused.
+    /// within each pass.
     pub fn row_to_read(&mut self, tick: &dyn Fn()) -> Result<Option<u32>> {
         while !self.is_asked {
             if self.position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
@@ -129,7 +128,7 @@ impl<O: Outcome> Verification<O> {
     }
 
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
-    /// feature. Fails if memory is refused.
+    /// feature.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
         debug_assert!(self.is_asked, "no row has been asked for");
         // Reading a text takes longer than this.
@@ -146,10 +145,10 @@ impl<O: Outcome> Verification<O> {
         Ok(())
     }
 
-    /// For each row, the position of the row that represents it. Fails if memory is refused.
+    /// For each row, the position of the row that represents it.
     pub fn into_results(self, tick: &dyn Fn()) -> Result<Vec<u32>> {
         let Self { rows, candidates, mut outcome, .. } = self;
-        let mut results = ascending(rows, tick)?;
+        let mut results = indexes(rows, tick)?;
         for (position, row) in ticking(candidates.rows.iter().enumerate(), tick) {
             results[*row as usize] = candidates.rows[outcome.representative(position as u32) as usize];
         }

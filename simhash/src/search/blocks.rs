@@ -55,14 +55,28 @@ impl Block {
     }
 
     /// The values that differ from this block of `fingerprint` in exactly `radius` bits; there are
-    /// [`Block::ring_count`].
+    /// [`Block::ring_count`]. Their differences are in ascending order (Gosper's hack: HAKMEM, item 175).
     pub fn ring(self, fingerprint: u64, radius: u32) -> impl Iterator<Item = i32> {
         let value = self.value(fingerprint) as u32;
-        words_of_weight(radius, self.width).map(move |word| (value ^ word) as i32)
+        let first = (radius <= self.width).then(|| (1u64 << radius) - 1);
+        let differences = std::iter::successors(first, move |&difference| {
+            if difference == 0 {
+                return None;
+            }
+            let lowest = difference & difference.wrapping_neg();
+            let ripple = difference + lowest;
+            let next = (((ripple ^ difference) >> 2) / lowest) | ripple;
+            (next < 1 << self.width).then_some(next)
+        });
+        differences.map(move |difference| (value ^ difference as u32) as i32)
     }
 
+    /// The number of values in a ring: a binomial coefficient.
     pub fn ring_count(self, radius: u32) -> u64 {
-        count_of_weight(radius, self.width)
+        if radius > self.width {
+            return 0;
+        }
+        (0..u64::from(radius)).fold(1, |binomial, i| binomial * (u64::from(self.width) - i) / (i + 1))
     }
 }
 
@@ -111,30 +125,4 @@ pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
     let radii = (max_distance.clamp(-1, 64) + 1) as u32;
     let (number, blocks) = (number as u32, blocks as u32);
     (radii / blocks + u32::from(number < radii % blocks)).checked_sub(1)
-}
-
-/// Number of words that [`words_of_weight`] returns.
-pub fn count_of_weight(ones: u32, width: u32) -> u64 {
-    if ones > width {
-        return 0;
-    }
-    let (ones, width) = (u64::from(ones), u64::from(width));
-    (0..ones).fold(1, |binomial, i| binomial * (width - i) / (i + 1))
-}
-
-/// The words of `width` bits, at most 32, of which `ones` bits are 1, in ascending order (Gosper's hack: HAKMEM, item
-/// 175).
-pub fn words_of_weight(ones: u32, width: u32) -> impl Iterator<Item = u32> {
-    let end = 1u64 << width;
-    let first = (ones <= width).then(|| (1u64 << ones) - 1);
-    std::iter::successors(first, move |&word| {
-        if word == 0 {
-            return None;
-        }
-        let lowest = word & word.wrapping_neg();
-        let ripple = word + lowest;
-        let next = (((ripple ^ word) >> 2) / lowest) | ripple;
-        (next < end).then_some(next)
-    })
-    .map(|word| word as u32)
 }

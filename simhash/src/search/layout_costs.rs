@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use super::blocks::{Block, Probed, probed_blocks};
 use super::cost::{cost, probes, uniform_share};
 use crate::error::Result;
-use crate::memory::collect_exact;
+use crate::memory::{collect_exact, with_capacity};
 use crate::random::Random;
 
 /// The most fingerprints in a sample: at 24 bytes each while they are counted, 2.4 MB.
@@ -31,9 +31,9 @@ pub struct FingerprintSample {
 }
 
 impl FingerprintSample {
-    /// An empty sample. Allocates all its memory at once; fails if out of memory.
+    /// An empty sample. Allocates all its memory at once.
     pub fn new() -> Result<Self> {
-        Ok(Self { fingerprints: collect_exact(MAX_SAMPLE_FINGERPRINTS, [])?, added: 0, random: Random(0) })
+        Ok(Self { fingerprints: with_capacity(MAX_SAMPLE_FINGERPRINTS)?, added: 0, random: Random(0) })
     }
 
     /// Adds a fingerprint. If the sample is full, it replaces a random fingerprint or is left out.
@@ -76,7 +76,7 @@ pub struct LayoutCost {
 }
 
 /// The cost of each of `searches`, a number of blocks and a distance, on a table of `rows` rows. Searches that the
-/// layout cannot serve are left out. Fails if out of memory.
+/// layout cannot serve are left out.
 ///
 /// Seven layouts take a quarter of a second if blocks are nearly uniform, and two seconds if all rows share a block.
 /// `tick` can cancel it.

@@ -55,11 +55,6 @@ impl<'t> Shingler<'t> {
         self.tokens == 0
     }
 
-    /// The number of tokens in a shingle.
-    pub fn length(&self) -> usize {
-        self.n
-    }
-
     /// The last two tokens of the run, if it has as many.
     #[inline]
     pub fn last_two(&self) -> Option<[Range<usize>; 2]> {

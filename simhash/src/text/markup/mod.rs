@@ -65,7 +65,18 @@ fn read(
     text.clear();
     let (skips_tags, skipped) = (Cell::new(page.is_none()), Cell::new(0));
     let sources = edits.map(|edits| Sources { html: html.as_bytes(), edits, read: 0, skipped: &skipped, end: 0 });
-    let emitter = Text::new(&mut text, page, sources, &skips_tags);
+    let emitter = Text {
+        out: &mut text,
+        sources,
+        page,
+        skips_tags: &skips_tags,
+        tag: Tag::default(),
+        last_start: Tag::default(),
+        is_hidden: false,
+        templates: 0,
+        foreign: 0,
+        failure: None,
+    };
     let mut tokenizer = Tokenizer::new_with_emitter(HtmlSource::new(html, &skips_tags, &skipped, tick), emitter);
     // All that the emitter returns are errors.
     match tokenizer.next() {
@@ -162,28 +173,7 @@ impl Tag {
     }
 }
 
-impl<'a> Text<'a> {
-    fn new(
-        out: &'a mut Vec<u8>,
-        page: Option<&'a mut Page>,
-        sources: Option<Sources<'a>>,
-        skips_tags: &'a Cell<bool>,
-    ) -> Self {
-        let (tag, last_start) = (Tag::default(), Tag::default());
-        Self {
-            out,
-            sources,
-            page,
-            skips_tags,
-            tag,
-            last_start,
-            is_hidden: false,
-            templates: 0,
-            foreign: 0,
-            failure: None,
-        }
-    }
-
+impl Text<'_> {
     #[inline(always)]
     fn push(&mut self, text: &[u8]) {
         if self.out.len() + text.len() > MAX_VALUE_BYTES {
