@@ -45,15 +45,15 @@ pub struct CriterionDocument {
     /// [learnt](crate::fingerprint::learn::TextSample::learn_table) from a table, which [`Self::options`] do not have.
     pub weights_of_table: bool,
     max_distance: Option<i32>,
-    resemblance: Asked,
+    resemblance: LeastResemblance,
     bands: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Asked {
+enum LeastResemblance {
     #[default]
     Default,
-    Least(f64),
+    Given(f64),
     /// `null`: the fingerprints decide.
     Off,
 }
@@ -70,14 +70,14 @@ impl CriterionDocument {
             let value = value.get();
             let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
             match key.as_str() {
-                "bands" => read.bands = Some(bands(value).map_err(wrong)?),
-                "max_distance" => read.max_distance = Some(distance(value).map_err(wrong)?),
-                "resemblance" => read.resemblance = resemblance(value).map_err(wrong)?,
+                "bands" => read.bands = Some(read_bands(value).map_err(wrong)?),
+                "max_distance" => read.max_distance = Some(read_distance(value).map_err(wrong)?),
+                "resemblance" => read.resemblance = read_resemblance(value).map_err(wrong)?,
                 "weights" if value == r#""table""# => read.weights_of_table = true,
                 _ => read.options.set(key, value)?,
             }
         }
-        if let Asked::Least(least) = read.resemblance
+        if let LeastResemblance::Given(least) = read.resemblance
             && read.bands.or(bands_of(least)).is_none()
         {
             let allowed = "at least 0.6, unless \"bands\" is given: bands find few texts that resemble each other less";
@@ -125,16 +125,17 @@ impl CriterionDocument {
     /// The criterion for texts; None if the document says that the fingerprints decide.
     pub fn texts(&self) -> Option<TextCriterion> {
         let resemblance = match self.resemblance {
-            Asked::Default => COPY,
-            Asked::Least(least) => least,
-            Asked::Off => return None,
+            LeastResemblance::Default => COPY,
+            LeastResemblance::Given(least) => least,
+            LeastResemblance::Off => return None,
         };
         Some(TextCriterion { resemblance, bands: self.bands.or(bands_of(resemblance))? })
     }
 
     /// Whether the fingerprints of texts decide: without a resemblance, or with a distance alone.
     pub(crate) fn is_by_distance(&self) -> bool {
-        self.resemblance == Asked::Off || self.resemblance == Asked::Default && self.max_distance.is_some()
+        self.resemblance == LeastResemblance::Off
+            || self.resemblance == LeastResemblance::Default && self.max_distance.is_some()
     }
 
     /// The greatest distance of near fingerprints.
@@ -152,20 +153,20 @@ pub fn laid_over(document: &str, others: &str) -> Result<String, InvalidOptions>
     Ok(format!("{{{}}}", all.join(", ")))
 }
 
-fn bands(value: &str) -> Result<usize, &'static str> {
+fn read_bands(value: &str) -> Result<usize, &'static str> {
     let bands = serde_json::from_str(value).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
     bands.ok_or("an integer from 1 to 64")
 }
 
-fn distance(value: &str) -> Result<i32, &'static str> {
+fn read_distance(value: &str) -> Result<i32, &'static str> {
     let distance = serde_json::from_str(value).ok().filter(|distance| (0..=64).contains(distance));
     distance.ok_or("an integer from 0 to 64")
 }
 
-fn resemblance(value: &str) -> Result<Asked, &'static str> {
+fn read_resemblance(value: &str) -> Result<LeastResemblance, &'static str> {
     if value == "null" {
-        return Ok(Asked::Off);
+        return Ok(LeastResemblance::Off);
     }
     let least = serde_json::from_str(value).ok().filter(|least| *least > 0.0 && *least <= 1.0);
-    least.map(Asked::Least).ok_or("a number above 0 and up to 1, or null if the fingerprints decide")
+    least.map(LeastResemblance::Given).ok_or("a number above 0 and up to 1, or null if the fingerprints decide")
 }

@@ -20,12 +20,13 @@ fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
     let options = Options::from_json(options).expect("valid options");
     let count = Cell::new(0);
     let tick = || count.set(count.get() + 1);
-    Fingerprinter::new(&mut Scratch::default(), &options, &tick).fingerprint(text).expect("within the limits");
+    let mut scratch = Scratch::default();
+    let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &tick);
+    fingerprinter.fingerprint(text).expect("within the limits");
     let fingerprint = count.take();
-    Fingerprinter::new(&mut Scratch::default(), &options, &tick).features(text).expect("within the limits");
+    fingerprinter.features(text).expect("within the limits");
     let features = count.take();
-    resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), text, "a")
-        .expect("within the limits");
+    resemblance(&mut fingerprinter, text, "a").expect("within the limits");
     (fingerprint, features, count.take())
 }
 

@@ -189,6 +189,12 @@ fn features(text: &str, options: &Options) -> Vec<String> {
     features
 }
 
+/// The first bands of a text; None if it has no feature that weighs anything.
+fn bands_of(text: &str, options: &Options, bands: usize) -> Option<Vec<i32>> {
+    let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(text, bands);
+    summary.expect("memory suffices").map(|summary| summary.bands)
+}
+
 fn sorted(mut features: Vec<String>) -> Vec<String> {
     features.sort();
     features
@@ -204,9 +210,7 @@ proptest! {
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).fingerprint(&text);
             prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
-            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, 2);
-            let summary = summary.expect("memory suffices");
-            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, 2));
+            prop_assert_eq!(bands_of(&text, options, 2), oracle::bands::bands(&text, options, 2));
         }
     }
 }
@@ -235,9 +239,7 @@ proptest! {
         bands in 1..=MAX_BANDS,
     ) {
         for options in [&Options::default(), &options] {
-            let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(&text, bands);
-            let summary = summary.expect("memory suffices");
-            prop_assert_eq!(summary.map(|summary| summary.bands), oracle::bands::bands(&text, options, bands));
+            prop_assert_eq!(bands_of(&text, options, bands), oracle::bands::bands(&text, options, bands));
         }
     }
 
@@ -340,11 +342,8 @@ proptest! {
         criterion.options = options;
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &criterion.options, &|| ());
-        let mut bands_of = |text| {
-            let summary = fingerprinter.summary(text, bands).expect("memory suffices");
-            summary.map(|summary| summary.bands)
-        };
-        let shares_band = bands_of(&a).zip(bands_of(&b)).map(|(a, b)| a.iter().zip(&b).any(|(a, b)| a == b));
+        let both = bands_of(&a, &criterion.options, bands).zip(bands_of(&b, &criterion.options, bands));
+        let shares_band = both.map(|(a, b)| a.iter().zip(&b).any(|(a, b)| a == b));
         let resemblance = oracle::resemblance(&a, &b, &criterion.options);
         let defined = shares_band.zip(resemblance).map(|(shares_band, found)| shares_band && found >= least);
         prop_assert_eq!(criterion.near(&mut fingerprinter, &a, &b), Ok(defined));

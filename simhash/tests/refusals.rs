@@ -82,6 +82,14 @@ fn refusals<T: PartialEq + std::fmt::Debug>(run: impl Fn() -> Result<T, Error>) 
     }
 }
 
+/// How often memory is refused to what reads texts by these options.
+fn refusals_of<T: PartialEq + std::fmt::Debug>(
+    options: &Options,
+    read: impl Fn(&mut Fingerprinter) -> Result<T, Error>,
+) -> u32 {
+    refusals(|| read(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ())))
+}
+
 #[test]
 fn texts() {
     for piece in "a |word |\u{301}|e\u{301} |\u{344}|ﷺ|ﷺ\u{316}\u{301}|İ |각|\u{1100}\u{1161}|中|Ⅷ".split('|')
@@ -96,26 +104,12 @@ fn texts() {
                 r#"{"ngram": 2, "weights": {"a": 0.5}, "seed": 3}"#,
             ] {
                 let options = Options::from_json(options).expect("options");
-                let tick = || ();
-                let fingerprint =
-                    refusals(|| Fingerprinter::new(&mut Scratch::default(), &options, &tick).fingerprint(&text));
-                let features = refusals(|| {
-                    Fingerprinter::new(&mut Scratch::default(), &options, &tick)
-                        .features(&text)
-                        .map(|list| list.iter().count())
-                });
-                let resembling = refusals(|| {
-                    resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), &text, "a")
-                        .map(|share| share.map(f64::to_bits))
-                });
-                let differing = refusals(|| {
-                    difference(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), &text, "a")
-                        .map(|lists| lists.map(|list| list.iter().count()))
-                });
-                let contained = refusals(|| {
-                    containment(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), &text, "a")
-                        .map(|share| share.map(f64::to_bits))
-                });
+                let fingerprint = refusals_of(&options, |reader| reader.fingerprint(&text));
+                let features = refusals_of(&options, |reader| Ok(reader.features(&text)?.iter().count()));
+                let resembling = refusals_of(&options, |reader| Ok(resemblance(reader, &text, "a")?.map(f64::to_bits)));
+                let differing =
+                    refusals_of(&options, |reader| Ok(difference(reader, &text, "a")?.map(|list| list.iter().count())));
+                let contained = refusals_of(&options, |reader| Ok(containment(reader, &text, "a")?.map(f64::to_bits)));
                 let resembling = resembling.min(differing).min(contained);
                 assert!(length < 5_000 || fingerprint.min(features).min(resembling) > 10, "{piece:?} {length}");
             }
@@ -137,7 +131,7 @@ fn documents() {
     ] {
         for length in [40, 5_000, 200_000] {
             let html = format!("{start}{}", piece.repeat(length / piece.len()));
-            refusals(|| Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).fingerprint(&html));
+            refusals_of(&options, |reader| reader.fingerprint(&html));
         }
     }
 }

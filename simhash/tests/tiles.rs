@@ -153,20 +153,11 @@ fn places_in_html() {
     ] {
         let options = Options { markup: Some(Markup::Html), ..Options::default() };
         let clue = expected.replace("&lt;\r\n", "");
-        let found = matches(
-            &mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()),
-            html,
-            &clue,
-            MAX_CHANGED,
-            Unit::Bytes,
-        );
-        let found: Vec<_> = found
-            .expect("memory suffices")
-            .into_iter()
-            .map(|found| found.content)
-            .map(|at| &html[at.start as usize..at.end as usize])
-            .collect();
-        assert_eq!(found, [expected], "{html}");
+        let mut scratch = Scratch::default();
+        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+        let found = matches(&mut fingerprinter, html, &clue, MAX_CHANGED, Unit::Bytes).expect("memory suffices");
+        let found = found.iter().map(|found| &html[found.content.start as usize..found.content.end as usize]);
+        assert!(found.eq([expected]), "{html}");
     }
 }
 

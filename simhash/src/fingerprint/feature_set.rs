@@ -28,9 +28,9 @@ impl FeatureSet {
     /// fingerprint and a sort of the features.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
         let (hashes, weights) = if fingerprinter.options.is_plain_set() {
-            (plain(fingerprinter, text)?, Vec::new())
+            (plain_hashes(fingerprinter, text)?, Vec::new())
         } else {
-            weighted(fingerprinter, text)?
+            weighted_hashes(fingerprinter, text)?
         };
         let total = match weights.len() {
             0 => hashes.len() as u128,
@@ -61,8 +61,8 @@ impl FeatureSet {
     fn common_weight(&self, other: &Self, needed: u128, tick: &dyn Fn()) -> Option<u128> {
         let mut common = 0;
         let (mut rest, mut rest_of_other) = (self.total, other.total);
-        let mut others = ticking(other.weighted(), tick).peekable();
-        for (hash, weight) in self.weighted() {
+        let mut others = ticking(other.hashes_and_weights(), tick).peekable();
+        for (hash, weight) in self.hashes_and_weights() {
             while let Some((_, weight)) = others.next_if(|(other, _)| *other < hash) {
                 rest_of_other -= u128::from(weight);
             }
@@ -78,7 +78,7 @@ impl FeatureSet {
         (common >= needed).then_some(common)
     }
 
-    fn weighted(&self) -> impl Iterator<Item = (u64, u64)> {
+    fn hashes_and_weights(&self) -> impl Iterator<Item = (u64, u64)> {
         let weight = |index| self.weights.get(index).copied().unwrap_or(1);
         self.hashes.iter().enumerate().map(move |(index, hash)| (*hash, weight(index)))
     }
@@ -88,7 +88,7 @@ impl FeatureSet {
     }
 }
 
-fn plain(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
+fn plain_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
     let mut found = Vec::new();
     fingerprinter.count_compared(text, |hashes| {
         found.try_reserve(hashes.len())?;
@@ -141,7 +141,7 @@ fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
 }
 
 /// The hashes of the distinct features, and their weights; without features that weigh nothing.
-fn weighted(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
+fn weighted_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
     let tick = fingerprinter.tick;
     let features = fingerprinter.weighted_features(text, true)?;
     let mut found = Vec::new();

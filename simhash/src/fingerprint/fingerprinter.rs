@@ -88,29 +88,29 @@ impl<'a> Fingerprinter<'a> {
     ///
     /// One pass over the text: about 2 ns for each byte of English.
     pub fn fingerprint(&mut self, text: &str) -> Result<Option<u64>> {
-        self.read(text, |this, text| this.vote(text))
+        self.without_markup(text, |this, text| this.fingerprint_of(text))
     }
 
     /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that
     /// weighs anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
     pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
-        self.read(text, |this, text| {
+        self.without_markup(text, |this, text| {
             let mask = this.agreement_of(text)?.band_mask();
             this.scratch.minima.reset(bands);
             let (fingerprint, size) = if this.options.is_plain_set() {
                 this.summarise_set(text)?
             } else {
-                (this.vote(text)?, this.add_weighted(text, |_| ())?)
+                (this.fingerprint_of(text)?, this.add_to_minima(text, |_| ())?)
             };
             let Some(fingerprint) = fingerprint else { return Ok(None) };
-            Ok(Some(Summary { fingerprint, size, bands: this.bands(bands, mask)?, mask }))
+            Ok(Some(Summary { fingerprint, size, bands: this.first_bands(bands, mask)?, mask }))
         })
     }
 
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
     /// fingerprints.
     pub fn sketch(&mut self, text: &str, bands: usize) -> Result<Option<Sketch>> {
-        self.read(text, |this, text| {
+        self.without_markup(text, |this, text| {
             let mask = this.agreement_of(text)?.band_mask();
             let Scratch { collected, minima, .. } = &mut *this.scratch;
             minima.reset(bands);
@@ -123,12 +123,12 @@ impl<'a> Fingerprinter<'a> {
                 })?;
                 as_size(collected.features.distinct())
             } else {
-                this.add_weighted(text, |hash| difference.flip(hash))?
+                this.add_to_minima(text, |hash| difference.flip(hash))?
             };
             if difference.is_none() {
                 return Ok(None);
             }
-            Ok(Some(Sketch { bands: this.bands(bands, mask)?, difference }))
+            Ok(Some(Sketch { bands: this.first_bands(bands, mask)?, difference }))
         })
     }
 
@@ -137,7 +137,7 @@ impl<'a> Fingerprinter<'a> {
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
     pub fn features(&mut self, text: &str) -> Result<FeatureList> {
-        self.read(text, |this, text| {
+        self.without_markup(text, |this, text| {
             let (options, tick) = (this.options, this.tick);
             let Collected { normal, features, .. } = this.normalise(text, options.ignore)?;
             features.reset(expected_features(normal), true, tick)?;
@@ -157,14 +157,14 @@ impl<'a> Fingerprinter<'a> {
 
     /// The features of a text, and their pairs if these are asked for, as hashes and weights.
     pub fn weighted_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
-        self.read(text, |this, text| this.weigh(text, with_pairs))
+        self.without_markup(text, |this, text| this.weigh_features(text, with_pairs))
     }
 
     pub(super) fn agreement(&mut self, text: &str) -> Result<Agreement> {
         if self.options.same.is_nothing() {
             return Ok(Agreement::default());
         }
-        self.read(text, |this, text| this.agreement_of(text))
+        self.without_markup(text, |this, text| this.agreement_of(text))
     }
 
     /// The agreement of a text without its markup.
@@ -176,7 +176,7 @@ impl<'a> Fingerprinter<'a> {
     /// What two texts must agree in by the option `same`, and whether they do.
     pub(crate) fn agreement_checks(&mut self, texts: [&str; 2]) -> Result<Vec<Check>> {
         let [a, b] = texts.map(|text| {
-            self.read(text, |this, text| {
+            self.without_markup(text, |this, text| {
                 let (same, tick) = (&this.options.same, this.tick);
                 same.agreement_and_numbers(this.normalise_same(text)?, tick)
             })
@@ -196,7 +196,7 @@ impl<'a> Fingerprinter<'a> {
 
     /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
     pub(super) fn compared_features(&mut self, text: &str) -> Result<FeatureTable> {
-        self.read(text, |this, text| {
+        self.without_markup(text, |this, text| {
             let collected = &mut this.scratch.collected;
             collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, _| Ok(()))?;
             Ok(std::mem::take(&mut collected.features))
@@ -206,7 +206,7 @@ impl<'a> Fingerprinter<'a> {
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Passes `sink` the
     /// hash of each of them once, many at a time, until it returns an error.
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
-        self.read(text, |this, text| {
+        self.without_markup(text, |this, text| {
             let collected = &mut this.scratch.collected;
             collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| sink(hashes))?;
             Ok(collected.features.distinct())
@@ -215,7 +215,7 @@ impl<'a> Fingerprinter<'a> {
 
     /// Passes `make` the text in normal form, without its markup.
     pub(super) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        self.read(text, |this, text| make(&this.normalise(text, this.options.ignore)?.normal))
+        self.without_markup(text, |this, text| make(&this.normalise(text, this.options.ignore)?.normal))
     }
 
     /// Makes the normal form of a text without its markup.
@@ -227,7 +227,7 @@ impl<'a> Fingerprinter<'a> {
 
     /// Passes `make` the text without its markup. Then frees the memory that a long text has taken.
     #[inline]
-    fn read<T>(&mut self, text: &str, make: impl FnOnce(&mut Self, &str) -> Result<T>) -> Result<T> {
+    fn without_markup<T>(&mut self, text: &str, make: impl FnOnce(&mut Self, &str) -> Result<T>) -> Result<T> {
         let mut without_markup = String::new();
         let text = match self.options.markup {
             None => text,
@@ -253,15 +253,15 @@ impl<'a> Fingerprinter<'a> {
     }
 
     /// The first bands of the features that were added to the minima.
-    fn bands(&self, bands: usize, mask: i32) -> Result<Vec<i32>> {
+    fn first_bands(&self, bands: usize, mask: i32) -> Result<Vec<i32>> {
         collect_exact(bands, (0..bands).map(|band| self.scratch.minima.band(band) ^ mask))
     }
 
     /// The fingerprint of a text without its markup.
-    fn vote(&mut self, text: &str) -> Result<Option<u64>> {
+    fn fingerprint_of(&mut self, text: &str) -> Result<Option<u64>> {
         self.scratch.tally.clear();
         if !self.options.is_plain_set() {
-            let features = self.weigh(text, false)?;
+            let features = self.weigh_features(text, false)?;
             let Scratch { collected, tally, .. } = &mut *self.scratch;
             ticking(features.iter(), self.tick).try_for_each(|(hash, weight)| tally.add(hash, weight))?;
             collected.features = features.table;
@@ -294,8 +294,8 @@ impl<'a> Fingerprinter<'a> {
 
     /// Adds the features and pairs of a text to the minima by their weights, and passes `add_whole` those that weigh as
     /// much as a feature that occurs once. Returns the size of the text.
-    fn add_weighted(&mut self, text: &str, mut add_whole: impl FnMut(u64)) -> Result<i32> {
-        let features = self.weigh(text, true)?;
+    fn add_to_minima(&mut self, text: &str, mut add_whole: impl FnMut(u64)) -> Result<i32> {
+        let features = self.weigh_features(text, true)?;
         let one = self.options.weigh_count(1) * self.options.one();
         for (hash, weight) in ticking(features.levels(), self.tick) {
             self.scratch.minima.add(hash, weight, one);
@@ -306,7 +306,7 @@ impl<'a> Fingerprinter<'a> {
         Ok(as_size(features.total(self.tick).div_ceil(self.options.one().into())))
     }
 
-    fn weigh(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
+    fn weigh_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
         let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::None };
         let collected = &mut self.scratch.collected;
         collected.collect(text, self.options, pair_storage, self.tick, |_, _| Ok(()))?;

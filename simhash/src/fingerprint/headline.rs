@@ -125,12 +125,8 @@ mod tests {
     fn a_match_in_two_fragments_is_marked_in_both() {
         let style = Style { max_fragments: 2, max_words: 7, ..Style::default() };
         let (content, clue) = ("a b c d e f g h i by x y z", "x y z or a b c d e f g h i");
-        let found = headline(
-            &mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()),
-            content,
-            clue,
-            &style,
-        );
+        let (mut scratch, options) = (Scratch::default(), Options::default());
+        let found = headline(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, &style);
         assert_eq!(found.as_deref(), Ok("<b>a b c d e f g</b> ... <b>i</b> by <b>x y z</b>"));
     }
 }

@@ -120,7 +120,7 @@ impl TextSample {
         })?;
         let common = frequencies.iter().filter(|(_, frequency)| fifths(texts, *frequency) < WEIGHT_LEVELS);
         let common = commonest(common, most, tick)?;
-        self.named(&common, &options, tick, |frequency| fifths(texts, frequency))
+        self.with_names(&common, &options, tick, |frequency| fifths(texts, frequency))
     }
 
     /// The weights with which the texts of a table are compared with each other, as JSON: a fifth for each feature that
@@ -159,7 +159,7 @@ impl TextSample {
         }
         let common = common.iter().map(|(hash, _)| (hash, frequencies.count(hash)));
         let common = commonest(common, MAX_TABLE_WEIGHTS, tick)?;
-        Ok(to_json(&self.named(&common, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
+        Ok(to_json(&self.with_names(&common, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
     /// Whether a feature that `frequency` of the texts have is common; nothing is common to one text.
@@ -198,7 +198,7 @@ impl TextSample {
     }
 
     /// The features with these frequencies and hashes, in the same order, with their weights by their frequencies.
-    fn named(
+    fn with_names(
         &self,
         common: &[(Reverse<u32>, u64)],
         options: &Options,

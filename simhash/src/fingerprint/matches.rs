@@ -102,7 +102,7 @@ pub fn coverage(fingerprinter: &mut Fingerprinter, content: &str, clue: &str) ->
 }
 
 /// The matches of two texts, whose places are numbers of tokens; and the numbers of their tokens.
-pub(super) struct Shared {
+pub(super) struct SharedRuns {
     pub matches: Vec<Match>,
     pub content: usize,
     clue: usize,
@@ -114,7 +114,7 @@ pub(super) fn shared_runs(
     content: &str,
     clue: &str,
     changed: usize,
-) -> Result<Shared> {
+) -> Result<SharedRuns> {
     let (texts, mut letters) = ([content, clue], ByHash::default());
     if fingerprinter.options.tokens == Tokens::Chars {
         each_token(fingerprinter, clue, |letter, _| {
@@ -126,18 +126,18 @@ pub(super) fn shared_runs(
     }
     let number = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
     match letters.len() as u32 + UNKNOWN {
-        ..=UNKNOWN | u16::TAKEN.. => shared(fingerprinter, texts, changed, token),
-        ..u8::TAKEN => shared(fingerprinter, texts, changed, |letter, _| number(letter) as u8),
-        _ => shared(fingerprinter, texts, changed, |letter, _| number(letter) as u16),
+        ..=UNKNOWN | u16::TAKEN.. => shared_by_tokens(fingerprinter, texts, changed, token),
+        ..u8::TAKEN => shared_by_tokens(fingerprinter, texts, changed, |letter, _| number(letter) as u8),
+        _ => shared_by_tokens(fingerprinter, texts, changed, |letter, _| number(letter) as u16),
     }
 }
 
-fn shared<T: Token>(
+fn shared_by_tokens<T: Token>(
     fingerprinter: &mut Fingerprinter,
     texts: [&str; 2],
     changed: usize,
     token: impl Fn(u64, bool) -> T,
-) -> Result<Shared> {
+) -> Result<SharedRuns> {
     let [content, clue] = texts.map(|text| tokens(fingerprinter, text, &token));
     let (mut content, mut clue) = (content?, clue?);
     let (options, tick) = (fingerprinter.options, fingerprinter.tick);
@@ -150,10 +150,10 @@ fn shared<T: Token>(
     let tokens = [content.len(), clue.len()];
     // The matches need memory of their own.
     drop(clue);
-    let joined = || join(ticking(tiles_of(&content), tick), changed);
+    let joined = || join_runs(ticking(tiles_of(&content), tick), changed);
     let matches = collect_exact(joined().count(), joined())?;
     let [content, clue] = tokens;
-    Ok(Shared { matches, content, clue })
+    Ok(SharedRuns { matches, content, clue })
 }
 
 fn tokens<T>(fingerprinter: &mut Fingerprinter, text: &str, token: &impl Fn(u64, bool) -> T) -> Result<Vec<T>> {
@@ -184,7 +184,7 @@ fn each_token(
 }
 
 /// Joins runs between which no more than `most` words differ to matches.
-fn join(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
+fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
     let as_match = |Tile { content, clue, length }| {
         let [content, clue, words] = [content, clue, length].map(|number| number as u32);
         Match { content: content..content + words, clue: clue..clue + words, words, changed: 0 }

@@ -66,7 +66,8 @@ impl NumberList {
 
 /// Calls `each` with the numbers of a text in normal form, each with one sign for each kind of separator.
 pub(super) fn each_number(normal: &str, tick: &dyn Fn(), each: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut reading = NumberSink { normal, letters: 0..0, number: 0..0, ended: None, canonical: String::new(), each };
+    let mut reading =
+        NumberSink { normal, letters: 0..0, number: 0..0, last_end: None, canonical: String::new(), each };
     tokenize(normal, &mut reading, tick)?;
     reading.end_number()
 }
@@ -78,7 +79,7 @@ struct NumberSink<'a, F> {
     /// The number that is being read, without letters; empty if there is none.
     number: Range<usize>,
     /// Where the number before it ends.
-    ended: Option<usize>,
+    last_end: Option<usize>,
     canonical: String,
     each: F,
 }
@@ -106,7 +107,7 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         }
         let before = &self.normal[..self.letters.start];
         let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
-        let is_apart = self.ended.replace(number.end).is_some_and(|end| has_word(&before[end..]));
+        let is_apart = self.last_end.replace(number.end).is_some_and(|end| has_word(&before[end..]));
         let (letters, written) = (&self.normal[self.letters.clone()], &self.normal[number]);
         let mut latin = String::new();
         if written.contains([ARABIC_POINT, ARABIC_COMMA]) {

@@ -167,13 +167,13 @@ impl Options {
     /// decides how features are normalised and hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
         let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
-        let n = || whole(value).filter(|n| (1..=MAX_NGRAM as u64).contains(n)).map(|n| n as u8);
+        let ngram = || integer(value).filter(|n| (1..=MAX_NGRAM as u64).contains(n)).map(|n| n as u8);
         match key.as_str() {
             "tokens" => self.tokens = read_name(value)?.ok_or("\"words\" or \"chars\"").map_err(wrong)?,
-            "ngram" => self.ngram = Some(n().ok_or("an integer from 1 to 16").map_err(wrong)?),
+            "ngram" => self.ngram = Some(ngram().ok_or("an integer from 1 to 16").map_err(wrong)?),
             "weight" => self.weight = read_name(value)?.ok_or("one of \"set\", \"log\", \"tf\"").map_err(wrong)?,
             "case_fold" => self.case_fold = serde_json::from_str(value).or(Err("true or false")).map_err(wrong)?,
-            "seed" => self.seed = whole(value).ok_or("an integer from 0 to 18446744073709551615").map_err(wrong)?,
+            "seed" => self.seed = integer(value).ok_or("an integer from 0 to 18446744073709551615").map_err(wrong)?,
             "markup" => self.markup = Some(read_name(value)?.ok_or("\"html\" or \"main\"").map_err(wrong)?),
             "ignore" => self.ignore = read_ignored(value)?.ok_or(IGNORED).map_err(wrong)?,
             "same" => self.same = read_same(value, self)?.map_err(wrong)?,
@@ -282,7 +282,7 @@ fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptio
 /// A JSON number times 10^`decimals`: what is before its point, whether its first decimal rounds it up, and whether it
 /// has no decimals. It may have more digits, or a larger exponent, than any machine number. None if the value is not a
 /// number, if it is negative, or beyond 64 bits.
-fn scaled(json: &str, decimals: i64) -> Option<(u64, bool, bool)> {
+fn scaled_number(json: &str, decimals: i64) -> Option<(u64, bool, bool)> {
     let number = json.strip_prefix('-').unwrap_or(json);
     if !number.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
@@ -310,13 +310,13 @@ fn scaled(json: &str, decimals: i64) -> Option<(u64, bool, bool)> {
 }
 
 /// A JSON number as a whole number; None if it is negative, a fraction, or beyond 64 bits.
-fn whole(json: &str) -> Option<u64> {
-    scaled(json, 0).filter(|(.., is_exact)| *is_exact).map(|(value, ..)| value)
+fn integer(json: &str) -> Option<u64> {
+    scaled_number(json, 0).filter(|(.., is_exact)| *is_exact).map(|(value, ..)| value)
 }
 
 /// A JSON number in billionths, rounded to the nearest (half up); None unless the number is from 0 to 1.
 fn billionths(json: &str) -> Option<u32> {
-    let (value, rounds_up, is_exact) = scaled(json, 9)?;
+    let (value, rounds_up, is_exact) = scaled_number(json, 9)?;
     let most = u64::from(UNITS);
     (value < most || value == most && is_exact).then(|| value as u32 + u32::from(rounds_up))
 }

@@ -57,11 +57,11 @@ const RECENT: usize = 16;
 ///
 /// Only the options count that say how a text is read, normalised and cut into tokens.
 pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
-    selected(fingerprinter, text, GAP)
+    selected_runs(fingerprinter, text, GAP)
 }
 
 /// The runs with the smallest hash of a window, and one between two that are more than `gap` runs apart.
-fn selected(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
+fn selected_runs(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
     let mut window = Window::new(gap);
     each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG))?;
     Ok(ascending(window.end()?, fingerprinter.tick))
@@ -112,7 +112,7 @@ pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result
         _ => Found::All,
     };
     let runs = match share * tokens as f64 >= MANY_WORDS as f64 {
-        true => selected(fingerprinter, text, usize::MAX)?,
+        true => selected_runs(fingerprinter, text, usize::MAX)?,
         false => ascending(runs, fingerprinter.tick),
     };
     Ok(Clue { runs, length, found })
@@ -316,12 +316,12 @@ impl Window {
         if self.smallest == self.previous {
             return Ok(());
         }
-        self.fill(self.smallest)?;
+        self.bridge(self.smallest)?;
         self.select(self.smallest)
     }
 
     /// Selects the run in the middle if a run is too far from the one that was selected last.
-    fn fill(&mut self, run: usize) -> Result<()> {
+    fn bridge(&mut self, run: usize) -> Result<()> {
         let distance = run - self.previous;
         if distance > self.gap { self.select(self.previous + distance / 2) } else { Ok(()) }
     }
@@ -338,7 +338,7 @@ impl Window {
         if self.runs > 0 {
             // The window of the last run, of which the ninth is missing.
             self.window((self.runs + 2).saturating_sub(WINDOW).max(1), self.runs)?;
-            self.fill(self.runs + 1)?;
+            self.bridge(self.runs + 1)?;
         }
         Ok(self.selected)
     }

@@ -58,7 +58,7 @@ const PLACES_PER_CHAIN: usize = 8;
 /// one. There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
 pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
     // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
-    if let Some(start) = find(content, clue, tick)? {
+    if let Some(start) = find_clue(content, clue, tick)? {
         mark(&mut content[start..], clue, 0);
         return Ok(());
     }
@@ -69,12 +69,12 @@ pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick:
     }
     let starts = |length| &starts[LENGTHS.partition_point(|least| *least <= length) - 1];
     let mut tiling = Tiling::new(content, clue, tick)?;
-    if !starts(LONG)[0].is_empty && tiling.index(LONG, starts(LONG)) {
+    if !starts(LONG)[0].is_empty && tiling.make_chains(LONG, starts(LONG)) {
         tiling.take_long(&starts(LONG)[0], long_runs)?;
     }
     for length in (RUN / WORD..LONG).rev() {
         let starts = starts(length);
-        if !starts[0].is_empty && tiling.index(length, starts) {
+        if !starts[0].is_empty && tiling.make_chains(length, starts) {
             tiling.take_all(&starts[0]);
         }
     }
@@ -112,7 +112,7 @@ pub fn tiles_of<T: Token>(content: &[T]) -> impl Iterator<Item = Tile> {
 }
 
 /// Where all of the clue stands in the content (Knuth, Morris and Pratt 1977).
-fn find<T: Token>(content: &[T], clue: &[T], tick: &dyn Fn()) -> Result<Option<usize>> {
+fn find_clue<T: Token>(content: &[T], clue: &[T], tick: &dyn Fn()) -> Result<Option<usize>> {
     if clue.is_empty() || clue.len() > content.len() {
         return Ok(None);
     }
@@ -206,7 +206,7 @@ impl<'a, T: Token> Tiling<'a, T> {
     }
 
     /// Makes the chains of runs of this length. Whether there is one.
-    fn index(&mut self, length: usize, [_, starts]: &[Starts; 2]) -> bool {
+    fn make_chains(&mut self, length: usize, [_, starts]: &[Starts; 2]) -> bool {
         (self.length, self.work, self.next_tick) = (length, 0, 0);
         let mut is_found = false;
         self.links.clear(self.clue.len());
@@ -232,7 +232,7 @@ impl<'a, T: Token> Tiling<'a, T> {
 
     /// The first place of the clue where the tokens that start here stand, and how many; or the longest run of these,
     /// if it is longer than the one that is known. Places of runs that have been taken leave their chain.
-    fn run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
+    fn longest_run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
         let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return (0, 0) };
         let mut before = self.chain(hash);
         let (mut found, mut place) = (known, self.links.get(before));
@@ -276,7 +276,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         let mut start = 0;
         while start < self.content.len() {
             self.tick();
-            let (length, place) = if starts.has(start, self.length) { self.run(start, (0, 0)) } else { (0, 0) };
+            let (length, place) = if starts.has(start, self.length) { self.longest_run(start, (0, 0)) } else { (0, 0) };
             start = if length > 0 { self.take(start, place, length) } else { start + 1 };
         }
     }
@@ -289,7 +289,7 @@ impl<'a, T: Token> Tiling<'a, T> {
             while let Some(key) = long.longest.pop() {
                 self.tick();
                 let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
-                let (found, place) = self.run(start, (0, 0));
+                let (found, place) = self.longest_run(start, (0, 0));
                 if found >= length {
                     self.take(start, place, found);
                 } else {
@@ -309,7 +309,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         while start < tokens.end && (start == tokens.start || !long.is_first.has(start)) {
             self.tick();
             let rest = if last.0 > 0 { (last.0 - 1, last.1 + 1) } else { last };
-            last = if long.starts.has(start, LONG) { self.run(start, rest) } else { (0, 0) };
+            last = if long.starts.has(start, LONG) { self.longest_run(start, rest) } else { (0, 0) };
             let (length, place) = last;
             if length > 0 && self.is_late() {
                 start = self.take(start, place, length);

@@ -57,7 +57,7 @@ pub struct Verification<O> {
     /// The next candidate.
     position: usize,
     /// Whether the next candidate is to be read.
-    is_asked: bool,
+    is_requested: bool,
     /// How much the next candidate differs at least from those that it is compared with, and their indexes in `held`.
     compared: Vec<(i64, u32)>,
 }
@@ -96,7 +96,7 @@ impl<O: Outcome> Verification<O> {
             held,
             next_pass: None,
             position: 0,
-            is_asked: false,
+            is_requested: false,
             compared: Vec::new(),
         })
     }
@@ -104,14 +104,14 @@ impl<O: Outcome> Verification<O> {
     /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
     /// within each pass.
     pub fn row_to_read(&mut self, tick: &dyn Fn()) -> Result<Option<u32>> {
-        while !self.is_asked {
+        while !self.is_requested {
             if self.position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                 tick();
             }
             if self.position < self.candidates.len() {
                 self.list_compared(tick)?;
-                self.is_asked = !self.compared.is_empty() || self.is_held();
-                self.position += usize::from(!self.is_asked);
+                self.is_requested = !self.compared.is_empty() || self.is_held();
+                self.position += usize::from(!self.is_requested);
                 continue;
             }
             self.held.clear(&self.candidates, tick);
@@ -130,7 +130,7 @@ impl<O: Outcome> Verification<O> {
     /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
-        debug_assert!(self.is_asked, "no row has been asked for");
+        debug_assert!(self.is_requested, "no row has been asked for");
         // Reading a text takes longer than this.
         tick();
         if let Some(features) = features {
@@ -141,7 +141,7 @@ impl<O: Outcome> Verification<O> {
             }
         }
         self.position += 1;
-        self.is_asked = false;
+        self.is_requested = false;
         Ok(())
     }
 

@@ -174,10 +174,10 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     debug_assert_eq!(scratch.capacity(), capacity, "longer than it can be");
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
-    let mut counting = Counting { out, case_fold, is_after_greek: false };
+    let mut writer = SignificantWriter { out, case_fold, is_after_greek: false };
     let written = match case_fold {
-        true => FOLD.fold(scratch).write_to(&mut counting),
-        false => counting.write_str(scratch),
+        true => FOLD.fold(scratch).write_to(&mut writer),
+        false => writer.write_str(scratch),
     };
     let Ok(()) = written else { unreachable!("writing to a string does not fail") };
     Ok(())
@@ -240,14 +240,14 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Appends the characters that count of a text that NFKC and case folding have normalised. The string has room for all.
-struct Counting<'a> {
+struct SignificantWriter<'a> {
     out: &'a mut String,
     case_fold: bool,
     /// Whether a Greek letter and its marks are what stands before.
     is_after_greek: bool,
 }
 
-impl fmt::Write for Counting<'_> {
+impl fmt::Write for SignificantWriter<'_> {
     fn write_str(&mut self, normal: &str) -> fmt::Result {
         for c in normal.chars() {
             let class = if c.is_ascii() { 0 } else { class(c.into()) };
@@ -266,7 +266,7 @@ impl fmt::Write for Counting<'_> {
     }
 }
 
-impl Counting<'_> {
+impl SignificantWriter<'_> {
     /// Whether the character is a mark of a Greek letter, or the dot of an i: U+0130 folds to i and a dot.
     fn is_left_out_by_capitals(&mut self, c: char) -> bool {
         if self.is_after_greek && is_greek_mark(c) {
