@@ -81,20 +81,32 @@ impl Same {
     }
 }
 
+/// Overwrites `normal` with the normal form in which texts must agree. Some numbers may be left out with what they are
+/// a part of, such as an address, but not all.
+pub(super) fn normalise_same(
+    text: &str,
+    case_fold: bool,
+    ignored: Ignored,
+    normal: &mut String,
+    tick: &dyn Fn(),
+) -> Result<()> {
+    normal.clear();
+    normalise(text, case_fold, normal, tick)?;
+    Ignored { numbers: false, ..ignored }.remove(normal, tick)?;
+    rewrite(normal, normalise_separators, None, tick)
+}
+
 impl Words {
     /// Words that are normalised as texts are. None if one has no token or more than [`MAX_SAME_WORD_BYTES`], or if
     /// there are more than [`MAX_SAME_WORDS`].
     pub fn new<S: AsRef<str>>(words: &[S], case_fold: bool, ignored: Ignored) -> Result<Option<Self>> {
-        let ignored = Ignored { numbers: false, ..ignored };
         let mut read = Vec::new();
         for word in words.iter().map(AsRef::as_ref) {
             if word.len() > MAX_SAME_WORD_BYTES {
                 return Ok(None);
             }
             let mut normal = String::new();
-            normalise(word, case_fold, &mut normal, &|| ())?;
-            ignored.remove(&mut normal, &|| ())?;
-            rewrite(&mut normal, normalise_separators, None, &|| ())?;
+            normalise_same(word, case_fold, ignored, &mut normal, &|| ())?;
             let mut tokens = Vec::new();
             tokenize(&normal, &mut |token: Range<usize>| tokens.push(normal[token].to_owned()), &|| ())?;
             tokens.reverse();

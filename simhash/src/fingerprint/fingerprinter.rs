@@ -1,10 +1,9 @@
 //! Makes the fingerprint of a text, and the lists of the features that it is made of.
 
-use super::agreement::Agreement;
+use super::agreement::{Agreement, normalise_same};
 use super::bands::Minima;
 use super::collect::{Collected, Kind, PairStorage, expected_features};
 use super::feature_list::FeatureList;
-use super::feature_table::FeatureTable;
 use super::features::each_feature;
 use super::line::vote_for_line;
 use super::options::{Markup, Options};
@@ -16,8 +15,6 @@ use crate::error::Result;
 use crate::memory::collect_exact;
 use crate::text::ignore::Ignored;
 use crate::text::markup::{text_of_html, text_of_main};
-use crate::text::normalise::normalise_separators;
-use crate::text::places::rewrite;
 use crate::ticking::ticking;
 
 /// Bytes of scratch memory that are reused for the next text.
@@ -25,8 +22,9 @@ const RETAINED_BYTES: usize = 1 << 20;
 
 /// Reads texts, all by the same options.
 ///
-/// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
-/// Every allocation that grows with the text may fail, as [out of memory](crate::error::Error::OutOfMemory).
+/// While it runs, it needs memory for the text without its markup, for its normal form and for a
+/// [`FeatureTable`](super::feature_table::FeatureTable). Every allocation that grows with the text may fail, as [out of
+/// memory](crate::error::Error::OutOfMemory).
 pub struct Fingerprinter<'a> {
     scratch: &'a mut Scratch,
     pub(crate) options: &'a Options,
@@ -186,21 +184,9 @@ impl<'a> Fingerprinter<'a> {
 
     /// The normal form in which texts must agree, of a text without its markup.
     fn normalise_same(&mut self, text: &str) -> Result<&str> {
-        // The numbers of addresses may be left out, but not all.
-        let ignored = Ignored { numbers: false, ..self.options.ignore };
-        let tick = self.tick;
-        let normal = &mut self.normalise(text, ignored)?.normal;
-        rewrite(normal, normalise_separators, None, tick)?;
+        let normal = &mut self.scratch.collected.normal;
+        normalise_same(text, self.options.case_fold, self.options.ignore, normal, self.tick)?;
         Ok(normal)
-    }
-
-    /// The distinct features of a text and their pairs, by which texts are compared if all weigh the same.
-    pub(super) fn compared_features(&mut self, text: &str) -> Result<FeatureTable> {
-        self.without_markup(text, |this, text| {
-            let collected = &mut this.scratch.collected;
-            collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, _| Ok(()))?;
-            Ok(std::mem::take(&mut collected.features))
-        })
     }
 
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Passes `sink` the

@@ -174,10 +174,10 @@ impl TextSample {
         let options = Options { weights: None, ..options.clone() };
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
-        let frequencies = self.frequencies(tick, |text| fingerprinter.compared_features(text))?;
+        let frequencies = self.frequencies(tick, |text| Ok(fingerprinter.weighted_features(text, true)?.table))?;
         let mut mostly = 0;
         for (_, text) in &self.texts {
-            let compared = fingerprinter.compared_features(text)?;
+            let compared = fingerprinter.weighted_features(text, true)?.table;
             let common =
                 ticking(compared.iter(), tick).filter(|(hash, _)| self.is_common(frequencies.count(*hash))).count();
             mostly += usize::from(2 * common > compared.distinct());

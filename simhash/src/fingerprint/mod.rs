@@ -1,13 +1,19 @@
-//! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`collect`] stores
-//! the distinct ones in a [`feature_table`], with [`seen_words`] before it; [`line`] is a short cut. [`weights`] and
-//! [`weight_map`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
-//! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
-//! [`resemblance`] compares the features of two texts and pairs of [`neighbours`], [`feature_set`] those of many, and
-//! [`agreement`] what texts must agree in, such as [`numbers`]; [`size`] counts what is compared, [`sketch`] tells
-//! which texts cannot resemble each other, and [`difference`] lists what differs. [`learn`] finds weights. [`passages`]
-//! are made of the same [`units`], to find texts within others, and [`mod@matches`], which are [`tiles`] of [`token`]s
-//! between shared [`starts`] and in chains of [`links`], show where, for a [`headline`]; [`bands`] are made of the same
-//! features, to find texts that resemble each other.
+//! From text to fingerprint, size and bands, and what else is made of the features of texts. [`fingerprinter`] runs all
+//! steps, as the [`options`] ask:
+//!
+//! 1. [`features`] cuts a text into features, which are made of [`units`], and hashes them by [`hash`].
+//! 2. [`collect`] stores the distinct ones in a [`feature_table`], with a cache of [`seen_words`] before it, and their
+//!    pairs of [`neighbours`]. [`line`] is a short cut for short texts.
+//! 3. [`weights`] and [`weight_map`] decide how much each counts; [`learn`] finds weights in a sample of texts.
+//! 4. [`tally`] adds up the votes of the features on every bit of the fingerprint, [`size`] counts them, and [`bands`]
+//!    are made of them, to find texts that resemble each other.
+//!
+//! [`feature_list`] and [`weighted`] show what a fingerprint is made of, and [`difference`] in what two texts differ.
+//! [`resemblance`] compares two texts, [`feature_set`] many; [`sketch`] tells which cannot resemble each other, and
+//! [`agreement`] what they must agree in, such as [`numbers`].
+//!
+//! [`passages`] find texts within others. [`mod@matches`] show where, for a [`headline`]: they are [`tiles`] of
+//! [`token`]s between shared [`starts`], in chains of [`links`].
 
 pub mod agreement;
 pub mod bands;

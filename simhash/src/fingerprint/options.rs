@@ -53,7 +53,6 @@ pub enum Markup {
 /// How a fingerprint is made, and how texts are compared. The default makes the fingerprints of `simhash(text)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What features are made of.
     pub tokens: Tokens,
     /// Number of tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
     pub ngram: Option<u8>,

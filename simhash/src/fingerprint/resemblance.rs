@@ -30,24 +30,13 @@ pub fn resemblance(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Resul
 #[derive(Debug)]
 pub struct Prepared {
     agreement: Agreement,
-    features: Features,
-}
-
-#[derive(Debug)]
-enum Features {
-    /// All weights are 1.
-    Set(FeatureTable),
-    Weighted(WeightedFeatures),
+    features: WeightedFeatures,
 }
 
 impl Prepared {
     /// Reads the features of a text. Costs as much as its fingerprint, in time and in memory.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Self> {
-        let features = if fingerprinter.options.is_plain_set() {
-            Features::Set(fingerprinter.compared_features(text)?)
-        } else {
-            Features::Weighted(fingerprinter.weighted_features(text, true)?)
-        };
+        let features = fingerprinter.weighted_features(text, true)?;
         let agreement = fingerprinter.agreement(text)?;
         Ok(Self { agreement, features })
     }
@@ -70,22 +59,18 @@ impl Prepared {
         let agrees = fingerprinter.agreement(other)? == self.agreement;
         // Of texts that do not agree, it only matters whether they have a feature.
         let reached = if agrees { least } else { f64::INFINITY };
-        let found = match &self.features {
-            Features::Set(features) => of_sets(features, reached, fingerprinter, other)?,
-            Features::Weighted(features) => {
-                let other = fingerprinter.weighted_features(other, true)?;
-                let (of_other, common) = total_and_common(&other, features, fingerprinter.tick);
-                share(common, features.total(fingerprinter.tick), of_other)
-            }
+        let found = if fingerprinter.options.is_plain_set() {
+            of_sets(&self.features.table, reached, fingerprinter, other)?
+        } else {
+            let other = fingerprinter.weighted_features(other, true)?;
+            let (of_other, common) = total_and_common(&other, &self.features, fingerprinter.tick);
+            share(common, self.features.total(fingerprinter.tick), of_other)
         };
         Ok(if agrees { found } else { found.map(|_| 0.0) })
     }
 
     pub fn memory(&self) -> usize {
-        match &self.features {
-            Features::Set(features) => features.memory(),
-            Features::Weighted(features) => features.memory(),
-        }
+        self.features.memory()
     }
 }
 

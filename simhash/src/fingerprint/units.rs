@@ -16,8 +16,8 @@ pub fn each_unit(normal: &str, tokens: Tokens, sink: &mut impl TokenSink, tick: 
     }
 }
 
-/// Passes each unit of a text in normal form to `emit`, with whether it is spaceless: a character, or a letter of a script
-/// without spaces.
+/// Passes each unit of a text in normal form to `emit`, with whether it is a character, or a letter of a script without
+/// spaces.
 #[inline]
 pub fn emit_units(
     normal: &str,

@@ -285,13 +285,13 @@ impl Emitter for Text<'_> {
 
     fn push_attribute_name(&mut self, name: &[u8]) {
         if let Some(page) = &mut self.page {
-            page.push_name(name);
+            page.attribute.name.extend(name);
         }
     }
 
     fn push_attribute_value(&mut self, value: &[u8]) {
         if let Some(page) = &mut self.page {
-            page.push_value(value);
+            page.attribute.value.extend(value);
         }
     }
 

@@ -31,7 +31,7 @@ const VOID: [&[u8]; 13] =
 /// What has been read of a page.
 #[derive(Default)]
 pub struct Page {
-    attribute: Attribute,
+    pub(super) attribute: Attribute,
     role: Option<Role>,
     is_hidden: bool,
     /// Whether the element is one of [`NAMES`].
@@ -48,13 +48,13 @@ pub struct Page {
 
 /// The name and the value of an attribute, which may be cut: one byte more than the longest that count.
 #[derive(Default)]
-struct Attribute {
-    name: Cut,
-    value: Cut,
+pub(super) struct Attribute {
+    pub name: Cut,
+    pub value: Cut,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Cut {
+pub(super) struct Cut {
     bytes: [u8; 16],
     length: usize,
 }
@@ -74,7 +74,7 @@ enum Role {
 }
 
 impl Cut {
-    fn extend(&mut self, bytes: &[u8]) {
+    pub fn extend(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().take(self.bytes.len() - self.length) {
             self.bytes[self.length] = *byte;
             self.length += 1;
@@ -109,14 +109,6 @@ impl Page {
     pub fn start_attribute(&mut self) {
         self.end_attribute();
         self.attribute = Attribute::default();
-    }
-
-    pub fn push_name(&mut self, name: &[u8]) {
-        self.attribute.name.extend(name);
-    }
-
-    pub fn push_value(&mut self, value: &[u8]) {
-        self.attribute.value.extend(value);
     }
 
     fn end_attribute(&mut self) {
@@ -167,10 +159,12 @@ impl Page {
             self.sections -= usize::from(is_section && self.sections > 0);
             return Ok(());
         }
+        // Scripts may hide a whole page until they have run.
+        let is_hidden = is_hidden && !matches!(tag.name(), b"html" | b"body");
         let opened = Some(Open { tag: *tag, depth: 1 });
         if is_dropped(tag.name(), self.sections > 0 || self.main.is_some())
             || role == Some(Role::Dropped)
-            || is_hidden && !is_root(tag.name())
+            || is_hidden
             || is_named && matches!(tag.name(), b"div" | b"td")
         {
             self.dropped = opened;
@@ -224,11 +218,6 @@ fn is_dropped(name: &[u8], is_in_section: bool) -> bool {
         b"header" | b"footer" => !is_in_section,
         _ => false,
     }
-}
-
-/// Scripts may hide a whole page until they have run.
-fn is_root(name: &[u8]) -> bool {
-    matches!(name, b"html" | b"body")
 }
 
 fn has_optional_end(name: &[u8]) -> bool {
