@@ -1,4 +1,5 @@
-//! Memory that may be refused: then, Rust's own collections and other libraries would end the process.
+//! Allocations that return an error if memory is refused. Then Rust's own collections and other libraries would end the
+//! process.
 
 use std::hint::black_box;
 

@@ -32,7 +32,7 @@ pub enum PairStorage {
     Apart,
 }
 
-/// What a batch of hashes is of.
+/// What the hashes of a batch are of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Features,

@@ -41,7 +41,7 @@ pub struct Scratch {
     minima: Minima,
 }
 
-/// What the indexes of a table have of a text.
+/// What the indexes of a table store of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub fingerprint: u64,

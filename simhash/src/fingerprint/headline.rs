@@ -75,8 +75,8 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
     Ok(headline)
 }
 
-/// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within those of a longer
-/// one has none of its own, and what touches is one.
+/// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within the surroundings
+/// of a longer one has none of its own, and surroundings that touch are one fragment.
 fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
     let mut longest = collect_exact(found.len(), found)?;
     // A text has no more words than bytes, so a number of words and a place take 32 bits each.

@@ -68,7 +68,7 @@ impl Unit {
 /// in larger gaps, other matches could stand. No word is in two matches; the longest runs are taken first. A clue of
 /// fewer words is one run.
 ///
-/// Only the options count that say how a text is read, normalised and cut into tokens. Costs as much as some
+/// Only the options that say how a text is read, normalised and cut into tokens have an effect. Costs as much as some
 /// fingerprints of both texts, and about 5 bytes of memory for each word of the text and 8 for each one of the clue.
 /// Where characters are compared, it is mostly 2 bytes for each one of the text and 5 for each one of the clue.
 pub fn matches(

@@ -55,7 +55,7 @@ const RECENT: usize = 16;
 /// The passages of a text, in ascending order as signed numbers: five of eighteen runs. A text that is shorter than a
 /// run has one passage, all of it. Empty if the text has no token.
 ///
-/// Only the options count that say how a text is read, normalised and cut into tokens.
+/// Only the options that say how a text is read, normalised and cut into tokens have an effect.
 pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
     selected_runs(fingerprinter, text, GAP)
 }

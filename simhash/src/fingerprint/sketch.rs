@@ -24,7 +24,7 @@ pub struct Sketch {
     pub difference: DifferenceSketch,
 }
 
-/// What of a sketch shows how much two texts differ at least.
+/// The part of a sketch that shows how much two texts differ at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DifferenceSketch {
     parities: [u32; WORDS],

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::memory::filled;
 use crate::ticking::ticking;
 
-/// Bits for each beginning in a set of them: few others seem to be in it.
+/// Bits of a set for each beginning in it: so few other beginnings seem to be in the set.
 const SET_BITS: usize = 12;
 /// The most tokens of a beginning of the least weight.
 const MOST_TOKENS: usize = 5;

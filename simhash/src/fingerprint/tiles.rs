@@ -47,7 +47,7 @@ const FEW_PLACES: usize = 8;
 const MAX_WORK: usize = 128;
 /// Two texts with fewer tokens together may take the work of two texts with this many: some milliseconds.
 const FEW_TOKENS: usize = 8192;
-/// Places of a chain that are looked at for those of other tokens.
+/// Places of a chain that are looked at for a shorter run: the first one that has its tokens is taken.
 const MAX_OTHERS: usize = 4096;
 /// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
 const PLACE_WORK: usize = 4;

@@ -6,7 +6,7 @@ use crate::fingerprint::options::Options;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, Sketch};
 use crate::memory::{push, with_capacity};
 
-/// The sketches of rows, and when two rows are near-duplicates. A row may have none.
+/// The sketches of rows, and the least resemblance of near-duplicates. A row may have no sketch.
 ///
 /// Takes 36 bytes for each row, and 4 for each of its bands.
 pub struct Texts {

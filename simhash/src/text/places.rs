@@ -41,7 +41,7 @@ impl Edits {
         *self = Self::default();
     }
 
-    /// The edits, and one more where no text is: up to it, all is copied.
+    /// The edits, and one beyond the end of the text: up to it, all is copied.
     fn iter(&self) -> impl Iterator<Item = Edit> {
         let mut bytes = self.numbers.iter().map(|byte| usize::from(*byte));
         let mut number = move || {
