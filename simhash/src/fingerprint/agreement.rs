@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::numbers::{APART, NumberList, each_number};
 use crate::check::{Check, same};
 use crate::error::Result;
+use crate::memory::push;
 use crate::random::GOLDEN_RATIO;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::{normalise, normalise_separators};
@@ -108,7 +109,7 @@ impl Words {
             let mut normal = String::new();
             normalise_same(word, case_fold, ignored, &mut normal, &|| ())?;
             let mut tokens = Vec::new();
-            tokenize(&normal, &mut |token: Range<usize>| tokens.push(normal[token].to_owned()), &|| ())?;
+            tokenize(&normal, &mut |token: Range<usize>| push(&mut tokens, normal[token].to_owned()), &|| ())?;
             tokens.reverse();
             read.push(tokens.into_boxed_slice());
         }
@@ -137,6 +138,7 @@ impl Words {
                 let occurs = tokens.len() <= latest.len() && tokens.iter().zip(&latest).all(|(a, b)| a == b);
                 occurring |= u64::from(occurs) << word;
             }
+            Ok(())
         };
         tokenize(normal, &mut find, tick)?;
         Ok(occurring)

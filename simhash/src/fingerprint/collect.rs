@@ -7,7 +7,6 @@ use super::neighbours::{Neighbours, PairFactors};
 use super::options::Options;
 use super::seen_words::SeenWords;
 use crate::error::Result;
-use crate::text::ignore::Ignored;
 use crate::text::normalise::{normalise, normalise_beyond_capitals};
 
 /// What is collected of a text. Its memory is reused for the next text.
@@ -26,15 +25,14 @@ pub struct Collected {
 /// Which table stores the pairs of neighbouring features.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PairStorage {
-    /// None: pairs are left out.
-    None,
+    LeftOut,
     WithFeatures,
     Apart,
 }
 
 /// What the hashes of a batch are of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum BatchOf {
     Features,
     Pairs,
 }
@@ -46,10 +44,10 @@ impl Collected {
     }
 
     /// Makes the normal form of a text, without what is ignored.
-    pub fn normalise(&mut self, text: &str, case_fold: bool, ignored: Ignored, tick: &dyn Fn()) -> Result<()> {
+    pub fn normalise(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<()> {
         self.normal.clear();
-        normalise(text, case_fold, &mut self.normal, tick)?;
-        ignored.remove(&mut self.normal, tick)
+        normalise(text, options.case_fold, &mut self.normal, tick)?;
+        options.ignore.remove(&mut self.normal, tick)
     }
 
     /// Collects the features of a text, and its pairs if the options compare texts by them. Passes `sink` the hash of
@@ -61,15 +59,15 @@ impl Collected {
         options: &Options,
         pair_storage: PairStorage,
         tick: &dyn Fn(),
-        sink: impl FnMut(Kind, &[u64]) -> Result<()>,
+        sink: impl FnMut(BatchOf, &[u64]) -> Result<()>,
     ) -> Result<()> {
-        let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::None };
+        let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::LeftOut };
         let counted = !options.is_plain_set();
         let is_copied = if takes_capitals(options) {
             self.normal.clear();
             normalise_beyond_capitals(text, options.case_fold, &mut self.normal, tick)?
         } else {
-            self.normalise(text, options.case_fold, options.ignore, tick)?;
+            self.normalise(text, options, tick)?;
             true
         };
         let Self { normal, features, pairs, pair_factors, seen } = self;
@@ -96,7 +94,7 @@ impl Collected {
             pair_hashes: [0; FEATURE_BATCH],
             pair_hashes_len: 0,
         };
-        if pair_storage != PairStorage::None {
+        if pair_storage != PairStorage::LeftOut {
             let neighbours = Neighbours::new(&mut batches, options, pair_factors);
             each_feature(text, has_capitals, options, tick, neighbours)?;
         } else {
@@ -147,7 +145,7 @@ struct Batches<'a, S> {
     pair_hashes_len: usize,
 }
 
-impl<S: FnMut(Kind, &[u64]) -> Result<()>> Batches<'_, S> {
+impl<S: FnMut(BatchOf, &[u64]) -> Result<()>> Batches<'_, S> {
     /// Hashes the waiting words, and looks them up.
     #[inline(never)]
     fn flush_words(&mut self) -> Result<()> {
@@ -155,14 +153,14 @@ impl<S: FnMut(Kind, &[u64]) -> Result<()>> Batches<'_, S> {
         let hash = Seeded(self.seed);
         words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
         let new_count = self.features.insert_all(words, self.tick)?;
-        (self.sink)(Kind::Features, &words[..new_count])
+        (self.sink)(BatchOf::Features, &words[..new_count])
     }
 
     #[inline(never)]
     fn flush_hashes(&mut self) -> Result<()> {
         let hashes = &mut self.hashes[..std::mem::take(&mut self.hashes_len)];
         let new_count = self.features.insert_all(hashes, self.tick)?;
-        (self.sink)(Kind::Features, &hashes[..new_count])
+        (self.sink)(BatchOf::Features, &hashes[..new_count])
     }
 
     #[inline(never)]
@@ -170,11 +168,11 @@ impl<S: FnMut(Kind, &[u64]) -> Result<()>> Batches<'_, S> {
         let hashes = &mut self.pair_hashes[..std::mem::take(&mut self.pair_hashes_len)];
         let table = self.pairs.as_deref_mut().unwrap_or(self.features);
         let new_count = table.insert_all(hashes, self.tick)?;
-        (self.sink)(Kind::Pairs, &hashes[..new_count])
+        (self.sink)(BatchOf::Pairs, &hashes[..new_count])
     }
 }
 
-impl<S: FnMut(Kind, &[u64]) -> Result<()>> FeatureSink for &mut Batches<'_, S> {
+impl<S: FnMut(BatchOf, &[u64]) -> Result<()>> FeatureSink for &mut Batches<'_, S> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
         self.hashes[self.hashes_len % FEATURE_BATCH] = hash;

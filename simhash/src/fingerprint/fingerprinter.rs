@@ -2,7 +2,7 @@
 
 use super::agreement::{Agreement, normalise_same};
 use super::bands::Minima;
-use super::collect::{Collected, Kind, PairStorage, expected_features};
+use super::collect::{BatchOf, Collected, PairStorage, expected_features};
 use super::feature_list::FeatureList;
 use super::features::each_feature;
 use super::line::vote_for_line;
@@ -13,7 +13,6 @@ use super::weighted::WeightedFeatures;
 use crate::check::Check;
 use crate::error::Result;
 use crate::memory::collect_exact;
-use crate::text::ignore::Ignored;
 use crate::text::markup::{text_of_html, text_of_main};
 use crate::ticking::ticking;
 
@@ -137,7 +136,9 @@ impl<'a> Fingerprinter<'a> {
     pub fn features(&mut self, text: &str) -> Result<FeatureList> {
         self.without_markup(text, |this, text| {
             let (options, tick) = (this.options, this.tick);
-            let Collected { normal, features, .. } = this.normalise(text, options.ignore)?;
+            let collected = &mut this.scratch.collected;
+            collected.normalise(text, options, tick)?;
+            let Collected { normal, features, .. } = collected;
             features.reset(expected_features(normal), true, tick)?;
             let mut list = FeatureList::default();
             each_feature(normal, false, options, tick, |feature: &[u8], hash| {
@@ -158,6 +159,7 @@ impl<'a> Fingerprinter<'a> {
         self.without_markup(text, |this, text| this.weigh_features(text, with_pairs))
     }
 
+    /// What of a text must agree with another one. Costs as much as its normal form, if anything must.
     pub(super) fn agreement(&mut self, text: &str) -> Result<Agreement> {
         if self.options.same.is_nothing() {
             return Ok(Agreement::default());
@@ -201,14 +203,10 @@ impl<'a> Fingerprinter<'a> {
 
     /// Passes `make` the text in normal form, without its markup.
     pub(super) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        self.without_markup(text, |this, text| make(&this.normalise(text, this.options.ignore)?.normal))
-    }
-
-    /// Makes the normal form of a text without its markup.
-    fn normalise(&mut self, text: &str, ignored: Ignored) -> Result<&mut Collected> {
-        let collected = &mut self.scratch.collected;
-        collected.normalise(text, self.options.case_fold, ignored, self.tick)?;
-        Ok(collected)
+        self.without_markup(text, |this, text| {
+            this.scratch.collected.normalise(text, this.options, this.tick)?;
+            make(&this.scratch.collected.normal)
+        })
     }
 
     /// Passes `make` the text without its markup. Then frees the memory that a long text has taken.
@@ -256,7 +254,7 @@ impl<'a> Fingerprinter<'a> {
         let Scratch { collected, tally, .. } = &mut *self.scratch;
         if !vote_for_line(text, self.options, tally)? {
             tally.clear();
-            collected.collect(text, self.options, PairStorage::None, self.tick, |_, hashes| {
+            collected.collect(text, self.options, PairStorage::LeftOut, self.tick, |_, hashes| {
                 tally.vote_all(hashes);
                 Ok(())
             })?;
@@ -268,8 +266,8 @@ impl<'a> Fingerprinter<'a> {
     fn summarise_set(&mut self, text: &str) -> Result<(Option<u64>, i32)> {
         let Scratch { collected, tally, minima, .. } = &mut *self.scratch;
         tally.clear();
-        collected.collect(text, self.options, PairStorage::Apart, self.tick, |kind, hashes| {
-            if kind == Kind::Features {
+        collected.collect(text, self.options, PairStorage::Apart, self.tick, |batch_of, hashes| {
+            if batch_of == BatchOf::Features {
                 tally.vote_all(hashes);
             }
             minima.add_all(hashes);
@@ -293,7 +291,7 @@ impl<'a> Fingerprinter<'a> {
     }
 
     fn weigh_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
-        let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::None };
+        let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::LeftOut };
         let collected = &mut self.scratch.collected;
         collected.collect(text, self.options, pair_storage, self.tick, |_, _| Ok(()))?;
         let table = std::mem::take(&mut collected.features);

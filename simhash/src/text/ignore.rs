@@ -55,21 +55,18 @@ impl Ignored {
 }
 
 fn remove_numbers(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
-    let mut removed = Ok(());
     let mut remove = |token: Range<usize>| {
-        if removed.is_ok() && normal.as_bytes()[token.clone()].iter().any(u8::is_ascii_digit) {
-            removed = out.replace(token, " ");
-        }
+        let has_digit = normal.as_bytes()[token.clone()].iter().any(u8::is_ascii_digit);
+        if has_digit { out.replace(token, " ") } else { Ok(()) }
     };
-    tokenize(normal, &mut remove, tick)?;
-    removed
+    tokenize(normal, &mut remove, tick)
 }
 
 fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     /// Digits of the parts of a UUID.
     const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let bytes = normal.as_bytes();
-    let (mut copied, mut removed) = (0, Ok(()));
+    let mut copied = 0;
     // Whether the last token is an id, and how many parts of a UUID end with it.
     let (mut is_last_id, mut parts) = (false, 0);
     let mut remove = |range: Range<usize>| {
@@ -83,14 +80,15 @@ fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
         };
         let is_uuid = parts == UUID.len();
         is_last_id = is_id(token) || is_joined && is_generated(token, is_last_id);
-        if is_last_id && removed.is_ok() {
-            // The first part of a UUID has been removed as an id of its own.
-            removed = out.replace(if is_uuid { copied } else { range.start }..range.end, " ");
-            copied = range.end;
+        if !is_last_id {
+            return Ok(());
         }
+        // The first part of a UUID has been removed as an id of its own.
+        let start = if is_uuid { copied } else { range.start };
+        copied = range.end;
+        out.replace(start..range.end, " ")
     };
-    tokenize(normal, &mut remove, tick)?;
-    removed
+    tokenize(normal, &mut remove, tick)
 }
 
 /// Whether a token is long, and has nothing but hexadecimal or decimal digits.

@@ -38,10 +38,9 @@ pub trait TokenSink {
 }
 
 /// Receives tokens of all scripts.
-impl<F: FnMut(Range<usize>)> TokenSink for F {
+impl<F: FnMut(Range<usize>) -> Result<()>> TokenSink for F {
     fn word(&mut self, token: Range<usize>) -> Result<()> {
-        self(token);
-        Ok(())
+        self(token)
     }
 }
 
