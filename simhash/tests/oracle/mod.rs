@@ -390,11 +390,6 @@ pub fn tokens_of_word(word: &str, options: &Options) -> Vec<String> {
     tokens(&normal).into_iter().map(|token| token.text).collect()
 }
 
-/// Whether two texts agree in what the options name.
-fn agree(a: &str, b: &str, options: &Options) -> bool {
-    same(a, options) == same(b, options)
-}
-
 /// What the option `same` names: the numbers of a text, and whether it has each of the words.
 pub fn same(text: &str, options: &Options) -> (Vec<String>, Vec<bool>) {
     let ignored = Ignored { numbers: false, ..options.ignore };
@@ -552,7 +547,7 @@ pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
     let [of_a, of_b] = [a, b].map(|text| compared(text, options));
     let smaller = common(&of_a, &of_b);
     let both: u64 = of_a.values().chain(of_b.values()).sum();
-    let share = if agree(a, b, options) { smaller as f64 / (both - smaller) as f64 } else { 0.0 };
+    let share = if same(a, options) == same(b, options) { smaller as f64 / (both - smaller) as f64 } else { 0.0 };
     (!of_a.is_empty() && !of_b.is_empty()).then_some(share)
 }
 
