@@ -243,23 +243,24 @@ impl<'a> Fingerprinter<'a> {
 
     /// The fingerprint of a text without its markup.
     fn fingerprint_of(&mut self, text: &str) -> Result<Option<u64>> {
-        self.scratch.tally.clear();
-        if !self.options.is_plain_set() {
-            let features = self.weigh_features(text, false)?;
-            let Scratch { collected, tally, .. } = &mut *self.scratch;
-            ticking(features.iter(), self.tick).try_for_each(|(hash, weight)| tally.add(hash, weight))?;
-            collected.features = features.table;
+        let Scratch { collected, tally, .. } = &mut *self.scratch;
+        tally.clear();
+        if self.options.is_plain_set() {
+            if !vote_for_line(text, self.options, tally)? {
+                tally.clear();
+                collected.collect(text, self.options, PairStorage::LeftOut, self.tick, |_, hashes| {
+                    tally.vote_all(hashes);
+                    Ok(())
+                })?;
+            }
             return Ok(tally.fingerprint());
         }
-        let Scratch { collected, tally, .. } = &mut *self.scratch;
-        if !vote_for_line(text, self.options, tally)? {
-            tally.clear();
-            collected.collect(text, self.options, PairStorage::LeftOut, self.tick, |_, hashes| {
-                tally.vote_all(hashes);
-                Ok(())
-            })?;
+        let features = self.weigh_features(text, false)?;
+        for (hash, weight) in ticking(features.iter(), self.tick) {
+            self.scratch.tally.add(hash, weight)?;
         }
-        Ok(tally.fingerprint())
+        self.scratch.collected.features = features.table;
+        Ok(self.scratch.tally.fingerprint())
     }
 
     /// The fingerprint and the size of a text whose features all weigh the same. Adds these to the minima.
