@@ -11,7 +11,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
 use super::catalog::partition::{ancestors, with_inheritors};
-use super::catalog::relation::Relation;
+use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
 use super::memory::OnDrop;
 use super::trigger::RowEvent;
@@ -100,7 +100,7 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     };
     // SAFETY: a plain variable.
     let is_counted = unsafe { pg_sys::pgstat_track_counts };
-    let members = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+    let members = with_inheritors(root, ACCESS_SHARE);
     !is_counted || members.iter().filter(|&&member| member != table.oid()).any(has_deleted)
 }
 

@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::column::{Column, RowValue, btree_family, read_statistics};
 use super::partition::with_inheritors;
-use super::relation::Relation;
+use super::relation::{NO_LOCK, Relation};
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
 use crate::spi::query_strings;
@@ -62,7 +62,7 @@ impl Index {
     pub fn dying(table: &Relation) -> Result<Vec<Self>> {
         let of_table = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
         let oids = query_strings(&format!("{of_table} {}", table.oid().to_u32()))?;
-        let indexes = oids.iter().filter_map(|oid| Relation::open_for_planning(Oid::from_u32(oid.parse().ok()?)));
+        let indexes = oids.iter().filter_map(|oid| Relation::open_until_end(Oid::from_u32(oid.parse().ok()?)));
         Ok(indexes.filter_map(|index| Self::read(&index, KeyExpressions::Planned)).collect())
     }
 
@@ -138,7 +138,7 @@ pub fn is_inferable(index: &Relation) -> bool {
 /// A unique index whose columns are all among these and NOT NULL, so that no two rows are equal in them as their types
 /// and collations compare them, unless other tables inherit from the table.
 pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
-    if !table.is_partitioned() && with_inheritors(table.oid(), pg_sys::NoLock as pg_sys::LOCKMODE).len() > 1 {
+    if !table.is_partitioned() && with_inheritors(table.oid(), NO_LOCK).len() > 1 {
         return None;
     }
     let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored).filter(|_| is_inferable(&index));

@@ -22,7 +22,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use super::cache::read_cached;
-use super::relation::{Relation, relation_name};
+use super::relation::{ACCESS_SHARE, ROW_SHARE, Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::error::{Result, user_error};
 use crate::expression::Expression;
@@ -124,16 +124,15 @@ fn is_trusted(role: Oid) -> bool {
 ///
 /// A read-only transaction gets the row without a lock. It cannot run the commands that need locked names anyway.
 fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>> {
-    let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, also in its column for the owner if it has one, and is open until `opened` is
     // dropped. The active snapshot sees the row version that is locked, so that it is not removed meanwhile. Entries of
     // the caches that are in use are removed when they are released.
     unsafe {
-        let opened = Relation::open_in_mode(catalog, pg_sys::RowShareLock as pg_sys::LOCKMODE);
+        let opened = Relation::open_while_used(catalog, ROW_SHARE);
         let owner = pg_sys::get_object_attnum_owner(catalog);
         loop {
             pgrx::check_for_interrupts!();
-            pg_sys::LockDatabaseObject(catalog, object, 0, lock);
+            pg_sys::LockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
             let row = find(&opened, object);
             let has_trusted_owner = row.and_then(|row| oid_in(&opened, row, owner)).is_some_and(is_trusted);
@@ -144,7 +143,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             };
             pg_sys::PopActiveSnapshot();
             if has_trusted_owner {
-                pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+                pg_sys::UnlockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             }
             match locked {
                 RowLock::Held => {
@@ -160,7 +159,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
                 }
                 // Another transaction has replaced the row, or may do so: read it again.
                 RowLock::Gone | RowLock::Blocked(_) | RowLock::Queued(_) => {
-                    pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+                    pg_sys::UnlockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
                     locked.wait(&opened);
                 }
             }

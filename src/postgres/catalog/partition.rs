@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::names::{relation_sql, role_name};
-use super::relation::Relation;
+use super::relation::{Lock, Relation};
 use crate::error::{Result, sendable, user_error};
 use crate::expression::{Expression, expressions};
 use crate::ffi::{RelationGetPartitionQual, guarded};
@@ -13,7 +13,7 @@ use crate::list::oids;
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
-pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
+pub fn with_inheritors(root: Oid, lock: Lock) -> Vec<Oid> {
     // SAFETY: any OID may be passed. The result is a valid list of OIDs, without the numbers of parents.
     unsafe { oids(pg_sys::find_all_inheritors(root, lock, std::ptr::null_mut())) }
 }

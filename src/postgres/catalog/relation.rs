@@ -10,31 +10,44 @@ use crate::error::{ErrorReport, Result, user_error};
 use crate::list::{nodes, oids};
 use crate::text::from_server;
 
+/// A lock mode of PostgreSQL.
+pub type Lock = pg_sys::LOCKMODE;
+
+pub const NO_LOCK: Lock = pg_sys::NoLock as Lock;
+pub const ACCESS_SHARE: Lock = pg_sys::AccessShareLock as Lock;
+pub const ROW_SHARE: Lock = pg_sys::RowShareLock as Lock;
+pub const SHARE_ROW_EXCLUSIVE: Lock = pg_sys::ShareRowExclusiveLock as Lock;
+pub const EXCLUSIVE: Lock = pg_sys::ExclusiveLock as Lock;
+pub const ACCESS_EXCLUSIVE: Lock = pg_sys::AccessExclusiveLock as Lock;
+
 /// An open relation. While it is open, its definition stays in memory and does not change.
+///
+/// | opened by | locked in mode | until | if it does not exist |
+/// | --- | --- | --- | --- |
+/// | `open` | ACCESS SHARE | it is closed | error; the caller knows that it cannot be dropped |
+/// | `open_while_used` | `lock` | it is closed | error |
+/// | `open_until_end` | ACCESS SHARE, as by the planner | the transaction ends | None |
+/// | `open_in_mode_until_end` | `lock` | the transaction ends | None |
+/// | `open_locked`, `opened_by_server` | none: it is locked already | | |
 pub struct Relation(PgRelation);
 
-const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-
 impl Relation {
-    /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. The caller knows that it cannot be dropped:
-    /// it or its table is locked already, or it is a partition of a locked table.
+    /// Opens a relation that cannot be dropped: it or its table is locked already, or it is a partition of a locked
+    /// table.
     pub fn open(relation: Oid) -> Self {
-        Self::open_in_mode(relation, LOCK)
+        Self::open_while_used(relation, ACCESS_SHARE)
     }
 
-    /// Opens a relation, locked in mode `lock` as long as it is open. PostgreSQL raises an error if it does not exist.
-    pub fn open_in_mode(relation: Oid, lock: pg_sys::LOCKMODE) -> Self {
-        // SAFETY: any OID may be opened under a lock, or if it is locked already.
+    pub fn open_while_used(relation: Oid, lock: Lock) -> Self {
+        // SAFETY: any OID may be opened. PostgreSQL raises an error if there is no such relation.
         Self(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
-    /// Opens a relation as the planner does, locked in ACCESS SHARE mode until the transaction ends; None if dropped.
-    pub fn open_for_planning(relation: Oid) -> Option<Self> {
-        Self::try_open(relation, LOCK)
+    pub fn open_until_end(relation: Oid) -> Option<Self> {
+        Self::open_in_mode_until_end(relation, ACCESS_SHARE)
     }
 
-    /// Opens a relation, locked in mode `lock` until the transaction ends. None if it does not exist.
-    pub fn try_open(relation: Oid, lock: pg_sys::LOCKMODE) -> Option<Self> {
+    pub fn open_in_mode_until_end(relation: Oid, lock: Lock) -> Option<Self> {
         // SAFETY: any OID may be opened under a lock, which stays when the result is closed.
         unsafe {
             let relation = pg_sys::try_relation_open(relation, lock);
@@ -44,7 +57,7 @@ impl Relation {
 
     /// Opens a relation that is locked already, such as a table of a query that is being planned.
     pub fn open_locked(relation: Oid) -> Self {
-        Self::open_in_mode(relation, pg_sys::NoLock as pg_sys::LOCKMODE)
+        Self::open_while_used(relation, NO_LOCK)
     }
 
     /// A relation that PostgreSQL has opened.
@@ -74,12 +87,12 @@ impl Relation {
     }
 
     /// `relkind` of pg_class.
-    pub fn kind(&self) -> u8 {
+    pub fn relkind(&self) -> u8 {
         self.class().relkind as u8
     }
 
     pub fn is_partitioned(&self) -> bool {
-        self.kind() == pg_sys::RELKIND_PARTITIONED_TABLE
+        self.relkind() == pg_sys::RELKIND_PARTITIONED_TABLE
     }
 
     pub fn is_partition(&self) -> bool {
@@ -107,9 +120,9 @@ impl Relation {
         unsafe { oids(pg_sys::RelationGetIndexList(self.as_ptr())) }
     }
 
-    /// As [`Self::indexes`], opened as the planner opens them.
+    /// Opens the indexes of a table, except those that are being dropped, as the planner does.
     pub fn open_indexes(&self) -> impl Iterator<Item = Self> {
-        self.indexes().into_iter().filter_map(Self::open_for_planning)
+        self.indexes().into_iter().filter_map(Self::open_until_end)
     }
 
     /// Whether the relation has files: a partitioned table has none, and an unlogged table has none on a standby, where
@@ -160,7 +173,7 @@ pub fn is_foreign(relation: Oid) -> bool {
 }
 
 /// The name of the server of a foreign table, which the caller has locked.
-pub fn server_name(table: Oid) -> Result<String> {
+pub fn foreign_server_name(table: Oid) -> Result<String> {
     // SAFETY: a foreign table has a server, which cannot be dropped while the table exists; its name is NUL-terminated.
     unsafe { from_server((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
 }
@@ -172,15 +185,14 @@ pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
+pub const RIGHT_TO_SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+
 /// Whether the current user may select all columns in every row of a table.
 pub fn may_select_rows(table: Oid) -> bool {
     // SAFETY: a look-up in system caches.
-    let of_table = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
+    let of_table = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), RIGHT_TO_SELECT) };
     of_table == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
 }
-
-/// The right to select.
-pub const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
 
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, TransactionId};
 
-use super::relation::Relation;
+use super::relation::{ROW_SHARE, Relation};
 
 /// The outcome of [`lock_row`].
 pub enum RowLock {
@@ -30,9 +30,8 @@ impl RowLock {
                 Self::Blocked(id) => pg_sys::XactLockTableWait(id, no_table, no_tid, pg_sys::XLTW_Oper::XLTW_None),
                 // heap_lock_tuple takes this lock before it waits, so that waiting transactions take turns.
                 Self::Queued(mut tid) => {
-                    let lock = pg_sys::RowShareLock as pg_sys::LOCKMODE;
-                    pg_sys::LockTuple(table.as_ptr(), &mut tid, lock);
-                    pg_sys::UnlockTuple(table.as_ptr(), &mut tid, lock);
+                    pg_sys::LockTuple(table.as_ptr(), &mut tid, ROW_SHARE);
+                    pg_sys::UnlockTuple(table.as_ptr(), &mut tid, ROW_SHARE);
                 }
                 Self::Held | Self::Gone | Self::Own => {}
             }

@@ -9,12 +9,10 @@ use super::citus::{distribution, is_coordinator};
 use super::column::Column;
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
-use super::relation::{Relation, no_such_relation, relation_kind};
+use super::relation::{ACCESS_SHARE, Lock, Relation, no_such_relation, relation_kind};
 use crate::error::{ErrorReport, Result, user_error};
 use crate::owner::{as_owner, is_owner};
 use crate::spi::query_strings;
-
-pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
 ///
@@ -47,12 +45,12 @@ impl Target {
     fn lock_kind(oid: pg_sys::Oid, lock: Lock, may_be_view: bool) -> Result<Self> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
-        if Relation::try_open(oid, lock).is_none() {
+        if Relation::open_in_mode_until_end(oid, lock).is_none() {
             return Err(no_such_relation(oid));
         }
         // The owner may have changed while we waited for the lock.
         check_is_owner(oid)?;
-        let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
+        let target = Self::locked(oid, lock > ACCESS_SHARE)?;
         target.check_kind(may_be_view)?;
         target.check_is_changed_here()?;
         Ok(target)
@@ -61,7 +59,7 @@ impl Target {
     /// Describes a relation that is already locked.
     fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self> {
         let relation = Relation::open(oid);
-        let (owner, schema, kind) = (relation.owner(), relation.schema(), relation.kind());
+        let (owner, schema, kind) = (relation.owner(), relation.schema(), relation.relkind());
         if has_locked_names {
             lock_schema_name(schema)?;
         }

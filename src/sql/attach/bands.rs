@@ -6,7 +6,8 @@ use std::ffi::CString;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use postgres::call::Call;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{ACCESS_SHARE, SHARE_ROW_EXCLUSIVE};
+use postgres::catalog::target::Target;
 use postgres::error::{Result, invalid_parameter, notice};
 use postgres::json::RawJsonb;
 use postgres::settings::search_path;
@@ -33,7 +34,7 @@ fn simhash_index(
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
     // The lock of CREATE INDEX, made stronger so that two calls wait for each other.
-    let lock = pg_sys::ShareRowExclusiveLock as Lock;
+    let lock = SHARE_ROW_EXCLUSIVE;
     let build = |schema, family: &[Target]| {
         let wanted = asked.indexes(schema, family)?;
         let steps = steps(&wanted, family, false)?;
@@ -72,9 +73,8 @@ fn simhash_index_commands(
 ) -> Result<SetOfIterator<'static, AnyElement>> {
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
-    let lock = pg_sys::AccessShareLock as Lock;
     let list = |schema, family: &[Target]| steps(&asked.indexes(schema, family)?, family, true);
-    let steps = Target::lock_indexable(target, lock, |table| command::run(call, table, lock, list))?;
+    let steps = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;
     if !steps.is_empty() {
         let (number, are) = (steps.len(), if steps.len() == 1 { "command is" } else { "commands are" });
         notice(format!("{number} {are} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));

@@ -15,7 +15,8 @@ use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::NO_LOCK;
+use postgres::catalog::target::Target;
 use postgres::error::{Result, sendable, user_error};
 use postgres::text::to_server;
 
@@ -86,7 +87,7 @@ impl BlockIndexes<'_> {
             let name = relation_sql(index)?.unwrap_or_default();
             Ok(self.prefix.comment(&format!("INDEX {name}"), &description))
         };
-        with_inheritors(index, pg_sys::NoLock as Lock).into_iter().map(comment).collect()
+        with_inheritors(index, NO_LOCK).into_iter().map(comment).collect()
     }
 
     /// Refuses a family that cannot have these indexes.

@@ -3,7 +3,7 @@
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, generation_of, type_name};
-use postgres::catalog::relation::{Relation, server_name};
+use postgres::catalog::relation::{Relation, foreign_server_name};
 use postgres::catalog::target::Target;
 use postgres::error::{Result, not_supported, notice, sendable, user_error};
 use postgres::expression::Expression;
@@ -93,7 +93,7 @@ impl<'a> Columns<'a> {
             );
             if execute(&query)? > 0 {
                 let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
-                let server = server_name(table.oid)?;
+                let server = foreign_server_name(table.oid)?;
                 let hint = format!("Attach the table on its server \"{server}\" with the same options.");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                     .set_detail("A row has another fingerprint there than the same text has here, or none.")

@@ -4,7 +4,8 @@ use std::ffi::CStr;
 
 use postgres::call::Call;
 use postgres::catalog::citus::distribution;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::Lock;
+use postgres::catalog::target::Target;
 use postgres::error::Result;
 use postgres::settings::{read_setting, set_locally};
 

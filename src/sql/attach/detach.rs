@@ -11,7 +11,8 @@ use postgres::call::Call;
 use postgres::catalog::column::{Column, RowValue};
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::ACCESS_EXCLUSIVE;
+use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
 use postgres::spi::{execute, query_strings};
 use postgres::trigger::triggers;
@@ -26,7 +27,6 @@ use crate::sql::indexed::recognise::BlockCall;
 fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, call: Call<'_>) -> Result<()> {
     let target = required(target, "target")?;
     let prefix = Prefix::read(prefix)?;
-    let lock = pg_sys::AccessExclusiveLock as Lock;
     let detach = |schema, family: &[Target]| {
         let attached = Attached::find(&prefix, family)?;
         if attached.columns.is_empty() && attached.indexes.is_empty() {
@@ -36,7 +36,7 @@ fn simhash_detach(target: Option<pg_sys::Oid>, prefix: Option<&CStr>, call: Call
         attached.check_dependents(family)?;
         attached.remove(&family[0])
     };
-    Target::lock(target, lock, |table| command::run(call, table, lock, detach))
+    Target::lock(target, ACCESS_EXCLUSIVE, |table| command::run(call, table, ACCESS_EXCLUSIVE, detach))
 }
 
 /// What is attached to a table under a prefix.
@@ -74,7 +74,7 @@ impl Attached {
         for index in &self.indexes {
             // As DROP INDEX does, so that the index cannot be renamed before that command. Its schema is its table's,
             // whose name is locked. SAFETY: any OID may be locked.
-            unsafe { pg_sys::LockRelationOid(index.oid, pg_sys::AccessExclusiveLock as Lock) };
+            unsafe { pg_sys::LockRelationOid(index.oid, ACCESS_EXCLUSIVE) };
             if let Some(name) = relation_sql(index.oid)? {
                 notice(format!("dropping index \"{}\"", index.name()?));
                 execute(&format!("DROP INDEX {name}"))?;

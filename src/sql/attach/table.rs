@@ -8,7 +8,8 @@ use pgrx::AnyArray;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::call::Call;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{ACCESS_EXCLUSIVE, SHARE_ROW_EXCLUSIVE};
+use postgres::catalog::target::Target;
 use postgres::error::{Result, notice};
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
@@ -41,12 +42,12 @@ fn simhash_attach(
     let prefix = Prefix::read(prefix)?;
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
     let is_indexed_alone = holds_fingerprints(target, &source, options)?;
-    let lock = if is_indexed_alone { pg_sys::ShareRowExclusiveLock } else { pg_sys::AccessExclusiveLock };
+    let lock = if is_indexed_alone { SHARE_ROW_EXCLUSIVE } else { ACCESS_EXCLUSIVE };
     let run = |schema, family: &[Target]| {
         let source = Source::read(&family[0], source, options)?;
         attach(&BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope }, family)
     };
-    Target::lock(target, lock as Lock, |table| command::run(call, table, lock as Lock, run))
+    Target::lock(target, lock, |table| command::run(call, table, lock, run))
 }
 
 fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {

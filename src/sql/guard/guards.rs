@@ -8,7 +8,8 @@ use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK};
+use postgres::catalog::target::Target;
 use postgres::error::{Result, user_error};
 use postgres::json::{object, string, to_jsonb};
 use postgres::owner::is_owner;
@@ -79,7 +80,7 @@ fn simhash_guard_error(
         }
         if is_owner(target) {
             check_is_free(target)?;
-            Target::lock(target, pg_sys::AccessShareLock as Lock, |table| {
+            Target::lock(target, ACCESS_SHARE, |table| {
                 check_is_whole(table)?;
                 try_guard(target, &arguments, call)
             })?;
@@ -95,10 +96,9 @@ fn simhash_guard_error(
 
 /// An error if a table or one of its partitions is locked: a list of guards must not wait.
 fn check_is_free(target: Oid) -> Result<()> {
-    let lock = pg_sys::AccessShareLock as Lock;
     // SAFETY: any OID may be locked.
-    let is_free = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, lock) };
-    if with_inheritors(target, pg_sys::NoLock as Lock).into_iter().all(is_free) {
+    let is_free = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, ACCESS_SHARE) };
+    if with_inheritors(target, NO_LOCK).into_iter().all(is_free) {
         return Ok(());
     }
     let message = "the table is locked, and so its guard was not tried";

@@ -9,8 +9,10 @@ use pgrx::{AnyArray, PgMemoryContexts};
 use postgres::arrays::names;
 use postgres::call::Call;
 use postgres::catalog::column::Column;
-use postgres::catalog::relation::{ForeignKey, Relation, foreign_keys, relation_name};
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{
+    ACCESS_EXCLUSIVE, ForeignKey, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name,
+};
+use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Result, invalid_parameter, notice, sendable, shorten, user_error, warn};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
@@ -61,14 +63,14 @@ fn simhash_guard(
     };
     let target = required(target, "target")?;
     // CREATE TRIGGER takes the same lock.
-    Target::lock(target, pg_sys::ShareRowExclusiveLock as Lock, |table| guard.install(table))
+    Target::lock(target, SHARE_ROW_EXCLUSIVE, |table| guard.install(table))
 }
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
     let schema = ExtensionSchema::running(call)?;
     // DROP TRIGGER takes the same lock.
-    Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock, |table| {
+    Target::lock(required(target, "target")?, ACCESS_EXCLUSIVE, |table| {
         if find_guard(schema, table)?.is_none() {
             let message = format!("table \"{}\" has no guard", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
@@ -247,7 +249,7 @@ struct ExistingGuard {
 fn states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
     let mut states = Vec::new();
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.
-    for member in table.family(pg_sys::ShareRowExclusiveLock as Lock)? {
+    for member in table.family(SHARE_ROW_EXCLUSIVE)? {
         let state = match find_guard(schema, &member)?.map(|guard| guard.tgenabled) {
             Some(pg_sys::TRIGGER_FIRES_ALWAYS) => "ENABLE ALWAYS",
             Some(pg_sys::TRIGGER_FIRES_ON_REPLICA) => "ENABLE REPLICA",

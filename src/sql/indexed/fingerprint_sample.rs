@@ -6,8 +6,8 @@ use postgres::catalog::citus::distribution;
 use postgres::catalog::column::Column;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::{Relation, no_such_relation};
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{ACCESS_SHARE, Relation, no_such_relation};
+use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Result, algorithm_error, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
@@ -37,7 +37,7 @@ pub struct SampledTable {
 impl SampledTable {
     /// Finds the fingerprint of a column. Locks the table's inheritors, which must have the same owner.
     pub fn new(target: &Target, column: &str, scope: &Scope) -> Result<Self> {
-        let family = target.family(pg_sys::AccessShareLock as Lock)?;
+        let family = target.family(ACCESS_SHARE)?;
         if let Some(foreign) = family.iter().find(|member| member.is_foreign()) {
             return Err(not_supported(format!("foreign table \"{}\" cannot be sampled", foreign.name))
                 .set_detail("All its rows would be fetched from its server.")
@@ -110,7 +110,7 @@ impl SampledTable {
 
     /// The number of pages of the table and its inheritors, or of the table's shards if Citus distributes it.
     fn pages(&self) -> Result<f64> {
-        let members = with_inheritors(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        let members = with_inheritors(self.oid, ACCESS_SHARE);
         if distribution(self.oid)?.is_some() {
             let members: Vec<_> = members.iter().map(|member| member.to_u32().to_string()).collect();
             let size = format!(
@@ -121,7 +121,7 @@ impl SampledTable {
             let bytes = query_strings(&size)?.pop().and_then(|bytes| bytes.parse::<f64>().ok());
             return Ok(bytes.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ));
         }
-        let tables = members.into_iter().filter_map(Relation::open_for_planning);
+        let tables = members.into_iter().filter_map(Relation::open_until_end);
         Ok(tables.map(|table| f64::from(table.page_count())).sum())
     }
 }

@@ -6,7 +6,8 @@ use std::ffi::CStr;
 
 use pgrx::AnyArray;
 use pgrx::prelude::*;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::ACCESS_SHARE;
+use postgres::catalog::target::Target;
 use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
 use postgres::text::from_bytes;
@@ -46,8 +47,7 @@ fn simhash_layouts(
     };
     let max_distance = check_distance(max_distance)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
-    let (fingerprint, scope, lock) =
-        (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?, pg_sys::AccessShareLock as Lock);
+    let (fingerprint, scope, lock) = (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?, ACCESS_SHARE);
     let ((sample, rows), indexed) = Target::lock_indexable(target, lock, |table| {
         let table = SampledTable::new(table, &fingerprint, &scope)?;
         Ok((table.sample()?, table.indexed))

@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, RowValue, generation_of};
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::Relation;
+use postgres::catalog::relation::{ACCESS_SHARE, Relation};
 use postgres::expression::Expression;
 use serde::{Deserialize, Serialize};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, Probed, probed_blocks};
@@ -48,13 +48,13 @@ pub type Layout = Vec<IndexedBlock>;
 ///
 /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
 pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Vec<IndexedBlock>> {
-    let table = Relation::open_for_planning(root)?;
+    let table = Relation::open_until_end(root)?;
     let fingerprint = Column::at(&table, fingerprint)?;
     let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
     let mut common: Option<Vec<IndexedBlock>> = None;
-    for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
+    for member in with_inheritors(root, ACCESS_SHARE) {
         // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
-        let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
+        let Some(table) = Relation::open_until_end(member).filter(|table| !table.is_partitioned()) else {
             continue;
         };
         let scope: Vec<_> = scope.iter().map(|column| Some(column.in_table(&table)?.attnum)).collect::<Option<_>>()?;

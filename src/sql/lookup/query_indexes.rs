@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use pgrx::pg_sys::{self, ItemPointerData, Oid, ScanKeyData, TupleTableSlot};
+use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK};
 use postgres::heap::entry_scan::{EntryScan, Fetched, KeyCondition, key_count};
 
 /// Open indexes of a table. [`QueryIndexes::end`] releases all resources that they hold.
@@ -55,7 +56,7 @@ impl QueryIndexes {
     ) -> Self {
         let open = |(index, fingerprint)| {
             // SAFETY: the index exists, because its table is locked.
-            let relation = unsafe { pg_sys::index_open(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            let relation = unsafe { pg_sys::index_open(index, ACCESS_SHARE) };
             OpenIndex { relation, fingerprint, scan: None }
         };
         let indexes = indexes.into_iter().map(open).collect();
@@ -142,7 +143,7 @@ impl QueryIndexes {
                 scan.end();
             }
             // SAFETY: `open` has opened the index, and it is closed only here.
-            unsafe { pg_sys::index_close(relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
+            unsafe { pg_sys::index_close(relation, NO_LOCK) };
         }
         // SAFETY: the fetch ends only here.
         unsafe { pg_sys::table_index_fetch_end(self.table_fetch) };

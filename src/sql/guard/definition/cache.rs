@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use postgres::catalog::relation::ACCESS_SHARE;
 use postgres::error::Result;
 use postgres::trigger::RowEvent;
 
@@ -40,7 +41,7 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
         if guard.members.len() > 1 {
             for &member in &guard.members {
                 // SAFETY: any OID may be locked.
-                unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+                unsafe { pg_sys::LockRelationOid(member, ACCESS_SHARE) };
             }
         }
         let now = cached(function, event)?;

@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::Relation;
+use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::error::{Result, not_supported, user_error};
 use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
@@ -86,7 +86,7 @@ impl Guard {
 impl Identity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root(event)?, event.table().oid());
-        let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
+        let is_member = root == own || with_inheritors(root, NO_LOCK).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
     }

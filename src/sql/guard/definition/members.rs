@@ -3,8 +3,8 @@
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::partition::{check_owner, with_inheritors};
-use postgres::catalog::relation::{Relation, is_foreign, relation_kind, relation_name};
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_kind, relation_name};
+use postgres::catalog::target::Target;
 use postgres::error::{Result, not_supported, user_error};
 
 use super::arguments::Arguments;
@@ -25,7 +25,7 @@ impl Members {
     /// error if one of them cannot be searched, or belongs to another role.
     pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
         let mut all = match relation_kind(root) {
-            pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE),
+            pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, ACCESS_SHARE),
             _ => vec![root],
         };
         // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
@@ -78,7 +78,7 @@ impl Members {
 
 /// Refuses a table from which other tables inherit.
 pub fn check_is_whole(table: &Target) -> Result<()> {
-    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
+    if table.is_partitioned() || table.family(ACCESS_SHARE)?.len() == 1 {
         return Ok(());
     }
     Err(not_supported(format!("other tables inherit from table \"{}\"", table.name))

@@ -17,8 +17,8 @@ use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 use postgres::arrays::names;
 use postgres::call::Call;
 use postgres::catalog::citus::check_not_distributed;
-use postgres::catalog::relation::hides_rows;
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::{ACCESS_SHARE, hides_rows};
+use postgres::catalog::target::Target;
 use postgres::error::{Result, invalid_parameter, raise, sendable, user_error};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
@@ -77,13 +77,12 @@ fn simhash_preview(
     }
     // SAFETY: a plain number of this process.
     let caller = unsafe { pg_sys::GetUserId() };
-    let lock = pg_sys::AccessShareLock as Lock;
-    let (groups, total, is_hidden) = Target::lock(required(target, "target")?, lock, |table| {
+    let (groups, total, is_hidden) = Target::lock(required(target, "target")?, ACCESS_SHARE, |table| {
         check_not_distributed(&table.open())?;
         check_is_whole(table)?;
         // From the owner, as whom this runs, or from the caller.
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
-        let is_hidden = table.family(lock)?.iter().any(hides);
+        let is_hidden = table.family(ACCESS_SHARE)?.iter().any(hides);
         let conditions = [among.as_ref(), unless.as_ref()];
         let pairs = i64::from(sample) * MAX_PAIRS_PER_ROW;
         let preview = Preview::new(call, table, &asked, source.as_ref(), &scope, conditions, pairs)?;

@@ -3,7 +3,8 @@
 use pgrx::PgMemoryContexts;
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData};
-use postgres::catalog::target::{Lock, Target};
+use postgres::catalog::relation::ACCESS_SHARE;
+use postgres::catalog::target::Target;
 use postgres::error::Result;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::query::Query;
@@ -29,7 +30,7 @@ pub fn each_sampled_row(
     sample: i32,
     mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<()>,
 ) -> Result<()> {
-    let family = table.family(pg_sys::AccessShareLock as Lock)?;
+    let family = table.family(ACCESS_SHARE)?;
     let members: Vec<_> = family
         .iter()
         .filter(|member| member.is_ordinary())

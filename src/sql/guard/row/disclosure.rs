@@ -7,7 +7,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::catalog::column::{Column, attnum_of};
 use postgres::catalog::partition::ancestors;
-use postgres::catalog::relation::{Relation, SELECT, hides_rows, may_select_rows};
+use postgres::catalog::relation::{RIGHT_TO_SELECT, Relation, hides_rows, may_select_rows};
 use postgres::error::Result;
 use postgres::json;
 
@@ -87,7 +87,8 @@ impl Disclosure {
 fn may_select(table: Oid, columns: &[Column]) -> bool {
     let may_select_column = |column: &Column| {
         // SAFETY: a look-up in system caches.
-        let check = |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), SELECT) };
+        let check =
+            |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), RIGHT_TO_SELECT) };
         attnum_of(table, column.raw_name()).is_some_and(|attnum| check(attnum) == pg_sys::AclResult::ACLCHECK_OK)
     };
     may_select_rows(table) || !hides_rows(table, None) && columns.iter().all(may_select_column)

@@ -21,6 +21,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::trace;
+use postgres::catalog::relation::EXCLUSIVE;
 
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]
@@ -29,7 +30,6 @@ pub struct Registration {
     held: Vec<(Oid, u32)>,
 }
 
-const LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
 /// The class of the locks. SQL's advisory locks have the classes 1 and 2.
 const LOCK_CLASS: u16 = 3;
 
@@ -93,7 +93,7 @@ fn tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
 /// Takes a lock for the top-level transaction, and does not wait; false if the lock is not available.
 fn try_lock(tag: &pg_sys::LOCKTAG) -> bool {
     // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
-    for_transaction(|| unsafe { pg_sys::LockAcquire(tag, LOCK_MODE, false, true) })
+    for_transaction(|| unsafe { pg_sys::LockAcquire(tag, EXCLUSIVE, false, true) })
         != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
 }
 
@@ -104,10 +104,10 @@ fn try_lock(tag: &pg_sys::LOCKTAG) -> bool {
 fn wait_for_lock(tag: &pg_sys::LOCKTAG) {
     // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
     unsafe {
-        pg_sys::LockAcquire(tag, LOCK_MODE, false, false);
+        pg_sys::LockAcquire(tag, EXCLUSIVE, false, false);
         pgrx::check_for_interrupts!();
         try_lock(tag);
-        pg_sys::LockRelease(tag, LOCK_MODE, false);
+        pg_sys::LockRelease(tag, EXCLUSIVE, false);
     }
 }
 
@@ -115,11 +115,11 @@ fn unlock(tag: &pg_sys::LOCKTAG) {
     // SAFETY: `tag` has built the tag. After an error, PostgreSQL has released the lock already, and it is not held.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
-        let is_held = pg_sys::LockHeldByMe(tag, LOCK_MODE);
+        let is_held = pg_sys::LockHeldByMe(tag, EXCLUSIVE);
         #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-        let is_held = pg_sys::LockHeldByMe(tag, LOCK_MODE, false);
+        let is_held = pg_sys::LockHeldByMe(tag, EXCLUSIVE, false);
         if is_held {
-            for_transaction(|| pg_sys::LockRelease(tag, LOCK_MODE, false));
+            for_transaction(|| pg_sys::LockRelease(tag, EXCLUSIVE, false));
         }
     }
 }
