@@ -277,12 +277,12 @@ impl Expression {
         self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
     }
 
-    /// As [`Self::coerced_to`], for an assignment to a column of this type and type modifier.
+    /// The expression with the cast of an assignment to a column of this type and type modifier; None if there is none.
     pub fn assigned_to(self, wanted: Oid, modifier: i32) -> Option<Self> {
         self.cast(wanted, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
     }
 
-    /// As [`Self::coerced_to`], for an argument of this type.
+    /// The expression with the implicit cast for an argument of this type; None if there is none.
     pub fn implicitly_coerced_to(self, wanted: Oid) -> Option<Self> {
         self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_IMPLICIT)
     }

@@ -70,17 +70,18 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Vec<u8> {
     }
 }
 
-/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large or cannot be encoded.
-pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>> {
+/// JSON in UTF-8 as a `jsonb` value. PostgreSQL raises an error if it is too large or cannot be encoded.
+pub fn to_jsonb(json: &str) -> Result<AnyElement> {
     let json = to_server(json)?;
     // SAFETY: jsonb_in reads a NUL-terminated text, and returns a `jsonb`.
-    Ok(unsafe {
+    let value = unsafe {
         let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(json.as_ptr()))]);
         datum.and_then(|datum| AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID))
-    })
+    };
+    Ok(value.expect("jsonb_in returns no NULL"))
 }
 
-/// The value as JSON, as [`super::server_text`].
+/// The value as JSON in a `String` of the server ([`super::server_text`]).
 ///
 /// # Safety
 /// `value` is the content of a valid `jsonb` datum.

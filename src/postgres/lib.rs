@@ -41,5 +41,6 @@ pub mod settings;
 pub mod spi;
 pub mod subtransaction;
 pub mod text;
+pub mod text_identity;
 pub mod trigger;
 pub mod window;

@@ -1,8 +1,8 @@
 //! Names, commands and comments in the server's encoding as a `String`.
 //!
-//! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that a conversion has changed
-//! names another object. So in a database with another encoding than UTF-8, such a `String` is not converted: it has a
-//! private-use character for each non-ASCII byte. Other characters do not come from the server.
+//! Outside UTF-8, such a `String` is not UTF-8 text: each non-ASCII byte is a private-use character, and other non-ASCII
+//! characters do not come from the server. Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252.
+//! A name that a conversion has changed names another object.
 //!
 //! A text that is decoded to UTF-8 is of another type, [`super::text::Decoded`]. In SQL_ASCII it may have these
 //! characters too, so it never becomes part of a command: what a command quotes is read by [`super::text::from_bytes`].
@@ -24,14 +24,14 @@ pub fn encoding() -> pg_enc::Type {
     *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() } as pg_enc::Type)
 }
 
-/// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`parts`] can split again.
-pub fn from_raw(text: &[u8]) -> String {
+/// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`split_raw`] can split again.
+pub fn from_server_bytes(text: &[u8]) -> String {
     let private = |byte: u8| char::from_u32(CHARACTER_OF_BYTE_0 + u32::from(byte)).filter(|_| !byte.is_ascii());
     text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
 }
 
 /// The parts of a text: UTF-8, and the bytes in the server's encoding that follow it.
-pub fn parts(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
+pub fn split_raw(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
     // ASCII characters stand for themselves alone, so no other character can become a quote.
     let raw_byte = |c: char| {
         let code = u32::from(c).checked_sub(CHARACTER_OF_BYTE_0)?;
@@ -54,7 +54,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || encoding() == pg_enc::PG_UTF8 {
         return Cow::Borrowed(text);
     }
-    parts(text).map(|(plain, raw)| format!("{plain}{}", convert(&raw))).collect()
+    split_raw(text).map(|(plain, raw)| format!("{plain}{}", convert(&raw))).collect()
 }
 
 /// Converts a text of the server to UTF-8. A code that has no Unicode character becomes U+FFFD, so that a message about

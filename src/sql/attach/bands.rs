@@ -12,7 +12,7 @@ use postgres::error::{Result, invalid_parameter, notice};
 use postgres::json::RawJsonb;
 use postgres::settings::search_path;
 use postgres::spi::execute;
-use postgres::text::{RawText, from_bytes, to_text};
+use postgres::text::{RawText, from_bytes, text_from_server_string};
 use simhash::fingerprint::bands::MAX_BANDS;
 
 use super::band_indexes::{BandIndexes, Text};
@@ -79,8 +79,8 @@ fn simhash_index_commands(
         let (number, are) = (steps.len(), if steps.len() == 1 { "command is" } else { "commands are" });
         notice(format!("{number} {are} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
-    let commands = steps.iter().map(|step| to_text(&step.sql)).collect::<Result<Vec<_>, _>>()?;
-    Ok(SetOfIterator::new(commands.into_iter().flatten()))
+    let commands = steps.iter().map(|step| text_from_server_string(&step.sql)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SetOfIterator::new(commands))
 }
 
 /// The arguments of both functions.

@@ -4,7 +4,7 @@ use pgrx::AnyElement;
 use pgrx::prelude::*;
 use postgres::error::Result;
 use postgres::json::RawJsonb;
-use postgres::text::{RawText, decode, to_datum};
+use postgres::text::{RawText, decode, text_from_utf8};
 use simhash::check::Check;
 
 use super::fingerprint_cache::with_fingerprinter;
@@ -37,7 +37,7 @@ fn simhash_explain(
         }
         _ => vec![Check { what: "near", ..Check::default() }],
     };
-    let text = |text: Option<String>| text.and_then(|text| to_datum(&text));
+    let text = |text: Option<String>| text.map(|text| text_from_utf8(&text));
     Ok(TableIterator::new(checks.into_iter().map(move |Check { what, of_texts: [a, b], found, required, holds }| {
         (what, text(a), text(b), text(found), text(required), holds)
     })))

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use postgres::error::Result;
 use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
-use postgres::text::{RawText, decode, to_datum};
+use postgres::text::{RawText, decode, text_from_utf8};
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 
@@ -18,7 +18,7 @@ use super::options::{JsonDocument, read_options};
 fn simhash_features(
     content: RawText<'_>,
     options: RawJsonb<'_>,
-) -> Result<TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>> {
+) -> Result<TableIterator<'static, (name!(feature, AnyElement), name!(weight, f64), name!(hash, i64))>> {
     let options = read_options(JsonDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     let features = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
@@ -30,8 +30,7 @@ fn simhash_difference(
     a: RawText<'_>,
     b: RawText<'_>,
     options: RawJsonb<'_>,
-) -> Result<TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>>
-{
+) -> Result<TableIterator<'static, (name!(side, &'static str), name!(feature, AnyElement), name!(weight, f64))>> {
     let options = read_options(JsonDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     let lists = with_fingerprinter(&options, |fingerprinter| difference(fingerprinter, a, b))?;
@@ -48,12 +47,12 @@ fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) ->
 }
 
 /// The texts, weights and hashes of features. Each text is made only when its row is fetched, in that row's memory.
-fn rows(features: FeatureList) -> impl Iterator<Item = (Option<AnyElement>, f64, i64)> {
+fn rows(features: FeatureList) -> impl Iterator<Item = (AnyElement, f64, i64)> {
     let one = features.one() as f64;
     (0..features.positions()).filter_map(move |position| {
         // A feature may be as long as the text.
         tick();
         let feature = features.get(position)?;
-        Some((to_datum(feature.text), feature.weight as f64 / one, feature.hash.cast_signed()))
+        Some((text_from_utf8(feature.text), feature.weight as f64 / one, feature.hash.cast_signed()))
     })
 }

@@ -12,7 +12,8 @@ use std::rc::Rc;
 
 use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
-use postgres::text::{CachedText, TextArgument, decode};
+use postgres::text::{TextArgument, decode};
+use postgres::text_identity::CachedText;
 use simhash::Error;
 use simhash::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use simhash::fingerprint::options::Options;
@@ -104,7 +105,7 @@ impl FingerprintCache {
     /// fingerprints and bands. Bands by the option `same` contain those without it.
     fn computed(&self, content: TextArgument<'_>, options: &Options) -> Option<&Computed> {
         let last = self.last.as_ref().filter(|last| options.has_bands_for(&last.options));
-        last.filter(|_| self.text.is(content.identity())).map(|last| &last.computed)
+        last.filter(|_| self.text.has_identity(content.identity())).map(|last| &last.computed)
     }
 
     /// Computes something of a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query,

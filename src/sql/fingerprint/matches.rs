@@ -6,7 +6,7 @@ use postgres::error::{Result, invalid_parameter};
 use postgres::json::RawJsonb;
 use postgres::parameters::parameters;
 use postgres::server_text::encoding;
-use postgres::text::{RawText, TextArgument, decode, to_datum};
+use postgres::text::{RawText, TextArgument, decode, text_from_utf8};
 use simhash::fingerprint::headline::{Style, headline};
 use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage, matches};
 
@@ -56,11 +56,11 @@ fn simhash_headline(
     clue: RawText<'_>,
     style: TextArgument<'_>,
     options: RawJsonb<'_>,
-) -> Result<Option<AnyElement>> {
+) -> Result<AnyElement> {
     let (style, options) = (read_style(style)?, read_options(JsonDocument::Jsonb(options))?);
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     let shown = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
-    Ok(to_datum(&shown))
+    Ok(text_from_utf8(&shown))
 }
 
 /// Reads the parameters of `ts_headline`, as it does.

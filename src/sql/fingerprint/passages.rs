@@ -6,7 +6,8 @@ use std::cell::{Cell, RefCell};
 use pgrx::prelude::*;
 use postgres::error::{Result, invalid_parameter, out_of_memory, user_error};
 use postgres::json::RawJsonb;
-use postgres::text::{CachedText, RawText, TextArgument, decode};
+use postgres::text::{RawText, TextArgument, decode};
+use postgres::text_identity::CachedText;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::passages::{CERTAIN, Clue, Found, ShortClue, clue, passages};
 
@@ -51,7 +52,7 @@ fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) ->
 impl LastClue {
     fn runs(&mut self, content: TextArgument<'_>, share: f64, options: Options) -> Result<Vec<i64>> {
         let (identity, asked) = (content.identity(), (options, share));
-        let cached = self.clue.take().filter(|(of, _)| *of == asked && self.text.is(identity));
+        let cached = self.clue.take().filter(|(of, _)| *of == asked && self.text.has_identity(identity));
         let is_cached = cached.is_some();
         let (asked, clue) = match cached {
             Some(cached) => cached,

@@ -10,7 +10,8 @@ use std::rc::Rc;
 use pgrx::prelude::*;
 use postgres::error::Result;
 use postgres::json::RawJsonb;
-use postgres::text::{CachedText, TextArgument, decode};
+use postgres::text::{TextArgument, decode};
+use postgres::text_identity::CachedText;
 use simhash::Error;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
@@ -94,7 +95,7 @@ impl LastTexts {
         f: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
-        let which = |text: &CachedText| identities.iter().position(|identity| text.is(*identity));
+        let which = |text: &CachedText| identities.iter().position(|identity| text.has_identity(*identity));
         // An error after this leaves the cache empty.
         let computed = self.computed.take().filter(|computed| computed.options == *options);
         let (side, mut computed) = match computed.zip(which(&self.text)) {

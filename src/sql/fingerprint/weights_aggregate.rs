@@ -59,5 +59,5 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
         return Ok(None);
     };
     let learnt = state.sample.learn(&state.options, MAX_FEATURES, &tick).map_err(algorithm_error)?;
-    to_jsonb(&to_json(&learnt, MAX_DOCUMENT_BYTES - OTHER_OPTIONS_BYTES))
+    to_jsonb(&to_json(&learnt, MAX_DOCUMENT_BYTES - OTHER_OPTIONS_BYTES)).map(Some)
 }

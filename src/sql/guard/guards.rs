@@ -14,7 +14,7 @@ use postgres::error::{Result, user_error};
 use postgres::json::{object, string, to_jsonb};
 use postgres::owner::is_owner;
 use postgres::subtransaction::error_of;
-use postgres::text::to_text;
+use postgres::text::text_from_server_string;
 use postgres::trigger::{is_before_each_row, is_enabled, protocol_violated};
 use serde_json::{Error, Value};
 
@@ -31,7 +31,7 @@ const MAX_SHOWN_BYTES: usize = 1 << 24;
 /// `error` alone if they cannot be read or shown. Who may create triggers can write anything there, and must not be
 /// able to make a listing of all guards fail.
 #[pg_extern(sql = false)]
-fn simhash_guard_definition(arguments: &[u8]) -> Result<Option<AnyElement>> {
+fn simhash_guard_definition(arguments: &[u8]) -> Result<AnyElement> {
     let with_error = |message: &str| object([("error", string(message))]);
     let document = definition(arguments).unwrap_or_else(|error| with_error(error.message()));
     // The functions that raise this error hold nothing that an aborted transaction would release.
@@ -91,7 +91,7 @@ fn simhash_guard_error(
         }
         Ok(())
     };
-    Ok(error_of(AssertUnwindSafe(tried)).map(|error| to_text(&error)).transpose()?.flatten())
+    error_of(AssertUnwindSafe(tried)).map(|error| text_from_server_string(&error)).transpose()
 }
 
 /// An error if a table or one of its partitions is locked: a list of guards must not wait.

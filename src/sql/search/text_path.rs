@@ -7,7 +7,8 @@ use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::planner::base_relation::{BaseRelation, Condition};
 use postgres::planner::planner_info::Value;
-use postgres::text::{CachedText, TextArgument};
+use postgres::text::TextArgument;
+use postgres::text_identity::CachedText;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
 
@@ -191,8 +192,9 @@ fn share_near(
 fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
     let identity = text.identity();
     CACHED_QUERIES.with_borrow_mut(|queries| {
-        let is_this =
-            |query: &CachedQuery| query.text.is(identity) && query.criterion == criterion && query.options == *options;
+        let is_this = |query: &CachedQuery| {
+            query.text.has_identity(identity) && query.criterion == criterion && query.options == *options
+        };
         if let Some(position) = queries.iter().position(is_this) {
             queries[..=position].rotate_right(1);
             return queries[0].keys.clone();

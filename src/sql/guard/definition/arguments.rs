@@ -6,7 +6,7 @@
 
 use postgres::error::{Result, invalid_parameter, shorten};
 use postgres::json::{array, string};
-use postgres::text::from_unchecked;
+use postgres::text::from_unverified;
 use postgres::trigger::protocol_violated;
 
 use super::criterion::GuardCriterion;
@@ -83,7 +83,7 @@ impl Arguments {
     pub fn parse_stored(bytes: &[u8]) -> Result<Self> {
         let texts = bytes
             .split_inclusive(|&byte| byte == 0)
-            .map(|text| from_unchecked(text.strip_suffix(b"\0").unwrap_or(text)));
+            .map(|text| from_unverified(text.strip_suffix(b"\0").unwrap_or(text)));
         Self::parse(&texts.collect::<Result<Vec<_>>>()?)
     }
 

@@ -38,7 +38,7 @@ impl MarkColumn {
             return Ok(key.value(position));
         }
         let key = primary_key.to_json(key)?;
-        Ok(key.map(|key| to_jsonb(&key)).transpose()?.flatten().map(|key| key.datum()))
+        Ok(key.map(|key| to_jsonb(&key)).transpose()?.map(|key| key.datum()))
     }
 }
 

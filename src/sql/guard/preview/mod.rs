@@ -22,7 +22,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, invalid_parameter, raise, sendable, user_error};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
-use postgres::text::{RawText, to_datum, to_text};
+use postgres::text::{RawText, text_from_server_string, text_from_utf8};
 
 use self::common_words::report_common_words;
 use self::earlier::{EarlierRow, ShownRow, position};
@@ -96,7 +96,10 @@ fn simhash_preview(
     })?;
     let datums = |shown: Option<ShownRow>| {
         let Some(ShownRow { key, text }) = shown else { return (None, None) };
-        (to_text(&key).unwrap_or_else(|error| raise(error)), text.and_then(|text| to_datum(&text)))
+        (
+            Some(text_from_server_string(&key).unwrap_or_else(|error| raise(error))),
+            text.map(|text| text_from_utf8(&text)),
+        )
     };
     Ok(TableIterator::new(groups.into_iter().map(move |((kind, rank), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
