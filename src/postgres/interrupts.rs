@@ -1,6 +1,6 @@
 //! Cancelling.
 
-/// Checks for interrupts, so that the user can cancel. The algorithm's loops call this as their tick.
+/// Checks for interrupts, so that the user can cancel. Each long loop calls this, the algorithm's as their tick.
 pub fn tick() {
     pgrx::check_for_interrupts!();
 }

@@ -1,15 +1,16 @@
 //! PostgreSQL's interfaces that the SQL functions need. Of the crate `simhash` only the errors are used.
 //!
-//! A function reads its input by [`call`], [`arrays`], [`text`], [`trigger`], [`window`] and [`parameters`], which are
-//! those of full text search; [`portal`] reads the client's statement. [`expression`] reads and builds expression
-//! trees, [`row_expression`] parses what users write, and [`built_in`] finds the code in it that PostgreSQL does not
-//! ship. [`catalog`] models the catalogs, and locks the names in statements against renaming; [`planner`] works with
-//! the planner, and [`heap`] reads the rows of tables. [`spi`] and [`query`] run statements, with names as
-//! [`server_text`]. [`owner`] runs code with the rights of a table's owner, [`subtransaction`] in a subtransaction, and
-//! [`settings`] reads and changes settings. [`error`] makes errors and notices, [`raised`] raises errors with fields
-//! that pgrx lacks, and [`json`] writes JSON and converts `jsonb`. [`row_movement`] recognises rows that an UPDATE
-//! moves to another partition. [`ordering`] compares values of any type, [`list`] reads lists, [`memory`] allocates and
-//! frees, and [`interrupts`] cancel. [`ffi`] declares what pgrx does not bind, or binds by functions of its own.
+//! A function reads its input by [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`], [`window`] and
+//! [`parameters`], which are those of full text search; [`on_conflict`] says what the client's statement may lock.
+//! [`expression`] reads and builds expression trees, [`row_expression`] parses what users write, and [`built_in`] finds
+//! the code in it that PostgreSQL does not ship. [`catalog`] models the catalogs, and locks the names in statements
+//! against renaming; [`planner`] works with the planner, and [`heap`] reads the rows of tables. [`spi`] and [`query`]
+//! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner,
+//! [`subtransaction`] in a subtransaction, and [`settings`] reads and changes settings. [`error`] makes errors and
+//! notices, [`raised`] raises errors with fields that pgrx lacks, and [`json`] writes JSON and converts `jsonb`.
+//! [`row_movement`] recognises rows that an UPDATE moves to another partition. [`ordering`] compares values of any
+//! type, [`list`] reads lists, [`memory`] allocates and frees, and [`interrupts`] cancel. [`ffi`] declares what pgrx
+//! does not bind, or binds by functions of its own.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.
@@ -27,11 +28,11 @@ pub mod interrupts;
 pub mod json;
 pub mod list;
 pub mod memory;
+pub mod on_conflict;
 pub mod ordering;
 pub mod owner;
 pub mod parameters;
 pub mod planner;
-pub mod portal;
 pub mod query;
 pub mod raised;
 pub mod row_expression;

@@ -1,4 +1,4 @@
-//! Statements whose tables and functions are checked between parsing and planning.
+//! A parsed statement that the caller can inspect before it runs.
 //!
 //! A statement is text, and names its tables. The owner of a schema can rename it at any time, so a name may mean
 //! another table when it is looked up. So the parser's result is checked before anything is evaluated, and exactly this
@@ -25,11 +25,11 @@ impl Query {
         // SAFETY: the text is NUL-terminated and lives as long as the trees, which are in the current memory context.
         unsafe {
             let statements = nodes::<pg_sys::RawStmt>(pg_sys::pg_parse_query(text.as_ptr()));
-            let [statement] = statements[..] else { return Err(not_one_statement()) };
+            let [statement] = statements[..] else { return Err(not_one_select()) };
             let (types, environment) = (std::ptr::null_mut(), std::ptr::null_mut());
             let tree = pg_sys::parse_analyze_fixedparams(statement, text.as_ptr(), types, 0, environment);
             if (*tree).commandType != pg_sys::CmdType::CMD_SELECT {
-                return Err(not_one_statement());
+                return Err(not_one_select());
             }
             Ok(Self { text, tree })
         }
@@ -45,7 +45,7 @@ impl Query {
     }
 
     /// The expressions that the query returns in its columns.
-    pub fn returned(&self) -> Vec<Expression> {
+    pub fn output_expressions(&self) -> Vec<Expression> {
         // SAFETY: the query is valid; it has a list of target entries, each with an expression.
         unsafe {
             let entries = nodes::<pg_sys::TargetEntry>((*self.tree).targetList);
@@ -55,7 +55,7 @@ impl Query {
 
     /// Plans and runs the query with the rights of the current user, and calls `take` with each value of its first
     /// column that is not NULL. A value that is passed by reference is valid only during this call.
-    pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<()> {
+    pub fn for_each_value(self, mut take: impl FnMut(Datum)) -> Result<()> {
         let mut receiver = Receiver {
             // SAFETY: PostgreSQL's receiver that does nothing.
             base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
@@ -65,7 +65,7 @@ impl Query {
         // active snapshot. After an error, PostgreSQL releases the executor's resources.
         unsafe {
             let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
-            let [query] = rewritten[..] else { return Err(not_one_statement()) };
+            let [query] = rewritten[..] else { return Err(not_one_select()) };
             let (text, parameters) = (self.text.as_ptr(), std::ptr::null_mut());
             #[cfg(not(feature = "pg19"))]
             let statement = pg_sys::pg_plan_query(query, text, 0, parameters);
@@ -95,7 +95,7 @@ impl Query {
     }
 }
 
-fn not_one_statement() -> ErrorReport {
+fn not_one_select() -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement")
 }
 

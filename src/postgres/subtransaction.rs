@@ -8,9 +8,12 @@ use pgrx::pg_sys::panic::CaughtError;
 
 use super::error::{Result, raise};
 
-/// Runs `f`, which must change nothing, in a subtransaction. Returns the message of its error; None if it succeeds. An
-/// interrupt is raised, and a panic goes on.
-pub fn error_of(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Option<String> {
+/// PostgreSQL's function that raises interrupts.
+const INTERRUPT_HANDLER: &str = "ProcessInterrupts";
+
+/// Runs `f` in a subtransaction, and returns the message of its error. `f` must change nothing: if it succeeds, the
+/// subtransaction is released, and changes would stay. An interrupt is raised, and a panic goes on.
+pub fn try_in_subtransaction(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Result<(), String> {
     // SAFETY: a function runs in a transaction, and outside of parallel mode if it is PARALLEL UNSAFE. Memory and
     // resources are those of the caller again when the subtransaction has ended.
     unsafe {
@@ -25,17 +28,17 @@ pub fn error_of(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Option<String> {
             f().unwrap_or_else(|error| raise(error));
             pg_sys::ReleaseCurrentSubTransaction();
             restore();
-            None
+            Ok(())
         })
         .catch_others(move |error| {
-            // Also before an interrupt goes on: whoever catches it ends a subtransaction of its own.
+            // Also for an interrupt: its catcher would not know of this subtransaction.
             pg_sys::RollbackAndReleaseCurrentSubTransaction();
             restore();
             match &error {
                 CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
-                    if report.function_name() != Some("ProcessInterrupts") =>
+                    if report.function_name() != Some(INTERRUPT_HANDLER) =>
                 {
-                    Some(report.message().to_owned())
+                    Err(report.message().to_owned())
                 }
                 _ => error.rethrow(),
             }

@@ -131,7 +131,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
         let opened = Relation::open_while_used(catalog, ROW_SHARE);
         let owner = pg_sys::get_object_attnum_owner(catalog);
         loop {
-            pgrx::check_for_interrupts!();
+            crate::interrupts::tick();
             pg_sys::LockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
             let row = find(&opened, object);

@@ -44,7 +44,7 @@ impl RowLock {
 /// # Safety
 /// The table is open, in RowShareLock or a stronger mode. An active snapshot sees the row, so that it is not removed.
 pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
-    // SAFETY: heap_lock_tuple reads only the row's tid, and pins its page until `holder` has read its header.
+    // SAFETY: heap_lock_tuple reads only the row's tid, and pins its page until `conflicting_transaction` has read its header.
     unsafe {
         let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
         let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;
@@ -64,7 +64,8 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
             pg_sys::TM_Result::TM_WouldBlock => {
                 // FOR SHARE conflicts with this lock and stronger ones.
                 let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate;
-                holder(buffer, current.t_data, conflicting).map_or(RowLock::Queued(current.t_self), RowLock::Blocked)
+                conflicting_transaction(buffer, current.t_data, conflicting)
+                    .map_or(RowLock::Queued(current.t_self), RowLock::Blocked)
             }
             _ => RowLock::Own,
         };
@@ -77,7 +78,7 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
 ///
 /// # Safety
 /// The row is on this page, which is pinned and not locked.
-pub unsafe fn holder(
+pub unsafe fn conflicting_transaction(
     buffer: pg_sys::Buffer,
     row: pg_sys::HeapTupleHeader,
     weakest: pg_sys::MultiXactStatus::Type,
@@ -100,8 +101,8 @@ pub unsafe fn holder(
     if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
         return None;
     }
-    let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
-    let holders = if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
+    let only_locks = is_only_locked(flags);
+    let members = if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
         // SAFETY: the multitransaction is the row's.
         unsafe { multixact_members(xid, only_locks) }
     } else {
@@ -114,20 +115,28 @@ pub unsafe fn holder(
         };
         vec![pg_sys::MultiXactMember { xid, status }]
     };
-    let holds = |member: &pg_sys::MultiXactMember| {
+    let conflicts = |member: &pg_sys::MultiXactMember| {
         // SAFETY: any number may be passed as a transaction.
         let is_elsewhere = || unsafe {
             !pg_sys::TransactionIdIsCurrentTransactionId(member.xid) && pg_sys::TransactionIdIsInProgress(member.xid)
         };
         member.status >= weakest && is_elsewhere()
     };
-    holders.into_iter().find(holds).map(|member| member.xid)
+    members.into_iter().find(conflicts).map(|member| member.xid)
+}
+
+/// Whether the transactions in a row's header have locked the row, and none has updated or deleted it (PostgreSQL's macro
+/// HEAP_XMAX_IS_LOCKED_ONLY).
+pub fn is_only_locked(infomask: u32) -> bool {
+    let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+    infomask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
+        || infomask & (pg_sys::HEAP_XMAX_IS_MULTI | lock_bits) == pg_sys::HEAP_XMAX_EXCL_LOCK
 }
 
 /// The members of a multitransaction; empty if all of them have ended and it is no longer stored.
 ///
 /// # Safety
-/// The multitransaction is of a row on a pinned page. `only_locks` is the row's flag HEAP_XMAX_LOCK_ONLY.
+/// The multitransaction is of a row on a pinned page. `only_locks` is [`is_only_locked`] of its header.
 unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
     let mut members = std::ptr::null_mut();
     // SAFETY: the multitransaction is a row's. GetMultiXactIdMembers pallocs as many members as it returns, or none.

@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, CommandId, ItemPointerData, TransactionId};
 
 use super::row::{Row, TableSlot};
 use crate::catalog::relation::Relation;
-use crate::catalog::row_lock::holder;
+use crate::catalog::row_lock::{conflicting_transaction, is_only_locked};
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
 #[derive(Clone, Copy)]
@@ -14,13 +14,13 @@ pub struct RowVersion<'a>(Row<'a>);
 impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
-        let slot = row.slot();
+        let version = Self(row);
         // SAFETY: a slot's operations identify its type. One of this type has a buffer unless its row is a copy.
         let is_stored = unsafe {
-            std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
-                && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
+            std::ptr::eq((*row.slot()).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
+                && (*version.slot()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
         };
-        is_stored.then_some(Self(row))
+        is_stored.then_some(version)
     }
 
     /// Fetches the row version at a tid of a table into a slot for its rows; None if the snapshot sees none.
@@ -45,7 +45,7 @@ impl<'a> RowVersion<'a> {
     }
 
     /// Whether the running transaction inserted the version.
-    pub fn is_own(self) -> bool {
+    pub fn is_inserted_here(self) -> bool {
         // SAFETY: any number may be passed as a transaction.
         unsafe { pg_sys::TransactionIdIsCurrentTransactionId(self.inserter()) }
     }
@@ -59,18 +59,15 @@ impl<'a> RowVersion<'a> {
     /// The command of the running transaction that inserted the version; None if another transaction did.
     pub fn own_command(self) -> Option<CommandId> {
         // SAFETY: HeapTupleHeaderGetCmin is called only for rows that the running transaction inserted.
-        self.is_own().then(|| unsafe { pg_sys::HeapTupleHeaderGetCmin(self.header()) })
+        self.is_inserted_here().then(|| unsafe { pg_sys::HeapTupleHeaderGetCmin(self.header()) })
     }
 
     /// Another transaction in progress for which an UPDATE has to wait: it has locked, updated or deleted the version.
-    pub fn locker(self) -> Option<TransactionId> {
+    pub fn blocker_of_update(self) -> Option<TransactionId> {
         // FOR KEY SHARE, the weakest lock, does not conflict with an UPDATE that leaves the key as it is.
         let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForShare;
         // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
-        unsafe {
-            let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
-            holder(buffer, self.header(), conflicting)
-        }
+        unsafe { conflicting_transaction((*self.slot()).buffer, self.header(), conflicting) }
     }
 
     /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
@@ -78,11 +75,7 @@ impl<'a> RowVersion<'a> {
         let header = self.header();
         // SAFETY: the header is a stored row's.
         let (mask, raw) = unsafe { (u32::from((*header).t_infomask), (*header).t_choice.t_heap.t_xmax) };
-        let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
-        // Like PostgreSQL's macro HEAP_XMAX_IS_LOCKED_ONLY.
-        let is_lock = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
-            || mask & (pg_sys::HEAP_XMAX_IS_MULTI | lock_bits) == pg_sys::HEAP_XMAX_EXCL_LOCK;
-        if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_lock {
+        if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_only_locked(mask) {
             return None;
         }
         let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
@@ -93,14 +86,20 @@ impl<'a> RowVersion<'a> {
     /// The transaction that deleted the version, and the tid of the version that it has put in its place; None if the
     /// version is the row's last one. If the row has moved to another partition, the tid is that of no row.
     pub fn replacement(self) -> Option<(TransactionId, ItemPointerData)> {
+        let deleter = self.deleter()?;
         // SAFETY: the header is a stored row's.
         let next = unsafe { (*self.header()).t_ctid };
-        self.deleter().filter(|_| item_pointer_get_both(next) != item_pointer_get_both(self.0.tid())).zip(Some(next))
+        (item_pointer_get_both(next) != item_pointer_get_both(self.0.tid())).then_some((deleter, next))
+    }
+
+    /// The slot, of the type that `new` has checked.
+    fn slot(self) -> *mut pg_sys::BufferHeapTupleTableSlot {
+        self.0.slot().cast()
     }
 
     /// The header, on a page that the slot pins.
     fn header(self) -> pg_sys::HeapTupleHeader {
         // SAFETY: `new` has checked that the slot is for stored heap rows.
-        unsafe { (*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
+        unsafe { (*(*self.slot()).base.tuple).t_data }
     }
 }

@@ -13,7 +13,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, user_error};
 use postgres::json::{object, string, to_jsonb};
 use postgres::owner::is_owner;
-use postgres::subtransaction::error_of;
+use postgres::subtransaction::try_in_subtransaction;
 use postgres::text::text_from_server_string;
 use postgres::trigger::{is_before_each_row, is_enabled, protocol_violated};
 use serde_json::{Error, Value};
@@ -91,7 +91,7 @@ fn simhash_guard_error(
         }
         Ok(())
     };
-    error_of(AssertUnwindSafe(tried)).map(|error| text_from_server_string(&error)).transpose()
+    try_in_subtransaction(AssertUnwindSafe(tried)).err().map(|error| text_from_server_string(&error)).transpose()
 }
 
 /// An error if a table or one of its partitions is locked: a list of guards must not wait.

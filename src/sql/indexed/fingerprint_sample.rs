@@ -77,10 +77,10 @@ impl SampledTable {
         // The table and its column are locked, but other ones, and other functions, may have got their names.
         let is_fingerprint =
             |returned: &Expression| returned.without_relabelling().equals(self.fingerprint.without_relabelling());
-        if query.table() != Some(self.oid) || !query.returned().first().is_some_and(is_fingerprint) {
+        if query.table() != Some(self.oid) || !query.output_expressions().first().is_some_and(is_fingerprint) {
             return Err(renamed_while_sampled(self.oid));
         }
-        query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
+        query.for_each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
         let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
         Ok((sample, rows))
     }

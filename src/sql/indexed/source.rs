@@ -217,7 +217,7 @@ impl Source {
         let expression = self.fingerprint_sql(schema)?;
         let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
         if query.table() == Some(table.oid)
-            && let [expression] = query.returned()[..]
+            && let [expression] = query.output_expressions()[..]
             && self.is_fingerprint(schema, &table.open(), expression)?
         {
             return Ok(());

@@ -46,7 +46,7 @@ impl BandWalk {
     pub fn next(&mut self) -> bool {
         let Some(keys) = &self.keys else { return false };
         while self.band < self.bands {
-            pgrx::check_for_interrupts!();
+            postgres::interrupts::tick();
             if !self.is_scanning {
                 let band = keys.band(self.band, self.has_same);
                 self.indexes.look_up(self.band, KeyCondition::AnyOf(slice::from_ref(&band)), Some(&keys.sizes));

@@ -69,7 +69,7 @@ impl DistanceSearch {
     /// Fetches the next row into the slot; false at the end.
     pub fn next(&mut self) -> bool {
         loop {
-            pgrx::check_for_interrupts!();
+            postgres::interrupts::tick();
             let tid = match &mut self.state {
                 SearchState::Done => return false,
                 SearchState::Near { is_full_scan } => {

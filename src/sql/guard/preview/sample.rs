@@ -50,7 +50,7 @@ pub fn each_sampled_row(
         .sort_by_key(|(member, tid)| (item_pointer_to_u64(*tid) ^ (*member as u64) << 48).wrapping_mul(GOLDEN_RATIO));
     let mut memory = PgMemoryContexts::new("simhash_preview row");
     for (member, tid) in sampled {
-        pgrx::check_for_interrupts!();
+        postgres::interrupts::tick();
         let (member, own) = members[member];
         let table = member.open();
         let slot = TableSlot::new(&table);
@@ -83,7 +83,7 @@ fn sampled_tids(
             return Err(renamed_while_sampled(table.oid));
         }
         // SAFETY: a ctid is a pointer to a tid, which is copied.
-        query.each_value(|tid| sampled.push((position, unsafe { *tid.cast_mut_ptr::<ItemPointerData>() })))?;
+        query.for_each_value(|tid| sampled.push((position, unsafe { *tid.cast_mut_ptr::<ItemPointerData>() })))?;
     }
     Ok(sampled)
 }

@@ -71,8 +71,8 @@ impl ConflictingRows {
         let on = match state {
             VersionState::Depends { on, .. } => Some(on),
             VersionState::Present => {
-                let locker = waits_for_locks.then(|| version.locker()).flatten();
-                locker.map(|id| Transaction { id, speculation: 0 })
+                let blocker = waits_for_locks.then(|| version.blocker_of_update()).flatten();
+                blocker.map(|id| Transaction { id, speculation: 0 })
             }
         };
         self.tids.extend([entry, tid]);

@@ -69,7 +69,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     statement.refresh(event)?;
     let mut changes = 0;
     loop {
-        pgrx::check_for_interrupts!();
+        postgres::interrupts::tick();
         let row = NewRow::new(statement, event);
         trace::step("search");
         let next = search(row, &mut state)?;

@@ -56,7 +56,7 @@ fn is_visible(FoundVersion { table, version, .. }: &FoundVersion) -> bool {
     // SAFETY: the table is open, and the slot holds one of its rows.
     unsafe {
         pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
-            || version.is_own()
+            || version.is_inserted_here()
             || pg_sys::table_tuple_satisfies_snapshot(table, slot, pg_sys::GetTransactionSnapshot())
     }
 }

@@ -105,7 +105,7 @@ fn wait_for_lock(tag: &pg_sys::LOCKTAG) {
     // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
     unsafe {
         pg_sys::LockAcquire(tag, EXCLUSIVE, false, false);
-        pgrx::check_for_interrupts!();
+        postgres::interrupts::tick();
         try_lock(tag);
         pg_sys::LockRelease(tag, EXCLUSIVE, false);
     }

@@ -10,7 +10,7 @@ use postgres::error::Result;
 use postgres::heap::dirty_scan::EntrySet;
 use postgres::heap::moment::Moment;
 use postgres::heap::row::Row;
-use postgres::portal::may_lock_on_conflict;
+use postgres::on_conflict::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 

@@ -1,10 +1,11 @@
-//! The statement that the client has sent.
+//! Whether the running statement may lock rows by ON CONFLICT.
 
 use pgrx::pg_sys;
 
 use super::list::nodes;
 
-/// Whether the statement that runs in this memory may lock a row by ON CONFLICT; true if its plan is not known.
+/// Whether the client's statement, to whose executor `memory` belongs, may lock a row by ON CONFLICT. True if that is
+/// another statement, or if it has no known plan.
 ///
 /// # Safety
 /// The memory context exists.
@@ -13,7 +14,9 @@ pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
         // The executor's memory context is a child of the portal's context. COPY uses the portal's context itself.
-        let is_its_statement = [memory, (*memory).parent].contains(&portal.portalContext);
+        if ![memory, (*memory).parent].contains(&portal.portalContext) {
+            return true;
+        }
         let locks = |plan: *mut pg_sys::Plan| {
             use pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};
             !plan.is_null()
@@ -25,6 +28,6 @@ pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
             Some(utility) => utility.type_ != pg_sys::NodeTag::T_CopyStmt,
             None => nodes((*statement).subplans).into_iter().any(locks) || locks((*statement).planTree),
         };
-        !is_its_statement || nodes(portal.stmts).into_iter().any(may_lock)
+        nodes(portal.stmts).into_iter().any(may_lock)
     }
 }
