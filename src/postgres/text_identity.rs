@@ -13,7 +13,7 @@ impl<'a> TextArgument<'a> {
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
         let command = match tag.map(u32::from) {
             None => None,
-            Some(pg_sys::vartag_external::VARTAG_ONDISK) => Some(Command::current()),
+            Some(pg_sys::vartag_external::VARTAG_ONDISK) => Some(current_command()),
             Some(_) => return None,
         };
         Some(TextIdentity { varlena: self.varlena(), command })
@@ -70,15 +70,13 @@ struct Command {
     number: pg_sys::CommandId,
 }
 
-impl Command {
-    fn current() -> Self {
-        // SAFETY: a transaction is running, as in every function call, and the functions only read its state.
-        unsafe {
-            Self {
-                transaction_start: pg_sys::GetCurrentTransactionStartTimestamp(),
-                statement_start: pg_sys::GetCurrentStatementStartTimestamp(),
-                number: pg_sys::GetCurrentCommandId(false),
-            }
+fn current_command() -> Command {
+    // SAFETY: a transaction is running, as in every function call, and the functions only read its state.
+    unsafe {
+        Command {
+            transaction_start: pg_sys::GetCurrentTransactionStartTimestamp(),
+            statement_start: pg_sys::GetCurrentStatementStartTimestamp(),
+            number: pg_sys::GetCurrentCommandId(false),
         }
     }
 }

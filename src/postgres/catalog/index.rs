@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::column::{Column, RowValue, btree_family, read_statistics};
 use super::partition::with_inheritors;
-use super::relation::{NO_LOCK, Relation};
+use super::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
 use crate::spi::query_strings;
@@ -62,7 +62,8 @@ impl Index {
     pub fn dying(table: &Relation) -> Result<Vec<Self>> {
         let of_table = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
         let oids = query_strings(&format!("{of_table} {}", table.oid().to_u32()))?;
-        let indexes = oids.iter().filter_map(|oid| Relation::open_until_end(Oid::from_u32(oid.parse().ok()?)));
+        let indexes =
+            oids.iter().filter_map(|oid| Relation::open_until_end(Oid::from_u32(oid.parse().ok()?), ACCESS_SHARE));
         Ok(indexes.filter_map(|index| Self::read(&index, KeyExpressions::Planned)).collect())
     }
 

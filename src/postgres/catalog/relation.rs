@@ -26,8 +26,7 @@ pub const ACCESS_EXCLUSIVE: Lock = pg_sys::AccessExclusiveLock as Lock;
 /// | --- | --- | --- | --- |
 /// | `open` | ACCESS SHARE | it is closed | error; the caller knows that it cannot be dropped |
 /// | `open_while_used` | `lock` | it is closed | error |
-/// | `open_until_end` | ACCESS SHARE, as by the planner | the transaction ends | None |
-/// | `open_in_mode_until_end` | `lock` | the transaction ends | None |
+/// | `open_until_end` | `lock` | the transaction ends | None |
 /// | `open_locked`, `opened_by_server` | none: it is locked already | | |
 pub struct Relation(PgRelation);
 
@@ -43,11 +42,7 @@ impl Relation {
         Self(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
-    pub fn open_until_end(relation: Oid) -> Option<Self> {
-        Self::open_in_mode_until_end(relation, ACCESS_SHARE)
-    }
-
-    pub fn open_in_mode_until_end(relation: Oid, lock: Lock) -> Option<Self> {
+    pub fn open_until_end(relation: Oid, lock: Lock) -> Option<Self> {
         // SAFETY: any OID may be opened under a lock, which stays when the result is closed.
         unsafe {
             let relation = pg_sys::try_relation_open(relation, lock);
@@ -122,7 +117,7 @@ impl Relation {
 
     /// Opens the indexes of a table, except those that are being dropped, as the planner does.
     pub fn open_indexes(&self) -> impl Iterator<Item = Self> {
-        self.indexes().into_iter().filter_map(Self::open_until_end)
+        self.indexes().into_iter().filter_map(|index| Self::open_until_end(index, ACCESS_SHARE))
     }
 
     /// Whether the relation has files: a partitioned table has none, and an unlogged table has none on a standby, where

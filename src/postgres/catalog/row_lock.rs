@@ -44,7 +44,7 @@ impl RowLock {
 /// # Safety
 /// The table is open, in RowShareLock or a stronger mode. An active snapshot sees the row, so that it is not removed.
 pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
-    // SAFETY: heap_lock_tuple reads only the row's tid, and pins its page until `conflicting_transaction` has read its header.
+    // SAFETY: heap_lock_tuple reads only the row's tid, and pins its page, which is released only at the end.
     unsafe {
         let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
         let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;

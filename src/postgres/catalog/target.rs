@@ -45,7 +45,7 @@ impl Target {
     fn lock_kind(oid: pg_sys::Oid, lock: Lock, may_be_view: bool) -> Result<Self> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
-        if Relation::open_in_mode_until_end(oid, lock).is_none() {
+        if Relation::open_until_end(oid, lock).is_none() {
             return Err(no_such_relation(oid));
         }
         // The owner may have changed while we waited for the lock.

@@ -5,6 +5,7 @@ use pgrx::pg_sys::{self, Oid};
 use crate::expression::Expression;
 use crate::list::members;
 
+/// The state of the running planner for a query, or for a subquery that it plans apart.
 #[derive(Clone, Copy)]
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
@@ -19,7 +20,7 @@ pub struct CommonValues {
 
 /// The value that an expression is compared with.
 #[derive(Clone, Copy)]
-pub enum Value {
+pub enum Compared {
     Constant(i32),
     /// One that is not known when the query is planned.
     Any,
@@ -48,7 +49,7 @@ impl Planner {
     }
 
     /// The number of rows of the largest relation whose columns the expressions refer to; 1 if none is known.
-    pub fn most_rows(self, expressions: [Expression; 2]) -> f64 {
+    pub fn rows_of_largest(self, expressions: [Expression; 2]) -> f64 {
         let relids = expressions.into_iter().flat_map(|expression| {
             // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
             unsafe { members(pg_sys::pull_varnos(self.0, expression.as_ptr())) }
@@ -91,17 +92,17 @@ impl Planner {
 
     /// The share of the rows that have a value in an `integer` expression of one relation's columns, as the planner
     /// estimates it from the statistics of ANALYZE. None without statistics.
-    pub fn share_equal(self, expression: Expression, value: Value) -> Option<f64> {
+    pub fn share_equal(self, expression: Expression, value: Compared) -> Option<f64> {
         let (equality, no_collation) = (pg_sys::Int4EqualOperator.into(), pg_sys::InvalidOid);
         let any = expression.as_ptr();
         // SAFETY: the variable has statistics, and the operator compares integers.
         self.with_statistics(expression, |variable| unsafe {
             match value {
-                Value::Constant(value) => {
+                Compared::Constant(value) => {
                     pg_sys::var_eq_const(variable, equality, no_collation, value.into(), false, true, false)
                 }
-                Value::Any => pg_sys::var_eq_non_const(variable, equality, no_collation, any, true, false),
-                Value::InOtherRow => share_equal_to_row(variable),
+                Compared::Any => pg_sys::var_eq_non_const(variable, equality, no_collation, any, true, false),
+                Compared::InOtherRow => share_equal_to_row(variable),
             }
         })
     }
@@ -109,23 +110,17 @@ impl Planner {
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
     /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
-        const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
-        let mut slot = pg_sys::AttStatsSlot::default();
-        // SAFETY: the variable has statistics; get_attstatsslot fills in `slot` with arrays of these lengths.
-        let read = |variable: &mut pg_sys::VariableStatData| unsafe {
-            let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
-            let mut common = CommonValues { values: Vec::new(), nulls: f64::from((*statistics).stanullfrac) };
-            let kind = pg_sys::STATISTIC_KIND_MCV as i32;
-            if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32) {
-                if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
-                    let value = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
-                    common.values = (0..slot.nvalues as usize).map(value).collect();
-                }
-                pg_sys::free_attstatsslot(&mut slot);
+        let read = |nulls, slot: &pg_sys::AttStatsSlot| {
+            let mut common = CommonValues { values: Vec::new(), nulls };
+            if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
+                // SAFETY: the slot has as many values as numbers.
+                let value = |index| unsafe { (*slot.values.add(index)).value() as i64 };
+                common.values = shares(slot).enumerate().map(|(index, share)| (value(index), share)).collect();
             }
             common
         };
-        self.with_statistics(expression, read).unwrap_or_default()
+        // SAFETY: the variable has statistics.
+        self.with_statistics(expression, |variable| unsafe { with_common_values(variable, read) }).unwrap_or_default()
     }
 
     /// Calls `f` with the statistics of ANALYZE for an expression of one relation's columns; None if there are none.
@@ -148,21 +143,42 @@ impl Planner {
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
 unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
-    let mut slot = pg_sys::AttStatsSlot::default();
     let mut is_default = false;
-    // SAFETY: the variable has statistics; get_attstatsslot fills in `slot` with an array of this length.
+    // SAFETY: as the caller's.
     unsafe {
-        let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
-        let (mut rest, mut equal) = (1.0 - f64::from((*statistics).stanullfrac), 0.0);
         let mut distinct = pg_sys::get_variable_numdistinct(variable, &mut is_default);
-        let (kind, numbers) = (pg_sys::STATISTIC_KIND_MCV as i32, pg_sys::ATTSTATSSLOT_NUMBERS as i32);
-        if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, numbers) {
-            for index in 0..slot.nnumbers as usize {
-                let share = f64::from(*slot.numbers.add(index));
+        with_common_values(variable, |nulls, slot| {
+            let (mut rest, mut equal) = (1.0 - nulls, 0.0);
+            for share in shares(slot) {
                 (rest, equal, distinct) = (rest - share, equal + share * share, distinct - 1.0);
             }
-            pg_sys::free_attstatsslot(&mut slot);
-        }
-        equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
+            equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
+        })
     }
+}
+
+/// Calls `f` with the share of NULLs of a variable with statistics, and with its most common values, empty if none are.
+///
+/// # Safety
+/// examine_variable has filled in `variable`, which has statistics.
+unsafe fn with_common_values<T>(
+    variable: &pg_sys::VariableStatData,
+    f: impl FnOnce(f64, &pg_sys::AttStatsSlot) -> T,
+) -> T {
+    const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
+    let (mut slot, kind) = (pg_sys::AttStatsSlot::default(), pg_sys::STATISTIC_KIND_MCV as i32);
+    // SAFETY: the variable has statistics. get_attstatsslot fills in `slot`, with zeros if there are no such values.
+    unsafe {
+        let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
+        pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32);
+        let result = f(f64::from((*statistics).stanullfrac), &slot);
+        pg_sys::free_attstatsslot(&mut slot);
+        result
+    }
+}
+
+/// The shares of the values in a slot that get_attstatsslot has filled in.
+fn shares(slot: &pg_sys::AttStatsSlot) -> impl Iterator<Item = f64> {
+    // SAFETY: the slot has this many numbers.
+    (0..slot.nnumbers as usize).map(|index| f64::from(unsafe { *slot.numbers.add(index) }))
 }

@@ -6,25 +6,26 @@
 use pgrx::pg_sys;
 
 use super::base_relation::{BaseRelation, Condition};
+use super::semi_join::is_semi_or_anti;
 use crate::list::nodes;
 
 impl BaseRelation {
     /// Sets the planner's estimate of a condition, which [`BaseRelation::estimate_rows`] applies: the share of rows or,
     /// in a join, of pairs of rows for which it is true; and in a semi-join, of the outer rows.
-    pub fn set_share(&self, condition: &Condition, share: f64, of_outer: f64) {
+    pub fn set_share(&self, condition: &Condition, share: f64, share_of_outer: f64) {
         // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once.
         unsafe {
             (*condition.info).norm_selec = share;
-            (*condition.info).outer_selec = if self.is_in_semi_join(condition) { of_outer } else { share };
+            (*condition.info).outer_selec =
+                if self.is_in_semi_or_anti_join(condition) { share_of_outer } else { share };
         }
     }
 
-    fn is_in_semi_join(&self, condition: &Condition) -> bool {
-        let kinds = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
+    fn is_in_semi_or_anti_join(&self, condition: &Condition) -> bool {
         // SAFETY: the planner's list has valid SpecialJoinInfo nodes.
         unsafe {
             nodes((*self.root).join_info_list).into_iter().any(|join: *mut pg_sys::SpecialJoinInfo| {
-                kinds.contains(&(*join).jointype)
+                is_semi_or_anti((*join).jointype)
                     && pg_sys::bms_overlap((*join).syn_righthand, (*condition.info).clause_relids)
             })
         }
@@ -44,23 +45,23 @@ impl BaseRelation {
         unsafe {
             let before = (*self.relation).rows;
             pg_sys::set_baserel_size_estimates(self.root, self.relation);
-            let growth = (*self.relation).rows / before;
+            let rows_ratio = (*self.relation).rows / before;
             for parameters in nodes::<pg_sys::ParamPathInfo>((*self.relation).ppilist) {
                 let clauses = (*parameters).ppi_clauses;
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
                 // This estimates join conditions by their operators: replace these estimates.
                 let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
-                let growth: f64 =
+                let join_correction: f64 =
                     of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
                 // Like PostgreSQL, estimate no more rows than without the parameters.
-                (*parameters).ppi_rows = pg_sys::clamp_row_est((rows * growth).min((*self.relation).rows));
+                (*parameters).ppi_rows = pg_sys::clamp_row_est((rows * join_correction).min((*self.relation).rows));
             }
             let paths = nodes((*self.relation).pathlist).into_iter();
             for path in paths.chain(nodes((*self.relation).partial_pathlist)) {
                 let path: &mut pg_sys::Path = &mut *path;
                 path.rows = match path.param_info.as_ref() {
                     Some(parameters) => parameters.ppi_rows,
-                    None => pg_sys::clamp_row_est(path.rows * growth),
+                    None => pg_sys::clamp_row_est(path.rows * rows_ratio),
                 };
             }
         }

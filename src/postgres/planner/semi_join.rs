@@ -42,12 +42,16 @@ unsafe extern "C-unwind" fn consider_join(
         if let Some(previous) = PREVIOUS_HOOK.get() {
             pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
         }
-        if [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind)
+        if is_semi_or_anti(kind)
             && conditions((*extra).restrictlist).iter().any(|condition| IS_DEAR.get()(condition.expression))
         {
             SemiJoin { root, relation, outer, inner, kind, extra }.charge_hash_joins();
         }
     }
+}
+
+pub(super) fn is_semi_or_anti(kind: pg_sys::JoinType::Type) -> bool {
+    [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind)
 }
 
 /// A semi-join or anti-join of two relations, each of which may be a join itself.

@@ -4,6 +4,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
 
 use super::planner_info::Planner;
+use super::semi_join::is_semi_or_anti;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
 
@@ -32,8 +33,7 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
                 let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
                 let arguments = expressions(request.args);
                 // An anti-join returns the rows that a semi-join does not.
-                let semi_joins = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
-                let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);
+                let is_semi_join = request.is_join && is_semi_or_anti(request.jointype);
                 let (planner, answer) = (Planner::new(request.root), &mut request.selectivity);
                 planner.map(|planner| Request::Selectivity { planner, arguments, is_semi_join, answer })
             }

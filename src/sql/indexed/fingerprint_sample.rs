@@ -121,7 +121,7 @@ impl SampledTable {
             let bytes = query_strings(&size)?.pop().and_then(|bytes| bytes.parse::<f64>().ok());
             return Ok(bytes.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ));
         }
-        let tables = members.into_iter().filter_map(Relation::open_until_end);
+        let tables = members.into_iter().filter_map(|member| Relation::open_until_end(member, ACCESS_SHARE));
         Ok(tables.map(|table| f64::from(table.page_count())).sum())
     }
 }

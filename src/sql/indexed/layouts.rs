@@ -48,13 +48,13 @@ pub type Layout = Vec<IndexedBlock>;
 ///
 /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
 pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Vec<IndexedBlock>> {
-    let table = Relation::open_until_end(root)?;
+    let table = Relation::open_until_end(root, ACCESS_SHARE)?;
     let fingerprint = Column::at(&table, fingerprint)?;
     let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
     let mut common: Option<Vec<IndexedBlock>> = None;
     for member in with_inheritors(root, ACCESS_SHARE) {
         // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
-        let Some(table) = Relation::open_until_end(member).filter(|table| !table.is_partitioned()) else {
+        let Some(table) = Relation::open_until_end(member, ACCESS_SHARE).filter(|table| !table.is_partitioned()) else {
             continue;
         };
         let scope: Vec<_> = scope.iter().map(|column| Some(column.in_table(&table)?.attnum)).collect::<Option<_>>()?;

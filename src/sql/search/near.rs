@@ -73,7 +73,7 @@ fn simhash_near_support(request: Internal) -> Result<Internal> {
 /// in a semi-join, the share of the outer rows that have a near row.
 fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
     let &[a, b, max_distance] = arguments else { return None };
-    let rows = planner.most_rows([a, b]);
+    let rows = planner.rows_of_largest([a, b]);
     if a.value_type() == pg_sys::TEXTOID {
         // Which bands of the texts are indexed, whose statistics help, is known when paths are offered.
         return Some(if is_semi_join { MIN_SHARE_WITH_NEAR_ROW } else { 1.0 / rows });

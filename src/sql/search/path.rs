@@ -78,7 +78,7 @@ unsafe extern "C-unwind" fn offer_scans(
 fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], texts: &TextPaths) {
     let mut estimates = texts.shares();
     for near in conditions.iter().filter(|near| !near.is_estimated) {
-        let rows = relation.planner().most_rows([near.fingerprint, near.query]);
+        let rows = relation.planner().rows_of_largest([near.fingerprint, near.query]);
         estimates.push((near.condition, near.estimate.share(rows), near.estimate.share_with_near_row(rows)));
     }
     if estimates.is_empty() && texts.is_empty() {
@@ -90,8 +90,8 @@ fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], t
             estimates.push((condition, share, share));
         }
     }
-    for (condition, share, of_outer) in &estimates {
-        relation.set_share(condition, *share, *of_outer);
+    for (condition, share, share_of_outer) in &estimates {
+        relation.set_share(condition, *share, *share_of_outer);
     }
     let shares: Vec<_> = estimates.into_iter().map(|(condition, share, _)| (condition, share)).collect();
     relation.estimate_rows(&shares);

@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::planner::base_relation::{BaseRelation, Condition};
-use postgres::planner::planner_info::Value;
+use postgres::planner::planner_info::Compared;
 use postgres::text::TextArgument;
 use postgres::text_identity::CachedText;
 use simhash::criterion::TextCriterion;
@@ -176,10 +176,10 @@ fn share_near(
     let share = |index: &BandIndex| {
         let band = index.key.expression(table)?.with_varno(1, relation.relid());
         let value = match &keys {
-            Some(keys) => Value::Constant(keys.band(index.call.band, has_same)),
+            Some(keys) => Compared::Constant(keys.band(index.call.band, has_same)),
             // The texts of a join are taken to be as common as those of the table.
-            None if !condition.outer.is_empty() => Value::InOtherRow,
-            None => Value::Any,
+            None if !condition.outer.is_empty() => Compared::InOtherRow,
+            None => Compared::Any,
         };
         relation.planner().share_equal(band, value)
     };
