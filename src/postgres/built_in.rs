@@ -5,7 +5,7 @@
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use crate::catalog::column::type_name;
+use crate::catalog::types::type_name;
 use crate::error::Result;
 use crate::expression::Expression;
 use crate::text::from_server;

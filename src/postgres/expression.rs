@@ -9,6 +9,7 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::{FromDatum, IntoDatum, pg_guard};
 
 use super::catalog::relation::Relation;
+use super::catalog::types::integer_value;
 use super::error::Result;
 use super::ffi::guarded;
 use super::json::RawJsonb;
@@ -18,11 +19,19 @@ use super::text::{RawText, TextArgument, from_server};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
-/// Its methods never change a node, except one that they have built or copied themselves.
+/// Its methods build, read, cast, compare and rewrite expressions, in this order. They never change a node, except one
+/// that they have built or copied themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// The number of its table in a stored expression, as of an index.
+/// A binary operator, the function that implements it, and its operands.
+pub struct Operation {
+    pub operator: Oid,
+    pub function: Oid,
+    pub operands: [Expression; 2],
+}
+
+/// The varno of the table's columns in its stored expressions: index keys, generation expressions.
 pub const OWN_VARNO: i32 = 1;
 
 pub(crate) trait ExpressionNode {
@@ -67,8 +76,23 @@ impl Expression {
         NonNull::new(node.cast()).map(Self)
     }
 
+    pub fn constant_from<T: IntoDatum>(value: T) -> Option<Self> {
+        let (of_type, mut length, mut by_value) = (T::type_oid(), 0, false);
+        let value = value.into_datum()?;
+        // SAFETY: the value is of this type.
+        unsafe {
+            pg_sys::get_typlenbyval(of_type, &mut length, &mut by_value);
+            Self::new(pg_sys::makeConst(of_type, -1, Oid::INVALID, length.into(), value, false, by_value))
+        }
+    }
+
     pub fn as_ptr(self) -> *mut pg_sys::Node {
         self.0.as_ptr()
+    }
+
+    pub(crate) fn tag(self) -> NodeTag {
+        // SAFETY: every node begins with the tag of its type.
+        unsafe { self.0.as_ref().type_ }
     }
 
     pub(crate) fn node<'a, T: ExpressionNode>(self) -> Option<&'a T> {
@@ -97,6 +121,19 @@ impl Expression {
         Some((call.winfnoid, unsafe { expressions(call.args) }))
     }
 
+    /// A binary operator with its operands.
+    pub fn operation(self) -> Option<Operation> {
+        let operation = self.node::<pg_sys::OpExpr>()?;
+        // SAFETY: an operator has a list of expressions. get_opcode looks up a system cache.
+        let (operands, function) = unsafe { (expressions(operation.args), pg_sys::get_opcode(operation.opno)) };
+        Some(Operation { operator: operation.opno, function, operands: operands.try_into().ok()? })
+    }
+
+    /// The function and the arguments of a function call or of a binary operator.
+    pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
+        self.call().or_else(|| self.operation().map(|applied| (applied.function, applied.operands.to_vec())))
+    }
+
     /// The expressions one of which is the value of this one: arguments of COALESCE, results of CASE, or else itself.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
@@ -114,25 +151,12 @@ impl Expression {
         several.into_iter().flat_map(Self::outcomes).collect()
     }
 
-    /// The operator, its function and the operands of a binary operator.
-    pub fn operation(self) -> Option<(Oid, Oid, [Expression; 2])> {
-        let operation = self.node::<pg_sys::OpExpr>()?;
-        // SAFETY: an operator has a list of expressions. get_opcode looks up a system cache.
-        let (operands, function) = unsafe { (expressions(operation.args), pg_sys::get_opcode(operation.opno)) };
-        Some((operation.opno, function, operands.try_into().ok()?))
-    }
-
     /// The nodes of the tree, each before those within it, also those that are no expressions: lists and WHEN of CASE.
     pub fn parts(self) -> Vec<Expression> {
         let mut parts: Vec<Expression> = Vec::new();
         // SAFETY: the expression is valid, and the walker's argument is this.
         unsafe { guarded(|| add_parts(self.as_ptr(), (&raw mut parts).cast())) };
         parts
-    }
-
-    pub(crate) fn tag(self) -> NodeTag {
-        // SAFETY: every node begins with the tag of its type.
-        unsafe { self.0.as_ref().type_ }
     }
 
     /// The functions that a node calls itself, those within it left out.
@@ -143,37 +167,21 @@ impl Expression {
         functions
     }
 
+    pub fn value_type(self) -> Oid {
+        // SAFETY: the node is valid.
+        unsafe { pg_sys::exprType(self.as_ptr()) }
+    }
+
     /// The type of a node's value; None if it has none, as ERROR ON ERROR in JSON_VALUE.
     pub(crate) fn any_value_type(self) -> Option<Oid> {
         let is_expression = !matches!(self.tag(), NodeTag::T_List | NodeTag::T_CaseWhen);
         is_expression.then(|| self.value_type()).filter(|of_type| *of_type != Oid::INVALID)
     }
 
-    /// Whether both are the same node.
-    pub fn is(self, other: Self) -> bool {
-        self.0 == other.0
-    }
-
-    /// The function and the arguments of a function call or of a binary operator.
-    pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
-        self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
-    }
-
-    /// The argument of a cast by the input and output functions of two types.
-    pub fn cast_by_text(self) -> Option<Self> {
-        // SAFETY: a cast has an argument.
-        unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
-    }
-
     /// The collation that an operator or a function call uses; the invalid OID if it has none.
     pub fn input_collation(self) -> Oid {
         // SAFETY: the node is valid.
         unsafe { pg_sys::exprInputCollation(self.as_ptr()) }
-    }
-
-    pub fn value_type(self) -> Oid {
-        // SAFETY: the node is valid.
-        unsafe { pg_sys::exprType(self.as_ptr()) }
     }
 
     /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
@@ -203,6 +211,11 @@ impl Expression {
         members.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
     }
 
+    pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
+        let constant = self.node::<pg_sys::Const>()?;
+        (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
+    }
+
     /// The value of a constant of this type that is not NULL. The methods below name a type that `T` reads.
     fn value_of<T: FromDatum>(self, wanted: Oid) -> Option<T> {
         let (of_type, value) = self.constant().filter(|(of_type, _)| *of_type == wanted)?;
@@ -230,14 +243,9 @@ impl Expression {
         self.value_of(pg_sys::TEXTOID)
     }
 
-    pub fn of_value<T: IntoDatum>(value: T) -> Option<Self> {
-        let (of_type, mut length, mut by_value) = (T::type_oid(), 0, false);
-        let value = value.into_datum()?;
-        // SAFETY: the value is of this type.
-        unsafe {
-            pg_sys::get_typlenbyval(of_type, &mut length, &mut by_value);
-            Self::new(pg_sys::makeConst(of_type, -1, Oid::INVALID, length.into(), value, false, by_value))
-        }
+    /// The value of a constant integer of any type that is not NULL.
+    pub fn any_integer(self) -> Option<i64> {
+        self.constant().and_then(|(of_type, value)| integer_value(of_type, value))
     }
 
     /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is unknown.
@@ -256,9 +264,20 @@ impl Expression {
         }
     }
 
-    pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
-        let constant = self.node::<pg_sys::Const>()?;
-        (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
+    /// The expression as SQL. The columns of its table are qualified with an alias, if one is given. Other names are
+    /// qualified unless the current search path finds them.
+    pub fn to_sql(self, table: &Relation, alias: Option<&CStr>) -> Result<String> {
+        // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
+        unsafe {
+            let context = pg_sys::deparse_context_for(alias.unwrap_or_default().as_ptr(), table.oid());
+            from_server(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
+        }
+    }
+
+    /// The argument of a cast by the input and output functions of two types.
+    pub fn cast_by_text(self) -> Option<Self> {
+        // SAFETY: a cast has an argument.
+        unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
     }
 
     /// The expression without outer casts between binary-compatible types, such as a cast from a domain.
@@ -307,15 +326,9 @@ impl Expression {
         }
     }
 
-    /// The value of a constant integer of any type that is not NULL.
-    pub fn any_integer(self) -> Option<i64> {
-        self.constant().and_then(|(of_type, value)| integer_value(of_type, value))
-    }
-
-    /// The expression's value as a constant, if it is an immutable function of constants.
-    pub fn with_folded_constants(self) -> Self {
-        // SAFETY: the node is valid; the result is a new expression, or the same.
-        unsafe { Self::new(pg_sys::eval_const_expressions(std::ptr::null_mut(), self.as_ptr())) }.unwrap_or(self)
+    /// Whether both are the same node.
+    pub fn is(self, other: Self) -> bool {
+        self.0 == other.0
     }
 
     /// Whether the two expressions are equal in everything that affects their values.
@@ -324,14 +337,22 @@ impl Expression {
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
     }
 
-    /// The expression as SQL. The columns of its table are qualified with an alias, if one is given. Other names are
-    /// qualified unless the current search path finds them.
-    pub fn to_sql(self, table: &Relation, alias: Option<&CStr>) -> Result<String> {
-        // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
-        unsafe {
-            let context = pg_sys::deparse_context_for(alias.unwrap_or_default().as_ptr(), table.oid());
-            from_server(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
-        }
+    pub fn is_volatile(self) -> bool {
+        // SAFETY: the node is valid, and is only read.
+        unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
+    }
+
+    /// Whether PostgreSQL refuses the expression as a key of an index: it calls a function that is not immutable. Folds
+    /// constants first, which runs immutable functions.
+    pub fn is_mutable(self) -> bool {
+        // SAFETY: the node is valid, and is only read.
+        unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
+    }
+
+    /// The expression's value as a constant, if it is an immutable function of constants.
+    pub fn with_folded_constants(self) -> Self {
+        // SAFETY: the node is valid; the result is a new expression, or the same.
+        unsafe { Self::new(pg_sys::eval_const_expressions(std::ptr::null_mut(), self.as_ptr())) }.unwrap_or(self)
     }
 
     /// The expression with other expressions in place of some columns of its table, which are given by attnum.
@@ -355,28 +376,17 @@ impl Expression {
         }
     }
 
-    pub fn is_volatile(self) -> bool {
-        // SAFETY: the node is valid, and is only read.
-        unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
-    }
-
-    /// Whether PostgreSQL refuses the expression as a key of an index: it calls a function that is not immutable.
-    pub fn is_mutable(self) -> bool {
-        // SAFETY: the node is valid, and is only read.
-        unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
-    }
-
-    fn copy(self) -> Self {
-        // SAFETY: the node is valid; its copy is valid too, and not null.
-        unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
-    }
-
     /// A copy in which references to columns of the relation `from` of the range table refer to the relation `to`.
     pub fn with_varno(self, from: i32, to: i32) -> Self {
         let copy = self.copy();
         // SAFETY: the copy is a valid node, and nothing else refers to it.
         unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
         copy
+    }
+
+    fn copy(self) -> Self {
+        // SAFETY: the node is valid; its copy is valid too, and not null.
+        unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
     }
 }
 
@@ -410,23 +420,6 @@ impl StoredExpression {
     pub fn read(&self) -> Expression {
         // SAFETY: PostgreSQL has written the string, so it reads it as a valid expression, which is not null.
         unsafe { Expression(NonNull::new_unchecked(pg_sys::stringToNode(self.0.as_ptr()).cast())) }
-    }
-}
-
-/// The strategy of an operator in a family of btrees, such as `BTLessStrategyNumber`; None if it is in another one.
-pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
-    // SAFETY: a look-up in a system cache.
-    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };
-    (strategy > 0).then_some(strategy as u32)
-}
-
-/// The value of an integer; None if the type is not one of PostgreSQL's integer types.
-pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
-    match of_type {
-        pg_sys::INT2OID => Some(i64::from(value.value() as i16)),
-        pg_sys::INT4OID => Some(i64::from(value.value() as i32)),
-        pg_sys::INT8OID => Some(value.value() as i64),
-        _ => None,
     }
 }
 

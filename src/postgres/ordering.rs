@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use super::catalog::column::type_name;
+use super::catalog::types::type_name;
 use super::error::{Result, user_error};
 use super::ffi::{guarded, ssup_datum_int32_cmp, ssup_datum_signed_cmp, ssup_datum_unsigned_cmp};
 

@@ -66,6 +66,7 @@ impl_sql_translatable!(TextArgument<'_>, "text");
 
 impl FromDatum for TextArgument<'_> {
     unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
+        // SAFETY: the datum is of type `text`, as this trait requires.
         (!is_null).then(|| unsafe { Self::new(datum) })
     }
 }

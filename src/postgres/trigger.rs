@@ -78,6 +78,7 @@ impl<'a> RowEvent<'a> {
     pub unsafe fn with_value(&self, column: i32, value: Option<pg_sys::Datum>) -> pg_sys::HeapTuple {
         let (mut column, mut is_null) = (column, value.is_none());
         let mut value = value.unwrap_or_else(pg_sys::Datum::null);
+        // SAFETY: the trigger's table is open, and the caller's value is of its column's type.
         unsafe {
             let descriptor = (*self.data.tg_relation).rd_att;
             let row = self.new_tuple();

@@ -5,13 +5,13 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use super::cache::read_cached;
 use super::relation::Relation;
 use crate::error::{Result, user_error};
 use crate::expression::{Expression, OWN_VARNO};
 use crate::ffi::attribute;
 use crate::text::{from_bytes, from_server, to_server};
 
+/// A column, as pg_attribute describes it.
 pub struct Column {
     pub attnum: i16,
     name: CString,
@@ -19,7 +19,7 @@ pub struct Column {
     pub type_modifier: i32,
     pub collation: Oid,
     pub by_value: bool,
-    /// `attlen`.
+    /// Bytes of a value; negative if they vary.
     pub length: i16,
     pub is_generated: bool,
     /// Whether the column is generated and its values are stored.
@@ -85,9 +85,9 @@ impl Column {
     }
 
     /// The name of the type in SQL, with its modifier.
-    pub fn type_name(&self) -> String {
+    pub fn type_name(&self) -> Result<String> {
         // SAFETY: format_type_with_typemod returns a palloc'd, NUL-terminated name.
-        unsafe { from_server(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }.unwrap_or_default()
+        unsafe { from_server(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }
     }
 
     /// A reference to the column, as in stored expressions of its table.
@@ -97,42 +97,9 @@ impl Column {
         unsafe { Expression::new(pg_sys::makeVar(OWN_VARNO, attnum, data_type, type_modifier, collation, 0)) }
     }
 
-    /// As [`generation_of`] this column.
+    /// The generation expression of the column; None if it is not generated.
     pub fn generation(&self, table: &Relation) -> Option<Expression> {
         generation_of(table, self.attnum)
-    }
-}
-
-/// A value that each row of a table has, such as the key of an index.
-#[derive(Clone, Copy, Debug)]
-pub enum RowValue {
-    Column(i16),
-    /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
-    Expression(Expression),
-}
-
-impl RowValue {
-    pub fn column(self) -> Option<i16> {
-        match self {
-            Self::Column(attnum) => Some(attnum),
-            Self::Expression(_) => None,
-        }
-    }
-
-    /// The value as an expression; None if it is a column that does not exist.
-    pub fn expression(self, table: &Relation) -> Option<Expression> {
-        match self {
-            Self::Column(attnum) => Column::at(table, attnum)?.as_variable(),
-            Self::Expression(expression) => Some(expression),
-        }
-    }
-
-    /// The expression that computes the value of a row; None if it is a plain column.
-    pub fn computation(self, table: &Relation) -> Option<Expression> {
-        match self {
-            Self::Column(attnum) => generation_of(table, attnum),
-            Self::Expression(expression) => Some(expression),
-        }
     }
 }
 
@@ -153,49 +120,16 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
-/// An expression on a row with the generation expressions of these columns in their place: its value once computed.
-pub fn with_generation(table: &Relation, expression: Expression, is_replaced: impl Fn(&Column) -> bool) -> Expression {
+/// Replaces generated columns for which `is_replaced` holds by their generation expressions, which give the same value.
+pub fn with_generated_columns_replaced(
+    table: &Relation,
+    expression: Expression,
+    is_replaced: impl Fn(&Column) -> bool,
+) -> Expression {
     let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
     let generation = |column: Column| Some((column.attnum, column.generation(table)?));
     let mut replacements = columns.filter(is_replaced).filter_map(generation).peekable();
     if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
-}
-
-pub fn type_name(data_type: Oid) -> Result<String> {
-    // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
-    unsafe { from_server(pg_sys::format_type_be(data_type)) }
-}
-
-/// The operator family of a type's default operator class for btrees; None if it has no equality for the type.
-pub fn btree_family(data_type: Oid) -> Option<Oid> {
-    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
-    // SAFETY: the type of an existing column exists, and the entry of the type cache is permanent.
-    let cached = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
-    (cached.btree_opf != Oid::INVALID && cached.eq_opr != Oid::INVALID).then_some(cached.btree_opf)
-}
-
-/// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1.
-pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
-    const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
-    let read = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
-    // A negative number is a share of the rows, 0 is unknown.
-    let values = match read_statistics(table.oid(), attnum, read) {
-        Some(values) if values > 0.0 => values,
-        Some(share) if share < 0.0 => -share * rows,
-        _ => UNKNOWN,
-    };
-    values.min(rows).max(1.0)
-}
-
-/// Reads the statistics of a column of a table without its inheritors, or of a key of an index; None if there are none.
-pub fn read_statistics<T>(
-    relation: Oid,
-    attnum: i16,
-    read: impl FnOnce(&pg_sys::FormData_pg_statistic) -> T,
-) -> Option<T> {
-    let keys = [relation.into(), attnum.into(), false.into()];
-    // SAFETY: the keys of this cache are a relation, a column and whether inheritors count; its rows are of this form.
-    unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read) }
 }
 
 /// The attnum of the column with this name in a table that need not be locked, so the answer may change at any time.

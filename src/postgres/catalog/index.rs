@@ -4,9 +4,12 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::column::{Column, RowValue, btree_family, read_statistics};
+use super::column::Column;
 use super::partition::with_inheritors;
 use super::relation::{ACCESS_SHARE, NO_LOCK, Relation};
+use super::row_value::RowValue;
+use super::statistics::read_statistics;
+use super::types::btree_family;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
 use crate::spi::query_strings;

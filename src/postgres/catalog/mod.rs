@@ -1,6 +1,7 @@
-//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s, and the
-//! [`target`], the table that a command changes. [`cache`] reads rows of the system caches. [`names`] locks names of
-//! objects against renaming, also by a [`row_lock`]. [`citus`] reads the catalogs of Citus.
+//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s with their [`types`] and
+//! [`statistics`], its [`row_value`]s, [`index`]es and [`partition`]s, and the [`target`], the table that a command
+//! changes. [`cache`] reads rows of the system caches. [`names`] locks names of objects against renaming, also by a
+//! [`row_lock`]. [`citus`] reads the catalogs of Citus.
 
 pub mod cache;
 pub mod citus;
@@ -10,4 +11,7 @@ pub mod names;
 pub mod partition;
 pub mod relation;
 pub mod row_lock;
+pub mod row_value;
+pub mod statistics;
 pub mod target;
+pub mod types;

@@ -141,7 +141,7 @@ impl Target {
 
     /// A column's type and generation clause, as in CREATE TABLE.
     pub fn column_definition(&self, column: &Column) -> Result<String> {
-        let type_name = column.type_name();
+        let type_name = column.type_name()?;
         let Some(expression) = self.generation_sql(column)? else { return Ok(type_name) };
         let kind = if column.is_stored { "STORED" } else { "VIRTUAL" };
         Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))

@@ -4,7 +4,8 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::comparison::Comparison;
 use super::planner_info::Planner;
-use crate::expression::{Expression, btree_strategy, expressions};
+use crate::catalog::types::btree_strategy;
+use crate::expression::{Expression, expressions};
 use crate::list::{members, nodes};
 
 /// A relation whose paths the planner is collecting, such as a table or a family of tables.

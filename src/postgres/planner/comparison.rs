@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::expression::{Expression, expressions};
+use crate::expression::{Expression, Operation, expressions};
 
 #[derive(Clone, Copy)]
 pub struct Comparison {
@@ -17,7 +17,7 @@ impl Comparison {
     ///
     /// PostgreSQL has simplified conditions on booleans: `b = true` is `b`, and `b = false` is `NOT b`.
     pub fn read(condition: Expression, is_column: impl Fn(Expression) -> bool) -> Option<Self> {
-        if let Some((operator, _, [left, right])) = condition.operation() {
+        if let Some(Operation { operator, operands: [left, right], .. }) = condition.operation() {
             let collation = condition.input_collation();
             return match (is_column(left), is_column(right)) {
                 (true, false) => Some(Self { operator, value: right, collation }),
@@ -31,7 +31,7 @@ impl Comparison {
         }
         let (tested, truth) = tested_boolean(condition);
         let is_boolean = tested.value_type() == pg_sys::BOOLOID && is_column(tested);
-        let value = is_boolean.then(|| Expression::of_value(truth))??;
+        let value = is_boolean.then(|| Expression::constant_from(truth))??;
         Some(Self { operator: Oid::from_u32(pg_sys::BooleanEqualOperator), value, collation: Oid::INVALID })
     }
 }

@@ -4,11 +4,12 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::{Column, type_name};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
+use postgres::catalog::types::type_name;
 use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;

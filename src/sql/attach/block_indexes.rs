@@ -11,11 +11,12 @@
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::{Column, RowValue};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::NO_LOCK;
+use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
 use postgres::error::{Result, sendable, user_error};
 use postgres::text::to_server;

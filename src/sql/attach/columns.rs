@@ -2,9 +2,10 @@
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::{Column, generation_of, type_name};
+use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::relation::{Relation, foreign_server_name};
 use postgres::catalog::target::Target;
+use postgres::catalog::types::type_name;
 use postgres::error::{Result, not_supported, notice, sendable, user_error};
 use postgres::expression::Expression;
 use postgres::spi::execute;

@@ -1,9 +1,10 @@
 //! The fingerprint that the name of a column means: the column itself, or the indexed expression that is made from it.
 
 use pgrx::prelude::*;
-use postgres::catalog::column::{Column, RowValue};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
 use postgres::error::{Result, not_supported, sendable, user_error};
 use postgres::expression::Expression;
 
@@ -49,7 +50,7 @@ pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
         return Ok(fingerprint);
     }
     let message =
-        format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
+        format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name()?);
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
         .set_detail("No fingerprint that is made from it is indexed either.")
         .set_hint(NO_FINGERPRINT_HINT))

@@ -6,10 +6,11 @@
 //! as a column or as an expression: a search compares it in the entries.
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::column::{Column, RowValue, generation_of};
+use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{ACCESS_SHARE, Relation};
+use postgres::catalog::row_value::RowValue;
 use postgres::expression::Expression;
 use serde::{Deserialize, Serialize};
 use simhash::search::blocks::{BLOCK_COUNTS, Block, Probed, probed_blocks};

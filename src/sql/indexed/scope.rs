@@ -4,10 +4,11 @@ use pgrx::AnyArray;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::arrays::names;
-use postgres::catalog::column::{Column, btree_family};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::unique_within;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
+use postgres::catalog::types::btree_family;
 use postgres::error::{Result, invalid_parameter, sendable, user_error, warn};
 
 use super::fingerprint_column::check_is_stored;
@@ -51,7 +52,7 @@ impl Scope {
                 let message = format!(
                     "scope column \"{name}\" of table \"{}\" has type {}, which a btree cannot compare",
                     table.name()?,
-                    column.type_name()
+                    column.type_name()?
                 );
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                     .set_hint("Name a column of a type that has a default operator class for btrees."));

@@ -135,18 +135,18 @@ impl Source {
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self> {
         let relation = table.open();
         let attribute = Column::named(&relation, &column)?;
-        let mut kind = SourceKind::of(&attribute).ok_or_else(|| {
-            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name());
-            user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
+        let Some(mut kind) = SourceKind::of(&attribute) else {
+            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
                  that holds fingerprints. For another type, add a stored generated column of one of these.",
-            )
-        })?;
+            ));
+        };
         if kind == SourceKind::Fingerprints {
             check_is_stored(&relation, &attribute)?;
         }
         if options.is_some() && kind != SourceKind::Text {
-            let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name());
+            let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name()?);
             return Err(invalid_parameter(message).set_detail("Options say how the features of a text are made."));
         }
         let is_hex = is_hex(options)?;
@@ -263,7 +263,7 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
             let message = format!(
                 "generated column \"{}\" of type {} cannot be fingerprinted",
                 column.name()?,
-                column.type_name()
+                column.type_name()?
             );
             return Err(not_supported(message)
                 .set_detail("Its expression is used in its place, and does not include the limit.")
@@ -272,7 +272,7 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
         let relation = table.open();
         [column.generation(&relation), column.as_variable()].into_iter().flatten().try_for_each(lock_names_in)?;
         argument = table.generation_sql(column)?.unwrap_or_default();
-        argument = format!("CAST({argument} AS {})", column.type_name());
+        argument = format!("CAST({argument} AS {})", column.type_name()?);
     }
     if column.data_type != argument_type {
         argument = format!("CAST({argument} AS {argument_type_name})");

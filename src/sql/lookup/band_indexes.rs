@@ -8,9 +8,10 @@
 //! as a tenant's number, are its scope.
 
 use pgrx::pg_sys::Oid;
-use postgres::catalog::column::{RowValue, generation_of};
+use postgres::catalog::column::generation_of;
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
 use postgres::error::Result;
 use postgres::expression::Expression;
 use simhash::fingerprint::bands::MAX_BANDS;

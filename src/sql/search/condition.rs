@@ -5,9 +5,10 @@
 //! which two fingerprints differ: with `bit_count` or, before PostgreSQL 14, as characters of a text.
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::column::with_generation;
+use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
-use postgres::expression::{Expression, btree_strategy};
+use postgres::catalog::types::btree_strategy;
+use postgres::expression::{Expression, Operation};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use simhash::search::growth::LARGEST_DISTANCE;
 
@@ -49,7 +50,7 @@ fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression, 
     // selects the rows.
     let max_distance = match strategy {
         pg_sys::BTLessStrategyNumber => match bound.any_integer() {
-            Some(bound) => Expression::of_value(largest_distance(bound.saturating_sub(1)))?,
+            Some(bound) => Expression::constant_from(largest_distance(bound.saturating_sub(1)))?,
             None => bound,
         },
         pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => bound,
@@ -61,7 +62,7 @@ fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression, 
 /// Reads a comparison of a distance with a bound, which may be exchanged. Returns the distance, its fingerprints, the
 /// btree strategy of the operator that has it on its left, and the bound.
 fn read_comparison(condition: Expression) -> Option<(Expression, [Bits; 2], u32, Expression)> {
-    let (operator, _, [left, right]) = condition.operation()?;
+    let Operation { operator, operands: [left, right], .. } = condition.operation()?;
     let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
     if let Some(fingerprints) = fingerprints_of_distance(left) {
         return Some((left, fingerprints, strategy, right));
@@ -122,7 +123,7 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     let table = Relation::open_locked(relation.table());
     let own = fingerprint.with_varno(relation.relid(), 1);
     // A generated column cannot refer to another one, so that it repeats its expression.
-    let repeated = || with_generation(&table, own, |column| column.is_generated);
+    let repeated = || with_generated_columns_replaced(&table, own, |column| column.is_generated);
     let column = column_of(&table, Bits::of_bigint(own));
     let column = column.or_else(|| column_of(&table, Bits::of_bigint(repeated())))?;
     Some(column.as_variable()?.with_varno(1, relation.relid()))

@@ -1,8 +1,8 @@
 //! Paths that search by distance: they find near rows, or return rows nearest first.
 
 use pgrx::pg_sys;
-use postgres::catalog::column::RowValue;
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Outer};
 use simhash::distance::share_within;

@@ -115,8 +115,8 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
     }
     let parts = relation.all_conditions().into_iter().flat_map(|condition| condition.expression.parts());
     let operations = parts.filter_map(Expression::operation);
-    let searches = operations.filter(|(_, function, _)| *function == Oid::from(pg_sys::F_ARRAYOVERLAP));
-    for (text, options) in searches.flat_map(|(_, _, operands)| operands).filter_map(passages_arguments) {
+    let searches = operations.filter(|operation| operation.function == Oid::from(pg_sys::F_ARRAYOVERLAP));
+    for (text, options) in searches.flat_map(|search| search.operands).filter_map(passages_arguments) {
         let indexed: Vec<_> = of_table.iter().filter(|(indexed, _)| indexed.equals(text)).collect();
         // PostgreSQL uses the index of an equal expression. Options that are a parameter are not known.
         let is_served = indexed.iter().any(|(_, of_index)| of_index.equals(options));

@@ -3,8 +3,9 @@
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomScanState, ExprState, TupleTableSlot};
 use pgrx::prelude::*;
+use postgres::catalog::types::integer_value;
 use postgres::error::{raise, user_error};
-use postgres::expression::{expressions, integer_value};
+use postgres::expression::expressions;
 use postgres::ffi::NodeInstrumentation;
 use postgres::heap::computed::evaluate;
 use postgres::text::TextArgument;

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use postgres::catalog::column::{Column, RowValue};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
 use postgres::error::{ErrorReport, Result, invalid_parameter, sendable, user_error};
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;

@@ -7,7 +7,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::Oid;
 use postgres::built_in::other_code;
-use postgres::catalog::column::with_generation;
+use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, not_supported};
 use postgres::expression::{Expression, StoredExpression};
@@ -40,7 +40,7 @@ pub struct GuardExpression {
 impl GuardExpression {
     fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
         let of_new_row = with_plain_columns(table, value);
-        let of_stored_row = with_generation(table, value, |column| !column.is_stored);
+        let of_stored_row = with_generated_columns_replaced(table, value, |column| !column.is_stored);
         Ok(Self {
             table: table.oid(),
             argument,

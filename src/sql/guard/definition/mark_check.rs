@@ -87,7 +87,7 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
     let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
     let detail = format!(
         "The column has type {}, and the primary key of table \"{named}\" is ({}).",
-        mark.type_name(),
+        mark.type_name()?,
         names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
     );
     Ok(error.set_detail(sendable(detail)).set_hint(

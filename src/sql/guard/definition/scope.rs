@@ -108,7 +108,7 @@ impl ScopeColumn {
         // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
         let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(cached.eq_opr)) };
         if !is_allowed_type(base) {
-            return Err(refused_type(&column.type_name(), "scope"));
+            return Err(refused_type(&column.type_name()?, "scope"));
         }
         // The type cache returns a hash function only if it agrees with the equality.
         let hash = Some(cached.hash_proc).filter(|hash| *hash != Oid::INVALID);

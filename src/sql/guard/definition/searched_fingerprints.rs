@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use pgrx::prelude::*;
-use postgres::catalog::column::{Column, RowValue, distinct_values};
+use postgres::catalog::column::Column;
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
+use postgres::catalog::statistics::distinct_values;
 use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
 use simhash::search::growth::{ExpectedWork, Growth};

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::with_generation;
+use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Result, user_error};
 use postgres::expression::Expression;
@@ -71,7 +71,7 @@ pub fn column_name(sql: &str) -> Option<String> {
 
 /// An expression of plain columns that has the same value.
 pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expression {
-    with_generation(table, expression, |column| column.is_generated)
+    with_generated_columns_replaced(table, expression, |column| column.is_generated)
 }
 
 /// Refuses a partition in which the source is another expression: its generated columns may have others.

@@ -1,0 +1,30 @@
+//! The statistics of ANALYZE about columns.
+
+use pgrx::pg_sys::{self, Oid};
+
+use super::cache::read_cached;
+use super::relation::Relation;
+
+/// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1.
+pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
+    const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
+    let read = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
+    // A negative number is a share of the rows, 0 is unknown.
+    let values = match read_statistics(table.oid(), attnum, read) {
+        Some(values) if values > 0.0 => values,
+        Some(share) if share < 0.0 => -share * rows,
+        _ => UNKNOWN,
+    };
+    values.min(rows).max(1.0)
+}
+
+/// Reads the statistics of a column of a table without its inheritors, or of a key of an index; None if there are none.
+pub fn read_statistics<T>(
+    relation: Oid,
+    attnum: i16,
+    read: impl FnOnce(&pg_sys::FormData_pg_statistic) -> T,
+) -> Option<T> {
+    let keys = [relation.into(), attnum.into(), false.into()];
+    // SAFETY: the keys of this cache are a relation, a column and whether inheritors count; its rows are of this form.
+    unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read) }
+}

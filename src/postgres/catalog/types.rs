@@ -1,0 +1,37 @@
+//! Types, and their operators in btrees.
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::error::Result;
+use crate::text::from_server;
+
+/// The name of a type in SQL, without a modifier.
+pub fn type_name(data_type: Oid) -> Result<String> {
+    // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
+    unsafe { from_server(pg_sys::format_type_be(data_type)) }
+}
+
+/// The operator family of a type's default operator class for btrees; None if it has no equality for the type.
+pub fn btree_family(data_type: Oid) -> Option<Oid> {
+    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
+    // SAFETY: the type of an existing column exists, and the entry of the type cache is permanent.
+    let cached = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
+    (cached.btree_opf != Oid::INVALID && cached.eq_opr != Oid::INVALID).then_some(cached.btree_opf)
+}
+
+/// The strategy of an operator in a family of btrees, such as `BTLessStrategyNumber`; None if it is in another one.
+pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
+    // SAFETY: a look-up in a system cache.
+    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };
+    (strategy > 0).then_some(strategy as u32)
+}
+
+/// The value of an integer; None if the type is not one of PostgreSQL's integer types.
+pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
+    match of_type {
+        pg_sys::INT2OID => Some(i64::from(value.value() as i16)),
+        pg_sys::INT4OID => Some(i64::from(value.value() as i32)),
+        pg_sys::INT8OID => Some(value.value() as i64),
+        _ => None,
+    }
+}
