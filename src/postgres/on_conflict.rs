@@ -12,11 +12,9 @@ use super::list::nodes;
 pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
     // SAFETY: the active portal is null or valid. Its statements have plans, or are utility statements such as COPY.
     unsafe {
-        let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
         // The executor's memory context is a child of the portal's context. COPY uses the portal's context itself.
-        if ![memory, (*memory).parent].contains(&portal.portalContext) {
-            return true;
-        }
+        let runs_here = |portal: &&pg_sys::PortalData| [memory, (*memory).parent].contains(&portal.portalContext);
+        let Some(portal) = pg_sys::ActivePortal.as_ref().filter(runs_here) else { return true };
         let locks = |plan: *mut pg_sys::Plan| {
             use pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};
             !plan.is_null()

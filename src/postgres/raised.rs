@@ -9,6 +9,7 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::error::sendable;
+use super::interrupts::INTERRUPT_HANDLER;
 
 /// The names of objects in an error, which drivers can read; in the server's encoding.
 pub struct ErrorNames {
@@ -52,7 +53,7 @@ pub fn raise_without_values(error: CaughtError, message: String) -> ! {
         CaughtError::RustPanic { .. } => error.rethrow(),
     };
     // Other code can use the SQLSTATE of a cancelled statement.
-    let is_cancelled = report.function_name() == Some("ProcessInterrupts");
+    let is_cancelled = report.function_name() == Some(INTERRUPT_HANDLER);
     let (message, detail_log) =
         if is_cancelled { (raised, ptr::null_mut()) } else { (sendable(message).as_pg_cstr(), raised) };
     throw(pg_sys::ErrorData { sqlerrcode, message, detail_log, ..Default::default() })

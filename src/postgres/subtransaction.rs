@@ -7,9 +7,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::CaughtError;
 
 use super::error::{Result, raise};
-
-/// PostgreSQL's function that raises interrupts.
-const INTERRUPT_HANDLER: &str = "ProcessInterrupts";
+use super::interrupts::INTERRUPT_HANDLER;
 
 /// Runs `f` in a subtransaction, and returns the message of its error. `f` must change nothing: if it succeeds, the
 /// subtransaction is released, and changes would stay. An interrupt is raised, and a panic goes on.

@@ -20,7 +20,7 @@ pub type RawText<'a> = &'a [u8];
 
 /// A `text` argument as PostgreSQL passes it: a varlena, perhaps compressed, or a reference to out-of-line storage.
 #[derive(Clone, Copy)]
-pub struct TextArgument<'a>(&'a [u8]);
+pub struct TextArgument<'a>(pub(super) &'a [u8]);
 
 impl<'a> TextArgument<'a> {
     /// # Safety
@@ -47,10 +47,6 @@ impl<'a> TextArgument<'a> {
 
     pub fn datum(self) -> pg_sys::Datum {
         self.0.as_ptr().into()
-    }
-
-    pub(crate) fn varlena(self) -> &'a [u8] {
-        self.0
     }
 }
 

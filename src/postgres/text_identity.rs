@@ -8,7 +8,7 @@ use super::text::TextArgument;
 impl<'a> TextArgument<'a> {
     /// The text's identity, found without detoasting it; None if it has none.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
-        let varlena: *const pg_sys::varlena = self.varlena().as_ptr().cast();
+        let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is stored as a `text` is, a varlena; an external one has a tag.
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
         let command = match tag.map(u32::from) {
@@ -16,7 +16,7 @@ impl<'a> TextArgument<'a> {
             Some(pg_sys::vartag_external::VARTAG_ONDISK) => Some(current_command()),
             Some(_) => return None,
         };
-        Some(TextIdentity { varlena: self.varlena(), command })
+        Some(TextIdentity { varlena: self.0, command })
     }
 }
 

@@ -123,13 +123,13 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
 /// Replaces generated columns for which `is_replaced` holds by their generation expressions, which give the same value.
 pub fn with_generated_columns_replaced(
     table: &Relation,
-    expression: Expression,
-    is_replaced: impl Fn(&Column) -> bool,
+    of: Expression,
+    is_replaced: fn(&Column) -> bool,
 ) -> Expression {
-    let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
+    let columns = of.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
     let generation = |column: Column| Some((column.attnum, column.generation(table)?));
     let mut replacements = columns.filter(is_replaced).filter_map(generation).peekable();
-    if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
+    if replacements.peek().is_none() { of } else { of.with_columns_replaced(replacements) }
 }
 
 /// The attnum of the column with this name in a table that need not be locked, so the answer may change at any time.

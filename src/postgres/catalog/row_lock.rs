@@ -125,8 +125,7 @@ pub unsafe fn conflicting_transaction(
     members.into_iter().find(conflicts).map(|member| member.xid)
 }
 
-/// Whether the transactions in a row's header have locked the row, and none has updated or deleted it (PostgreSQL's macro
-/// HEAP_XMAX_IS_LOCKED_ONLY).
+/// Whether `xmax` of a row has only locked it (PostgreSQL's macro HEAP_XMAX_IS_LOCKED_ONLY).
 pub fn is_only_locked(infomask: u32) -> bool {
     let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
     infomask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0

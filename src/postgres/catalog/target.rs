@@ -32,17 +32,15 @@ impl Target {
     /// or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and by
     /// [`Target::family`] those of its inheritors.
     pub fn lock<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        let table = Self::lock_kind(oid, lock, false)?;
-        as_owner(table.owner, || f(&table))
+        Self::lock_kind(oid, lock, false, f)
     }
 
     /// Locks a table as [`Target::lock`] does, or a materialized view.
     pub fn lock_indexable<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        let table = Self::lock_kind(oid, lock, true)?;
-        as_owner(table.owner, || f(&table))
+        Self::lock_kind(oid, lock, true, f)
     }
 
-    fn lock_kind(oid: pg_sys::Oid, lock: Lock, may_be_view: bool) -> Result<Self> {
+    fn lock_kind<T>(oid: pg_sys::Oid, lock: Lock, may_be_view: bool, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         if Relation::open_until_end(oid, lock).is_none() {
@@ -53,7 +51,7 @@ impl Target {
         let target = Self::locked(oid, lock > ACCESS_SHARE)?;
         target.check_kind(may_be_view)?;
         target.check_is_changed_here()?;
-        Ok(target)
+        as_owner(target.owner, || f(&target))
     }
 
     /// Describes a relation that is already locked.

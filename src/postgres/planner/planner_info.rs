@@ -110,17 +110,11 @@ impl Planner {
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
     /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
-        let read = |nulls, slot: &pg_sys::AttStatsSlot| {
-            let mut common = CommonValues { values: Vec::new(), nulls };
-            if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
-                // SAFETY: the slot has as many values as numbers.
-                let value = |index| unsafe { (*slot.values.add(index)).value() as i64 };
-                common.values = shares(slot).enumerate().map(|(index, share)| (value(index), share)).collect();
-            }
-            common
-        };
         // SAFETY: the variable has statistics.
-        self.with_statistics(expression, |variable| unsafe { with_common_values(variable, read) }).unwrap_or_default()
+        let read = |variable: &mut pg_sys::VariableStatData| unsafe { read_common_values(variable) };
+        let (of_type, common) = self.with_statistics(expression, read).unwrap_or_default();
+        let values = if of_type == pg_sys::INT8OID { common.values } else { Vec::new() };
+        CommonValues { values, ..common }
     }
 
     /// Calls `f` with the statistics of ANALYZE for an expression of one relation's columns; None if there are none.
@@ -144,41 +138,29 @@ impl Planner {
 /// examine_variable has filled in `variable`, which has statistics.
 unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
     let mut is_default = false;
-    // SAFETY: as the caller's.
-    unsafe {
-        let mut distinct = pg_sys::get_variable_numdistinct(variable, &mut is_default);
-        with_common_values(variable, |nulls, slot| {
-            let (mut rest, mut equal) = (1.0 - nulls, 0.0);
-            for share in shares(slot) {
-                (rest, equal, distinct) = (rest - share, equal + share * share, distinct - 1.0);
-            }
-            equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
-        })
+    let (mut distinct, (_, common)) =
+        unsafe { (pg_sys::get_variable_numdistinct(variable, &mut is_default), read_common_values(variable)) };
+    let (mut rest, mut equal) = (1.0 - common.nulls, 0.0);
+    for (_, share) in common.values {
+        (rest, equal, distinct) = (rest - share, equal + share * share, distinct - 1.0);
     }
+    equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
 }
 
-/// Calls `f` with the share of NULLs of a variable with statistics, and with its most common values, empty if none are.
+/// The type of a variable with statistics, passed by value, and its most common values; the invalid OID if none are known.
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
-unsafe fn with_common_values<T>(
-    variable: &pg_sys::VariableStatData,
-    f: impl FnOnce(f64, &pg_sys::AttStatsSlot) -> T,
-) -> T {
+unsafe fn read_common_values(variable: &pg_sys::VariableStatData) -> (Oid, CommonValues) {
     const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
     let (mut slot, kind) = (pg_sys::AttStatsSlot::default(), pg_sys::STATISTIC_KIND_MCV as i32);
-    // SAFETY: the variable has statistics. get_attstatsslot fills in `slot`, with zeros if there are no such values.
+    // SAFETY: get_attstatsslot fills in `slot` with arrays of these lengths, or with zeros.
     unsafe {
         let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
         pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32);
-        let result = f(f64::from((*statistics).stanullfrac), &slot);
+        let value = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
+        let values = (0..slot.nvalues.min(slot.nnumbers) as usize).map(value).collect();
         pg_sys::free_attstatsslot(&mut slot);
-        result
+        (slot.valuetype, CommonValues { values, nulls: f64::from((*statistics).stanullfrac) })
     }
-}
-
-/// The shares of the values in a slot that get_attstatsslot has filled in.
-fn shares(slot: &pg_sys::AttStatsSlot) -> impl Iterator<Item = f64> {
-    // SAFETY: the slot has this many numbers.
-    (0..slot.nnumbers as usize).map(|index| f64::from(unsafe { *slot.numbers.add(index) }))
 }
