@@ -84,10 +84,8 @@ impl<'a> Decoded<'a> {
 /// undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read as UTF-8.
 #[inline]
 pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
-    if matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii() {
-        return as_utf8(text).map(Decoded);
-    }
-    as_utf8(recode(text, pg_sys::pg_server_to_any)).map(Decoded)
+    let is_utf8 = matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii();
+    as_utf8(if is_utf8 { text } else { recode(text, pg_sys::pg_server_to_any) }).map(Decoded)
 }
 
 /// For a shorter text, which is probably ASCII, simdutf8 takes longer than `is_ascii`.

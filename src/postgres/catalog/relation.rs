@@ -22,15 +22,14 @@ pub const ACCESS_EXCLUSIVE: Lock = pg_sys::AccessExclusiveLock as Lock;
 ///
 /// | opened by | locked in mode | until | if it does not exist |
 /// | --- | --- | --- | --- |
-/// | `open` | ACCESS SHARE | it is closed | error; the caller knows that it cannot be dropped |
+/// | `open` | ACCESS SHARE | it is closed | cannot be |
 /// | `open_while_used` | `lock` | it is closed | error |
 /// | `open_until_end` | `lock` | the transaction ends | None |
 /// | `open_locked`, `opened_by_server` | none: it is locked already | | |
 pub struct Relation(PgRelation);
 
 impl Relation {
-    /// Opens a relation that cannot be dropped: it or its table is locked already, or it is a partition of a locked
-    /// table.
+    /// For a relation that cannot be dropped: it, its table or the partitioned table above it is locked already.
     pub fn open(relation: Oid) -> Self {
         Self::open_while_used(relation, ACCESS_SHARE)
     }

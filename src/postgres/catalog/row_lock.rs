@@ -103,8 +103,16 @@ pub unsafe fn conflicting_transaction(
     }
     let only_locks = is_only_locked(flags);
     let members = if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
-        // SAFETY: the multitransaction is the row's.
-        unsafe { multixact_members(xid, only_locks) }
+        let mut members = std::ptr::null_mut();
+        // SAFETY: the multitransaction is the row's. GetMultiXactIdMembers pallocs as many members as it returns: none
+        // if all of them have ended, and it is no longer stored.
+        unsafe {
+            let count = pg_sys::GetMultiXactIdMembers(xid, &mut members, false, only_locks);
+            let Ok(count @ 1..) = usize::try_from(count) else { return None };
+            let copy = std::slice::from_raw_parts(members, count).to_vec();
+            pg_sys::pfree(members.cast());
+            copy
+        }
     } else {
         // FOR SHARE sets both flags.
         let status = match flags & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK) {
@@ -130,20 +138,4 @@ pub fn is_only_locked(infomask: u32) -> bool {
     let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
     infomask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
         || infomask & (pg_sys::HEAP_XMAX_IS_MULTI | lock_bits) == pg_sys::HEAP_XMAX_EXCL_LOCK
-}
-
-/// The members of a multitransaction; empty if all of them have ended and it is no longer stored.
-///
-/// # Safety
-/// The multitransaction is of a row on a pinned page. `only_locks` is [`is_only_locked`] of its header.
-unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
-    let mut members = std::ptr::null_mut();
-    // SAFETY: the multitransaction is a row's. GetMultiXactIdMembers pallocs as many members as it returns, or none.
-    unsafe {
-        let count = pg_sys::GetMultiXactIdMembers(multixact, &mut members, false, only_locks);
-        let Ok(count @ 1..) = usize::try_from(count) else { return Vec::new() };
-        let copy = std::slice::from_raw_parts(members, count).to_vec();
-        pg_sys::pfree(members.cast());
-        copy
-    }
 }
