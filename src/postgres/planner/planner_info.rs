@@ -9,7 +9,7 @@ use crate::list::members;
 #[derive(Clone, Copy)]
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
-/// The statistics of a column of type `bigint`, or of an indexed expression.
+/// The statistics of an integer column, or of an indexed expression.
 #[derive(Default)]
 pub struct CommonValues {
     /// The most common values, each with its share of the rows.
