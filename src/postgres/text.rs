@@ -163,7 +163,7 @@ pub fn to_server(text: &str) -> Result<CString> {
     Ok(CString::new(bytes).expect("only U+0000 is encoded with a NUL"))
 }
 
-/// A text of the server as a `text` value. An error as of [`to_server`].
+/// A `String` of the server ([`super::server_text`]) as a `text` value; an error if it contains a NUL or is too long.
 pub fn text_from_server_string(text: &str) -> Result<AnyElement> {
     Ok(text_from_bytes(to_server(text)?.to_bytes()))
 }
