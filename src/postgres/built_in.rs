@@ -3,8 +3,6 @@
 //! Such code means the same in every session. Other code may not: PL/pgSQL, for example, looks up the names of types
 //! when a session first calls a function, and finds those that the session has made.
 
-use std::ops::RangeInclusive;
-
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use crate::catalog::types::type_name;
@@ -12,9 +10,9 @@ use crate::error::Result;
 use crate::expression::Expression;
 use crate::text::from_server;
 
-/// The stable functions that are allowed: the time of the transaction, and arithmetic with times, which depends on the
-/// setting TimeZone alone.
-const STABLE: [u32; 15] = [
+/// The stable functions that are allowed: the time of the transaction, and arithmetic and comparisons of times, which
+/// depend on the setting TimeZone alone.
+const STABLE: [u32; 39] = [
     pg_sys::F_NOW,
     pg_sys::F_TRANSACTION_TIMESTAMP,
     pg_sys::F_STATEMENT_TIMESTAMP,
@@ -30,14 +28,30 @@ const STABLE: [u32; 15] = [
     pg_sys::F_EXTRACT_TEXT_TIMESTAMPTZ,
     pg_sys::F_AGE_TIMESTAMP,
     pg_sys::F_AGE_TIMESTAMPTZ,
-];
-
-/// The comparisons of times, which are allowed too: six for each two types, with consecutive OIDs.
-const STABLE_COMPARISONS: [RangeInclusive<u32>; 4] = [
-    pg_sys::F_DATE_LT_TIMESTAMPTZ..=pg_sys::F_DATE_NE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMPTZ_LT_DATE..=pg_sys::F_TIMESTAMPTZ_NE_DATE,
-    pg_sys::F_TIMESTAMP_LT_TIMESTAMPTZ..=pg_sys::F_TIMESTAMP_NE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMPTZ_LT_TIMESTAMP..=pg_sys::F_TIMESTAMPTZ_NE_TIMESTAMP,
+    pg_sys::F_DATE_EQ_TIMESTAMPTZ,
+    pg_sys::F_DATE_NE_TIMESTAMPTZ,
+    pg_sys::F_DATE_LT_TIMESTAMPTZ,
+    pg_sys::F_DATE_LE_TIMESTAMPTZ,
+    pg_sys::F_DATE_GT_TIMESTAMPTZ,
+    pg_sys::F_DATE_GE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMPTZ_EQ_DATE,
+    pg_sys::F_TIMESTAMPTZ_NE_DATE,
+    pg_sys::F_TIMESTAMPTZ_LT_DATE,
+    pg_sys::F_TIMESTAMPTZ_LE_DATE,
+    pg_sys::F_TIMESTAMPTZ_GT_DATE,
+    pg_sys::F_TIMESTAMPTZ_GE_DATE,
+    pg_sys::F_TIMESTAMP_EQ_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_NE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_LT_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_LE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_GT_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMP_GE_TIMESTAMPTZ,
+    pg_sys::F_TIMESTAMPTZ_EQ_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_NE_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_LT_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_LE_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_GT_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_GE_TIMESTAMP,
 ];
 
 /// The immutable functions that are not allowed, because a setting decides what they return.
@@ -68,8 +82,7 @@ pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Resul
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
         let is_shipped = is_built_in(*function) && !BY_SETTING.contains(&function.to_u32()) || is_own(*function);
-        let is_comparison = || STABLE_COMPARISONS.iter().any(|six| six.contains(&function.to_u32()));
-        !(is_shipped && is_immutable() || STABLE.contains(&function.to_u32()) || is_comparison())
+        !(is_shipped && is_immutable() || STABLE.contains(&function.to_u32()))
     };
     for part in parts {
         if let Some(function) = part.functions().into_iter().find(is_code) {
