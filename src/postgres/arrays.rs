@@ -7,7 +7,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
 
-use super::error::{ErrorReport, Result, user_error};
+use super::error::{ErrorReport, Explain, Result, user_error};
 use super::text::{RawText, from_bytes};
 
 /// Column names in a `text[]`; an error for a NULL, for too many names for one table, and for a name that is too long.
@@ -16,14 +16,14 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
         let message = format!("{what} has {} names", names.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
-            .set_detail(format!("A table has at most {} columns.", pg_sys::MaxHeapAttributeNumber)));
+            .with_detail(format!("A table has at most {} columns.", pg_sys::MaxHeapAttributeNumber)));
     }
     let name = |name: Result<RawText, _>| {
         let name = name?;
         if name.len() >= pg_sys::NAMEDATALEN as usize {
             let message = format!("{what} has a name of {} bytes", name.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, message)
-                .set_detail(format!("Names have at most {} bytes.", pg_sys::NAMEDATALEN - 1)));
+                .with_detail(format!("Names have at most {} bytes.", pg_sys::NAMEDATALEN - 1)));
         }
         from_bytes(name)
     };
@@ -54,8 +54,8 @@ pub fn elements<'a, T: FromDatum + 'a>(
 /// The error for a NULL element; `position` counts from 0.
 pub fn null_element(what: &str, position: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
-        .set_detail(format!("Element {} is NULL.", position + 1))
-        .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
+        .with_detail(format!("Element {} is NULL.", position + 1))
+        .with_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
 /// The type of an array's elements, and the elements with their null flags; an error if it has several dimensions.
@@ -90,7 +90,7 @@ fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType> {
     if dimensions > 1 {
         let message = format!("{what} must be a one-dimensional array");
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .set_detail(format!("It has {dimensions} dimensions.")));
+            .with_detail(format!("It has {dimensions} dimensions.")));
     }
     Ok(array)
 }

@@ -3,14 +3,29 @@
 pub use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::error::Error;
-pub use simhash::error::shorten;
 
 use super::server_text::{encoding, readable};
 
 /// A result whose error is reported to the user.
 pub type Result<T, E = ErrorReport> = std::result::Result<T, E>;
 
-/// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
+/// Adds a detail and a hint to an error, as the server can send them.
+pub trait Explain {
+    fn with_detail(self, detail: impl Into<String>) -> Self;
+    fn with_hint(self, hint: impl Into<String>) -> Self;
+}
+
+impl Explain for ErrorReport {
+    fn with_detail(self, detail: impl Into<String>) -> Self {
+        self.set_detail(sendable(detail.into()))
+    }
+
+    fn with_hint(self, hint: impl Into<String>) -> Self {
+        self.set_hint(sendable(hint.into()))
+    }
+}
+
+/// An error with a SQLSTATE and a message.
 #[track_caller]
 pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
     ErrorReport::new(code, sendable(message.into()), "pg_simhash")
@@ -42,19 +57,15 @@ pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }
 
-pub fn warn(warning: ErrorReport) {
-    warning.report(PgLogLevel::WARNING);
-}
-
 /// Converts a message to one that the server can send. The server expects messages in its own encoding, and otherwise
 /// fails. So in encodings other than UTF-8 and SQL_ASCII, non-ASCII characters are escaped.
-pub fn sendable(message: String) -> String {
-    let readable = readable(&message);
-    if readable.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {
-        return readable.into_owned();
+pub(super) fn sendable(message: String) -> String {
+    let message = readable(&message);
+    if message.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {
+        return message.into_owned();
     }
     let escape = |c: char| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() };
-    readable.chars().map(escape).collect()
+    message.chars().map(escape).collect()
 }
 
 /// Converts an error of the crate `simhash` to a user error with its SQLSTATE.

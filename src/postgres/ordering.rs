@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use super::catalog::types::type_name;
-use super::error::{Result, user_error};
+use super::error::{Explain, Result, user_error};
 use super::ffi::{guarded, ssup_datum_int32_cmp, ssup_datum_signed_cmp, ssup_datum_unsigned_cmp};
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
@@ -42,7 +42,7 @@ impl TypeOrder {
             if less == Oid::INVALID {
                 let message = format!("could not identify an ordering operator for type {}", type_name(value_type)?);
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                    .set_hint(format!("Cast {what} to a type that can be sorted, such as text.")));
+                    .with_hint(format!("Cast {what} to a type that can be sorted, such as text.")));
             }
             let support: pg_sys::SortSupport = pg_sys::palloc0(size_of::<pg_sys::SortSupportData>()).cast();
             (*support).ssup_cxt = pg_sys::CurrentMemoryContext;

@@ -10,7 +10,7 @@ use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byt
 use pgrx::{AnyElement, FromDatum};
 use simhash::error::Error;
 
-use super::error::{ErrorReport, Result, algorithm_error, user_error};
+use super::error::{ErrorReport, Explain, Result, algorithm_error, user_error};
 use super::server_text::{encoding, from_server_bytes, split_raw};
 
 /// The bytes of a text, in the server's encoding, detoasted.
@@ -106,8 +106,8 @@ fn utf8_error(text: &[u8]) -> ErrorReport {
     let valid = str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
     let wrong: Vec<String> = text[valid..].iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
     user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text is not valid UTF-8")
-        .set_detail(format!("Invalid byte sequence at byte {}: {}.", valid + 1, wrong.join(" ")))
-        .set_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
+        .with_detail(format!("Invalid byte sequence at byte {}: {}.", valid + 1, wrong.join(" ")))
+        .with_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
 }
 
 /// A text shorter than 1 GB as a `text` value. PostgreSQL raises an error if it cannot encode or store it.

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 
 use super::call::Call;
 use super::catalog::relation::Relation;
-use super::error::{ErrorReport, Result, user_error};
+use super::error::{ErrorReport, Explain, Result, user_error};
 use super::heap::row::Row;
 use super::spi::query_strings;
 use super::text::from_server;
@@ -103,7 +103,7 @@ impl<'a> RowEvent<'a> {
 }
 
 pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).set_hint(usage)
+    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).with_hint(usage)
 }
 
 /// The arguments of a trigger, in the server's encoding.

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
-use postgres::error::{Result, invalid_parameter, user_error};
+use postgres::error::{Explain, Result, invalid_parameter, user_error};
 use postgres::text::from_bytes;
 
 /// The value of an argument; an error if it is NULL.
@@ -23,5 +23,5 @@ pub fn check_distance(distance: i32) -> Result<i32> {
         return Ok(distance);
     }
     Err(invalid_parameter(format!("maximum distance {distance} is out of range"))
-        .set_detail("Two fingerprints differ in 0 to 64 bits."))
+        .with_detail("Two fingerprints differ in 0 to 64 bits."))
 }

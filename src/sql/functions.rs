@@ -8,7 +8,7 @@ use pgrx::spi::quote_qualified_identifier;
 use postgres::call::Call;
 use postgres::catalog::cache::read_cached;
 use postgres::catalog::names::{lock_object_names, lock_schema_name};
-use postgres::error::{Result, user_error};
+use postgres::error::{Explain, Result, user_error};
 
 use super::version::check_command;
 
@@ -106,7 +106,7 @@ impl ExtensionSchema {
             let message =
                 format!("function {} of pg_simhash does not exist in the extension's schema", name.to_string_lossy());
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                .set_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
+                .with_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
         }
         let schema = lock_schema_name(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))

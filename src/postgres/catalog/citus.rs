@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::column::{Column, attnum_of};
 use super::relation::{Relation, relation_name};
-use crate::error::{Result, not_supported};
+use crate::error::{Explain, Result, not_supported};
 use crate::expression::Expression;
 use crate::text::to_server;
 
@@ -97,7 +97,7 @@ pub fn check_not_distributed(table: &Relation) -> Result<()> {
         return Ok(());
     }
     let message = format!("table \"{}\" is distributed by Citus", table.name()?);
-    Err(not_supported(message).set_detail("Its rows are stored in other tables, on any of its servers."))
+    Err(not_supported(message).with_detail("Its rows are stored in other tables, on any of its servers."))
 }
 
 /// Whether this server is the coordinator, on which Citus runs commands that change tables. True without Citus.

@@ -6,7 +6,7 @@ use pgrx::spi::quote_identifier;
 
 use super::names::{relation_sql, role_name};
 use super::relation::{Lock, Relation};
-use crate::error::{Result, sendable, user_error};
+use crate::error::{Explain, Result, user_error};
 use crate::expression::{Expression, expressions};
 use crate::ffi::{RelationGetPartitionQual, guarded};
 use crate::list::oids;
@@ -40,8 +40,8 @@ pub fn check_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let message = format!("table \"{name}\" belongs to \"{other}\", not to the owner of table \"{}\"", top.name()?);
     let target = relation_sql(member.oid())?.unwrap_or(name);
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail("What one owner has put on a table would run with the rights of the other one.")
-        .set_hint(sendable(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner)))))
+        .with_detail("What one owner has put on a table would run with the rights of the other one.")
+        .with_hint(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner))))
 }
 
 /// The columns of all partition keys above a partition, sorted by their attnums in the partition.

@@ -10,7 +10,7 @@ use super::column::Column;
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{ACCESS_SHARE, Lock, Relation, no_such_relation, relation_kind};
-use crate::error::{ErrorReport, Result, user_error};
+use crate::error::{ErrorReport, Explain, Result, user_error};
 use crate::owner::{as_owner, is_owner};
 use crate::spi::query_strings;
 
@@ -122,7 +122,7 @@ impl Target {
         } else {
             ("table", "It must be an ordinary or a partitioned table.")
         };
-        Err(wrong_kind(format!("\"{}\" is not a {name}", self.name)).set_detail(detail))
+        Err(wrong_kind(format!("\"{}\" is not a {name}", self.name)).with_detail(detail))
     }
 
     /// The generation expression of a column as SQL; None if the column is not generated. Under the search path of
@@ -154,7 +154,7 @@ impl Target {
         let message =
             format!("table \"{}\" is distributed by Citus, and this server is not the coordinator", self.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .set_hint("Connect to the coordinator, and run the command there."))
+            .with_hint("Connect to the coordinator, and run the command there."))
     }
 
     /// Refuses partitions, which have the columns of their table.
@@ -163,7 +163,7 @@ impl Target {
             return Ok(());
         }
         Err(wrong_kind(format!("\"{}\" is a partition", self.name))
-            .set_hint("Name the partitioned table: its partitions are included."))
+            .with_hint("Name the partitioned table: its partitions are included."))
     }
 }
 

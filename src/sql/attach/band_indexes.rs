@@ -10,7 +10,7 @@ use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::catalog::types::type_name;
-use postgres::error::{Result, not_supported, sendable, user_error};
+use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::row_expression::{Argument, parse_index_key};
@@ -107,7 +107,7 @@ impl Text {
         let Some(text) = text else {
             let type_name = value.map(|value| type_name(value.value_type())).transpose()?.unwrap_or_default();
             let message = format!("source \"{source}\" is of type {type_name}, not text");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
+            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).with_hint(
                 "Write a cast to text. For fingerprints (bigint, bit(64)), text[] and tsvector, call simhash_attach.",
             ));
         };
@@ -127,7 +127,7 @@ fn check(table: &Relation, text: Expression) -> Result<()> {
     if text.is_mutable() {
         let message = "functions in source must be marked IMMUTABLE";
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)
-            .set_hint("Join columns as in coalesce(a, '') || ' ' || coalesce(b, ''): concat_ws is not immutable."));
+            .with_hint("Join columns as in coalesce(a, '') || ' ' || coalesce(b, ''): concat_ws is not immutable."));
     }
     for attnum in text.own_columns() {
         let Some(column) = Column::at(table, attnum) else {
@@ -147,6 +147,6 @@ fn repeatable_sql(table: &Relation, text: Expression) -> Result<String> {
         return Ok(sql);
     }
     Err(not_supported("the expression of the source cannot be repeated")
-        .set_detail(sendable(format!("Parsed again, {sql} is another expression.")))
-        .set_hint("Write its implicit casts."))
+        .with_detail(format!("Parsed again, {sql} is another expression."))
+        .with_hint("Write its implicit casts."))
 }

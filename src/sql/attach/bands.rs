@@ -8,7 +8,7 @@ use pgrx::{AnyArray, AnyElement};
 use postgres::call::Call;
 use postgres::catalog::relation::{ACCESS_SHARE, SHARE_ROW_EXCLUSIVE};
 use postgres::catalog::target::Target;
-use postgres::error::{Result, invalid_parameter, notice};
+use postgres::error::{Explain, Result, invalid_parameter, notice};
 use postgres::json::RawJsonb;
 use postgres::settings::search_path;
 use postgres::spi::execute;
@@ -104,7 +104,7 @@ impl<'a> Asked<'a> {
         let number = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
         let bands = number.ok_or_else(|| {
             invalid_parameter(format!("number of bands {bands} is out of range"))
-                .set_detail(format!("A text has 1 to {MAX_BANDS} bands."))
+                .with_detail(format!("A text has 1 to {MAX_BANDS} bands."))
         })?;
         let source = from_bytes(required(source, "source")?)?;
         Ok(Self { source, options, bands, scope: Scope::read(scope)?, search_path: search_path() })

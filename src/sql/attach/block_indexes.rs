@@ -18,7 +18,7 @@ use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::NO_LOCK;
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
-use postgres::error::{Result, sendable, user_error};
+use postgres::error::{Explain, Result, user_error};
 use postgres::text::to_server;
 
 use super::building::IndexNames;
@@ -120,8 +120,8 @@ impl BlockIndexes<'_> {
                 format!("prefix \"{prefix}\" of table \"{}\" has another fingerprint of \"{source}\"", table.name);
             let detail = format!("Index \"{}\" is made with other options.", index.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-                .set_detail(sendable(detail))
-                .set_hint("Choose another prefix, or call simhash_detach first."));
+                .with_detail(detail)
+                .with_hint("Choose another prefix, or call simhash_detach first."));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::relation::{Relation, foreign_server_name};
 use postgres::catalog::target::Target;
 use postgres::catalog::types::type_name;
-use postgres::error::{Result, not_supported, notice, sendable, user_error};
+use postgres::error::{Explain, Result, not_supported, notice, user_error};
 use postgres::expression::Expression;
 use postgres::spi::execute;
 use postgres::text::from_server;
@@ -97,8 +97,8 @@ impl<'a> Columns<'a> {
                 let server = foreign_server_name(table.oid)?;
                 let hint = format!("Attach the table on its server \"{server}\" with the same options.");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                    .set_detail("A row has another fingerprint there than the same text has here, or none.")
-                    .set_hint(sendable(hint)));
+                    .with_detail("A row has another fingerprint there than the same text has here, or none.")
+                    .with_hint(hint));
             }
         }
         Ok(())
@@ -119,8 +119,8 @@ impl<'a> Columns<'a> {
         let message =
             format!("column \"{name}\" of relation \"{}\" already exists with a different definition", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
-            .set_detail(sendable(format!("It is {definition}, but must be {wanted}.")))
-            .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
+            .with_detail(format!("It is {definition}, but must be {wanted}."))
+            .with_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool> {
@@ -166,8 +166,8 @@ fn check_triggers(family: &[Target]) -> Result<()> {
             let name = unsafe { from_server(trigger.tgname) }?;
             let message = format!("trigger \"{name}\" of table \"{}\" has a condition on a whole row", table.name);
             return Err(not_supported(message)
-                .set_detail("With generated columns, a dump of the table could not be restored.")
-                .set_hint("Compare columns in the condition. simhash_index, for near texts, adds no columns."));
+                .with_detail("With generated columns, a dump of the table could not be restored.")
+                .with_hint("Compare columns in the condition. simhash_index, for near texts, adds no columns."));
         }
     }
     Ok(())

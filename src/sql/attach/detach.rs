@@ -14,7 +14,7 @@ use postgres::catalog::names::relation_sql;
 use postgres::catalog::relation::ACCESS_EXCLUSIVE;
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
-use postgres::error::{ErrorReport, Result, notice, sendable, user_error};
+use postgres::error::{ErrorReport, Explain, Result, notice, user_error};
 use postgres::spi::{execute, query_strings};
 use postgres::trigger::triggers;
 
@@ -132,8 +132,8 @@ impl Attached {
         let Some(first) = dependents.first() else { return Ok(()) };
         let message = format!("cannot detach table \"{}\" because {first} depends on a column of it", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
-            .set_detail(sendable(format!("Not made by simhash_attach: {}.", dependents.join(", "))))
-            .set_hint("Drop it first."))
+            .with_detail(format!("Not made by simhash_attach: {}.", dependents.join(", ")))
+            .with_hint("Drop it first."))
     }
 }
 
@@ -162,8 +162,8 @@ fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> 
     let Some(table) = family.iter().find(is_guarded) else { return Ok(()) };
     let message = format!("cannot detach table \"{}\", which is guarded", table.name);
     Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
-        .set_detail("A guard searches the indexes of its table.")
-        .set_hint("Call simhash_unguard first. In one transaction, simhash_guard can make the guard again."))
+        .with_detail("A guard searches the indexes of its table.")
+        .with_hint("Call simhash_unguard first. In one transaction, simhash_guard can make the guard again."))
 }
 
 fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport> {
@@ -172,10 +172,10 @@ fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport> {
     let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
     Ok(match Column::find(&table.open(), name)? {
         Some(column) if column.is_local => error
-            .set_detail(sendable(format!("The comment of column \"{name}\" has no line \"{}...\".", prefix.label())))
-            .set_hint("Drop what simhash_attach did not make with ALTER TABLE."),
-        Some(_) => error.set_hint("Detach the table that its columns are inherited from."),
-        None => error.set_hint(
+            .with_detail(format!("The comment of column \"{name}\" has no line \"{}...\".", prefix.label()))
+            .with_hint("Drop what simhash_attach did not make with ALTER TABLE."),
+        Some(_) => error.with_hint("Detach the table that its columns are inherited from."),
+        None => error.with_hint(
             "Pass the prefix that simhash_attach was called with. Drop the indexes of simhash_index with DROP INDEX.",
         ),
     })

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
-use postgres::error::{Result, user_error};
+use postgres::error::{Explain, Result, user_error};
 use postgres::text::{from_server, to_server};
 
 use crate::sql::arguments::name;
@@ -38,7 +38,7 @@ impl Prefix {
         }
         if to_server(&prefix)?.count_bytes() > longest {
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, format!("prefix \"{prefix}\" is too long"))
-                .set_detail(format!("A prefix has at most {longest} bytes.")));
+                .with_detail(format!("A prefix has at most {longest} bytes.")));
         }
         Ok(Self(prefix))
     }

@@ -11,7 +11,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement, FromDatum};
 use postgres::arrays::{bigints, deconstruct, null_element};
-use postgres::error::{Result, algorithm_error, raise, user_error};
+use postgres::error::{Explain, Result, algorithm_error, raise, user_error};
 use postgres::interrupts::tick;
 use postgres::ordering::TypeOrder;
 use simhash::pairs::{Compare, Pairs, Rows, components};
@@ -33,7 +33,7 @@ fn simhash_pairs(
     if ids.len() != fingerprints.len() {
         let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
+            .with_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
     let mut rows = Rows::with_capacity(fingerprints.len()).map_err(algorithm_error)?;
     for fingerprint in ticking(fingerprints.iter(), tick) {
@@ -60,7 +60,7 @@ fn simhash_components(
     if a.len() != b.len() {
         let message = format!("numbers of ids in a ({}) and in b ({}) differ", a.len(), b.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
+            .with_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
     // SAFETY: `fcinfo` belongs to the running call.
     let collation = unsafe { (*fcinfo).fncollation };

@@ -7,7 +7,7 @@ use std::mem;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{Result, algorithm_error, user_error};
+use postgres::error::{Explain, Result, algorithm_error, user_error};
 use postgres::interrupts::tick;
 use postgres::window::Window;
 use simhash::pairs::Rows;
@@ -52,8 +52,8 @@ pub fn key_of_current_row(
     let too_many = |rows| {
         let message = format!("cannot find {result_name} among {rows} rows");
         user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .set_detail(format!("A partition has at most {MAX_PARTITION_ROWS} rows."))
-            .set_hint("Partition the window, or leave out rows that have no fingerprint.")
+            .with_detail(format!("A partition has at most {MAX_PARTITION_ROWS} rows."))
+            .with_hint("Partition the window, or leave out rows that have no fingerprint.")
     };
     let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
     if !window.memory.is_computed {

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
-use postgres::error::{Result, algorithm_error};
+use postgres::error::{Explain, Result, algorithm_error};
 use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::decode;
@@ -37,7 +37,7 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
     let Some(document) = window.argument::<RawJsonb<'_>>(CRITERION_ARGUMENT) else { return Ok(None) };
     let document = read_criterion(JsonDocument::Jsonb(document))?;
     let criterion = document.for_texts().map_err(|invalid| {
-        unfit_criterion(invalid).set_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3).")
+        unfit_criterion(invalid).with_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3).")
     })?;
     let mut context = PgMemoryContexts::new("simhash text");
     let compared = compared_options(&document, window, &mut context)?;

@@ -7,7 +7,7 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use postgres::call::{Call, null_unless_planning};
-use postgres::error::{Result, invalid_parameter};
+use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
 
@@ -39,7 +39,7 @@ pub fn check_layout(blocks: i32) -> Result<i32> {
     if BLOCK_COUNTS.contains(&blocks) {
         return Ok(blocks);
     }
-    Err(invalid_parameter(format!("number of blocks {blocks} is out of range")).set_detail(format!(
+    Err(invalid_parameter(format!("number of blocks {blocks} is out of range")).with_detail(format!(
         "A layout has {} to {} blocks.",
         BLOCK_COUNTS.start(),
         BLOCK_COUNTS.end()
@@ -51,6 +51,6 @@ fn checked_block(block: i32, blocks: i32) -> Result<Block> {
     check_layout(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {
         invalid_parameter(format!("block number {block} is out of range"))
-            .set_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))
+            .with_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))
     })
 }

@@ -3,7 +3,7 @@
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use postgres::arrays::{bigints, null_element};
-use postgres::error::{Result, user_error};
+use postgres::error::{Explain, Result, user_error};
 use simhash::distance;
 
 #[pg_extern(sql = false)]
@@ -19,7 +19,7 @@ fn hamming_arrays(a: AnyArray, b: AnyArray) -> Result<Option<i32>> {
     if a.len() != b.len() {
         let message = format!("fingerprints have different numbers of words: {} and {}", a.len(), b.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .set_hint("Compare arrays of the same length."));
+            .with_hint("Compare arrays of the same length."));
     }
     let mut sum = 0i32;
     for (index, (a, b)) in a.iter().zip(b.iter()).enumerate() {

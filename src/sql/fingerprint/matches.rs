@@ -2,7 +2,7 @@
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
-use postgres::error::{Result, invalid_parameter};
+use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::RawJsonb;
 use postgres::parameters::parameters;
 use postgres::server_text::encoding;
@@ -70,7 +70,7 @@ fn read_style(text: TextArgument<'_>) -> Result<Style> {
         let number = |least: usize| {
             value.parse().ok().filter(|number| *number >= least).ok_or_else(|| {
                 invalid_parameter(format!("invalid value for headline parameter \"{name}\": \"{value}\""))
-                    .set_detail(format!("It must be an integer of at least {least}."))
+                    .with_detail(format!("It must be an integer of at least {least}."))
             })
         };
         match name.to_ascii_lowercase().as_str() {
@@ -81,7 +81,7 @@ fn read_style(text: TextArgument<'_>) -> Result<Style> {
             "maxwords" => style.max_words = number(1)?,
             _ => {
                 return Err(invalid_parameter(format!("unrecognized headline parameter: \"{name}\""))
-                    .set_hint("The parameters are StartSel, StopSel, MaxFragments, MaxWords and FragmentDelimiter."));
+                    .with_hint("The parameters are StartSel, StopSel, MaxFragments, MaxWords and FragmentDelimiter."));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use pgrx::prelude::*;
-use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, user_error};
+use postgres::error::{ErrorReport, Explain, Result, algorithm_error, invalid_parameter, user_error};
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
 use simhash::criterion::{self, CriterionDocument, TextCriterion};
@@ -68,8 +68,8 @@ pub fn reject_weights_of_table(document: CriterionDocument) -> Result<CriterionD
         return Ok(document);
     }
     Err(invalid_parameter("invalid value for key \"weights\" of a criterion: \"table\"")
-        .set_detail("There is no table here to learn the weights from.")
-        .set_hint("Use it in simhash_cluster and simhash_duplicate_of."))
+        .with_detail("There is no table here to learn the weights from.")
+        .with_hint("Use it in simhash_cluster and simhash_duplicate_of."))
 }
 
 /// A criterion, with the members of `others` that it lacks, as JSON; an error if one of them cannot be read.
@@ -88,7 +88,7 @@ impl<T: Clone> DocumentCache<T> {
         if bytes.len() > MAX_DOCUMENT_BYTES {
             let message = format!("the JSON document is {} bytes long", bytes.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-                .set_detail(format!("At most {MAX_DOCUMENT_BYTES} are read.")));
+                .with_detail(format!("At most {MAX_DOCUMENT_BYTES} are read.")));
         }
         let mut last = self.0.borrow_mut();
         let same = |cached: &CachedDocument<T>| cached.is_jsonb == is_jsonb && *cached.document == *bytes;
@@ -121,10 +121,10 @@ fn invalid_options(invalid: InvalidOptions, malformed: PgSqlErrorCode) -> ErrorR
     };
     let mut error = user_error(code, invalid.to_string());
     if let Some(detail) = invalid.detail() {
-        error = error.set_detail(detail);
+        error = error.with_detail(detail);
     }
     if let Some(hint) = invalid.hint() {
-        error = error.set_hint(hint);
+        error = error.with_hint(hint);
     }
     error
 }

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 
 use pgrx::prelude::*;
-use postgres::error::{Result, invalid_parameter, out_of_memory, user_error};
+use postgres::error::{Explain, Result, invalid_parameter, out_of_memory, user_error};
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use postgres::text_identity::CachedText;
@@ -43,7 +43,7 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
 fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     if !(0.0..=1.0).contains(&share) {
         return Err(invalid_parameter(format!("share {share} is out of range"))
-            .set_hint("Give a number from 0 to 1: 0.6 for three words in five of the clue."));
+            .with_hint("Give a number from 0 to 1: 0.6 for three words in five of the clue."));
     }
     let options = read_options(JsonDocument::Jsonb(options))?;
     LAST_CLUE.with_borrow_mut(|last| last.runs(content, share, options))
@@ -77,8 +77,8 @@ impl LastClue {
 fn report_short(clue: &Clue) -> Result<()> {
     if let Some(short) = clue.too_short() {
         return Err(invalid_parameter(short.to_string())
-            .set_detail(ShortClue::detail())
-            .set_hint("Use LIKE or full text search for shorter clues."));
+            .with_detail(ShortClue::detail())
+            .with_hint("Use LIKE or full text search for shorter clues."));
     }
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
@@ -86,7 +86,7 @@ fn report_short(clue: &Clue) -> Result<()> {
         let (words, letters) = CERTAIN;
         let message = format!("some texts with this clue of {} may not be found", clue.length);
         user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
-            .set_detail(format!(
+            .with_detail(format!(
                 "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."
             ))
             .report(PgLogLevel::NOTICE);

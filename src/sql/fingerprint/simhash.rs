@@ -5,7 +5,7 @@ use formats::Lexemes;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyNumeric};
 use postgres::arrays::elements;
-use postgres::error::{ErrorReport, Result, algorithm_error, invalid_parameter, user_error};
+use postgres::error::{ErrorReport, Explain, Result, algorithm_error, invalid_parameter, user_error};
 use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
@@ -37,7 +37,7 @@ fn simhash_band(content: TextArgument<'_>, band: i32, options: RawJsonb<'_>) -> 
     trace::step("entry");
     let number = usize::try_from(band).ok().filter(|band| *band < MAX_BANDS);
     let number = number.ok_or_else(|| {
-        invalid_parameter(format!("there is no band {band}")).set_hint(format!("Bands are 0 to {}.", MAX_BANDS - 1))
+        invalid_parameter(format!("there is no band {band}")).with_hint(format!("Bands are 0 to {}.", MAX_BANDS - 1))
     })?;
     let summary = fingerprint_cache::summary(content, &read_options(JsonDocument::Jsonb(options))?, number + 1)?;
     Ok(summary.map(|summary| summary.bands[number]))
@@ -59,7 +59,7 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
     if features.len() != weights.len() {
         let message = format!("numbers of features ({}) and of weights ({}) differ", features.len(), weights.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .set_hint("Give both arrays the same length."));
+            .with_hint("Give both arrays the same length."));
     }
     let mut tally = Tally::default();
     for (feature, weight) in ticking(features.zip(weights), tick) {
@@ -107,7 +107,7 @@ fn simhash_from_unsigned(number: AnyNumeric) -> Result<i64> {
     bits.ok_or_else(|| {
         let message = format!("{number:.40} is not an unsigned number of 64 bits");
         user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)
-            .set_hint("It must be an integer from 0 to 18446744073709551615.")
+            .with_hint("It must be an integer from 0 to 18446744073709551615.")
     })
 }
 
@@ -127,6 +127,6 @@ pub fn weight_of(weight: f64) -> Result<u64> {
         let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };
         let message = format!("feature weight {} is out of range", shown.replace("inf", "Infinity"));
         user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)
-            .set_hint(format!("A weight must be from 0 to {MAX_WEIGHT}."))
+            .with_hint(format!("A weight must be from 0 to {MAX_WEIGHT}."))
     })
 }

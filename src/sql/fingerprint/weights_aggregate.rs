@@ -6,7 +6,7 @@
 use pgrx::datum::Internal;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
 use postgres::call::{Call, aggregate_state};
-use postgres::error::{Result, algorithm_error, invalid_parameter};
+use postgres::error::{Explain, Result, algorithm_error, invalid_parameter};
 use postgres::interrupts::tick;
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::text::{RawText, decode};
@@ -44,7 +44,7 @@ fn simhash_weights_add(
     let (state, weights) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
     if weights.options != options {
         return Err(invalid_parameter("the options of simhash_weights differ between rows")
-            .set_hint("Use GROUP BY to learn weights for each group."));
+            .with_hint("Use GROUP BY to learn weights for each group."));
     }
     if let Some(content) = content {
         weights.sample.add(decode(content)?.as_str()).map_err(algorithm_error)?;

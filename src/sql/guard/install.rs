@@ -13,12 +13,13 @@ use postgres::catalog::relation::{
     ACCESS_EXCLUSIVE, ForeignKey, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name,
 };
 use postgres::catalog::target::Target;
-use postgres::error::{ErrorReport, Result, invalid_parameter, notice, sendable, shorten, user_error, warn};
+use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, notice, user_error};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_bytes};
 use postgres::trigger::{arguments, is_before_each_row, is_enabled, triggers};
+use simhash::error::shorten;
 
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
@@ -99,7 +100,7 @@ impl AskedGuard {
         let schema = self.schema;
         let existing = find_guard(schema, table)?;
         let unreadable =
-            |error: ErrorReport| error.set_hint("The guard of the table cannot be read: call simhash_unguard first.");
+            |error: ErrorReport| error.with_hint("The guard of the table cannot be read: call simhash_unguard first.");
         let old = existing.as_ref().map(|existing| Arguments::parse(&existing.arguments));
         let old = old.transpose().map_err(unreadable)?;
         let relation = table.open();
@@ -121,13 +122,13 @@ impl AskedGuard {
         let mut report = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message);
         let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
         if !changes.is_empty() {
-            report = report.set_detail(sendable(changes));
+            report = report.with_detail(changes);
         }
         if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
             let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
-            report = report.set_hint(sendable(format!(
+            report = report.with_hint(format!(
                 "The trigger still does not fire in ordinary sessions. To enable it, run {enable}."
-            )));
+            ));
         }
         report.report(PgLogLevel::NOTICE);
         if is_the_same {
@@ -197,7 +198,7 @@ fn check_mark(arguments: &Arguments, relation: &Relation, searched: &mut [Search
             set_marks(searched, mark)
         }
         (Action::Mark, None) => Err(invalid_parameter("the action mark needs a mark_column")
-            .set_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),
+            .with_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),
         (_, Some(_)) => Err(invalid_parameter("mark_column is for the action mark only")),
         (_, None) => Ok(()),
     }
@@ -211,14 +212,13 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     let Some(shared) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
     let other = relation_name(shared.referenced)?.unwrap_or_default();
     let message = format!("skipped rows of table \"{}\" leave rows of table \"{other}\" behind", table.name);
-    warn(
-        user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
-            .set_detail(sendable(format!(
-                "The primary key is a foreign key too: applications store each object as a row of \"{other}\" and \
-                 a row with the same key here, and fail on objects that lack one of the two."
-            )))
-            .set_hint("Use the action reject or mark."),
-    );
+    user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
+        .with_detail(format!(
+            "The primary key is a foreign key too: applications store each object as a row of \"{other}\" and a row \
+             with the same key here, and fail on objects that lack one of the two."
+        ))
+        .with_hint("Use the action reject or mark.")
+        .report(PgLogLevel::WARNING);
     Ok(())
 }
 
@@ -274,8 +274,8 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
         let other = from_bytes(name(other))?;
         let message = format!("table \"{}\" has a guard of another name, \"{other}\"", table.name);
         let rename = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(other), table.sql());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, sendable(message))
-            .set_hint(sendable(format!("Drop the trigger, or run {rename}."))));
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
+            .with_hint(format!("Drop the trigger, or run {rename}.")));
     };
     if !executes(&guard) {
         let message = format!(
@@ -283,8 +283,8 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
             table.name
         );
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-            .set_detail("It does not execute simhash_dedup.")
-            .set_hint("Drop or rename the trigger."));
+            .with_detail("It does not execute simhash_dedup.")
+            .with_hint("Drop or rename the trigger."));
     }
     // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
     let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));

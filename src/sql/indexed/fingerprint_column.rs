@@ -5,7 +5,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
-use postgres::error::{Result, not_supported, sendable, user_error};
+use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::expression::Expression;
 
 use super::bits::Bits;
@@ -37,23 +37,23 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
         several => {
             let message = format!("table \"{}\" has fingerprints of several columns", table.name()?);
             Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-                .set_detail(sendable(format!("They are made from {}.", several.join(", "))))
-                .set_hint("Name one of these columns as fingerprint."))
+                .with_detail(format!("They are made from {}.", several.join(", ")))
+                .with_hint("Name one of these columns as fingerprint."))
         }
     }
 }
 
 /// The fingerprint that a column's name means; an error if no such column holds fingerprints, or is the source of any.
 pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
-    let column = Column::named(table, name).map_err(|error| error.set_hint(NO_FINGERPRINT_HINT))?;
+    let column = Column::named(table, name).map_err(|error| error.with_hint(NO_FINGERPRINT_HINT))?;
     if let Some(fingerprint) = fingerprint_of(table, &column)? {
         return Ok(fingerprint);
     }
     let message =
         format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name()?);
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-        .set_detail("No fingerprint that is made from it is indexed either.")
-        .set_hint(NO_FINGERPRINT_HINT))
+        .with_detail("No fingerprint that is made from it is indexed either.")
+        .with_hint(NO_FINGERPRINT_HINT))
 }
 
 /// The fingerprint in a column, or the indexed one that is made from it; None if there is none.
@@ -69,8 +69,8 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<RowVal
         let message =
             format!("column \"{}\" of table \"{}\" has several indexed fingerprints", column.name()?, table.name()?);
         return Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-            .set_detail("They are made with different options.")
-            .set_hint("Detach all but one, or attach a fingerprint column."));
+            .with_detail("They are made with different options.")
+            .with_hint("Detach all but one, or attach a fingerprint column."));
     }
     Ok(first.map(|fingerprint| {
         let stored = column_of(table, Bits::of_bigint(fingerprint));
@@ -112,6 +112,6 @@ pub fn check_is_stored(table: &Relation, column: &Column) -> Result<()> {
     }
     let message = format!("column \"{}\" of table \"{}\" is a virtual generated column", column.name()?, table.name()?);
     Err(not_supported(message)
-        .set_detail("Its values are not stored, so that they can be neither indexed nor guarded.")
-        .set_hint("Drop the column, and add it again as GENERATED ALWAYS AS (...) STORED."))
+        .with_detail("Its values are not stored, so that they can be neither indexed nor guarded.")
+        .with_hint("Drop the column, and add it again as GENERATED ALWAYS AS (...) STORED."))
 }

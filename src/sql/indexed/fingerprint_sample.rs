@@ -8,7 +8,7 @@ use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{ACCESS_SHARE, Relation, no_such_relation};
 use postgres::catalog::target::Target;
-use postgres::error::{ErrorReport, Result, algorithm_error, not_supported, user_error};
+use postgres::error::{ErrorReport, Explain, Result, algorithm_error, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
 use postgres::spi::query_strings;
@@ -40,8 +40,8 @@ impl SampledTable {
         let family = target.family(ACCESS_SHARE)?;
         if let Some(foreign) = family.iter().find(|member| member.is_foreign()) {
             return Err(not_supported(format!("foreign table \"{}\" cannot be sampled", foreign.name))
-                .set_detail("All its rows would be fetched from its server.")
-                .set_hint("Call simhash_layouts on that server."));
+                .with_detail("All its rows would be fetched from its server.")
+                .with_hint("Call simhash_layouts on that server."));
         }
         let (oid, table) = (target.oid, target.open());
         let name = meant_column(&table, column)?;
@@ -130,6 +130,6 @@ impl SampledTable {
 pub fn renamed_while_sampled(table: pg_sys::Oid) -> ErrorReport {
     let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
-        .set_detail("Its schema was probably renamed.")
-        .set_hint("Call the function again.")
+        .with_detail("Its schema was probably renamed.")
+        .with_hint("Call the function again.")
 }

@@ -9,7 +9,7 @@ use postgres::catalog::index::unique_within;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::catalog::types::btree_family;
-use postgres::error::{Result, invalid_parameter, sendable, user_error, warn};
+use postgres::error::{Explain, Result, invalid_parameter, user_error};
 
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
@@ -25,7 +25,7 @@ impl Scope {
             if names[..index].contains(name) {
                 let message = format!("column \"{name}\" appears twice in the scope");
                 return Err(
-                    user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message).set_hint("Name each column once.")
+                    user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message).with_hint("Name each column once.")
                 );
             }
         }
@@ -40,12 +40,12 @@ impl Scope {
     pub fn check(&self, table: &Relation, source: &str) -> Result<Vec<i16>> {
         let check = |name: &String| {
             let column = Column::named(table, name)
-                .map_err(|error| error.set_hint("A scope names columns of the table, such as a tenant's number."))?;
+                .map_err(|error| error.with_hint("A scope names columns of the table, such as a tenant's number."))?;
             if name == source {
                 let message =
                     format!("scope column \"{name}\" of table \"{}\" is the one that is compared", table.name()?);
                 return Err(invalid_parameter(message)
-                    .set_hint("Name a column in which the rows that belong together are equal."));
+                    .with_hint("Name a column in which the rows that belong together are equal."));
             }
             check_is_stored(table, &column)?;
             if btree_family(column.data_type).is_none() {
@@ -55,7 +55,7 @@ impl Scope {
                     column.type_name()?
                 );
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                    .set_hint("Name a column of a type that has a default operator class for btrees."));
+                    .with_hint("Name a column of a type that has a default operator class for btrees."));
             }
             Ok(column.attnum)
         };
@@ -92,10 +92,9 @@ pub fn warn_of_unique(table: &Relation, scope: &[i16]) -> Result<()> {
     let message = format!("within the scope, no row of table \"{}\" has another one to be near", table.name()?);
     let detail =
         format!("By the unique index \"{}\", no two rows are equal in the columns of the scope.", index.name()?);
-    warn(
-        user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
-            .set_detail(sendable(detail))
-            .set_hint("Name columns in which the rows that belong together are equal, such as a tenant's number."),
-    );
+    user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
+        .with_detail(detail)
+        .with_hint("Name columns in which the rows that belong together are equal, such as a tenant's number.")
+        .report(PgLogLevel::WARNING);
     Ok(())
 }

@@ -6,7 +6,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::{Result, invalid_parameter, not_supported, sendable, user_error};
+use postgres::error::{Explain, Result, invalid_parameter, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
@@ -137,7 +137,7 @@ impl Source {
         let attribute = Column::named(&relation, &column)?;
         let Some(mut kind) = SourceKind::of(&attribute) else {
             let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
+            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).with_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
                  that holds fingerprints. For another type, add a stored generated column of one of these.",
             ));
@@ -147,7 +147,7 @@ impl Source {
         }
         if options.is_some() && kind != SourceKind::Text {
             let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name()?);
-            return Err(invalid_parameter(message).set_detail("Options say how the features of a text are made."));
+            return Err(invalid_parameter(message).with_detail("Options say how the features of a text are made."));
         }
         let is_hex = is_hex(options)?;
         if is_hex {
@@ -168,8 +168,8 @@ impl Source {
         let (column, member) = (&self.column, &member.name);
         let message = format!("table \"{member}\" computes \"{column}\" in another way than table \"{}\"", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .set_detail(sendable(format!("There it is {own}, and here {}.", self.argument)))
-            .set_hint("Give the columns the same expression."))
+            .with_detail(format!("There it is {own}, and here {}.", self.argument))
+            .with_hint("Give the columns the same expression."))
     }
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
@@ -223,8 +223,8 @@ impl Source {
             return Ok(());
         }
         Err(not_supported(format!("the expression of generated column \"{}\" cannot be repeated", self.column))
-            .set_detail(sendable(format!("Parsed again, {expression} calls other functions.")))
-            .set_hint("Name a column that it is computed from."))
+            .with_detail(format!("Parsed again, {expression} calls other functions."))
+            .with_hint("Name a column that it is computed from."))
     }
 
     /// Whether an expression has the fingerprint of the source in a table or inheritor, or is a generated column of it.
@@ -266,8 +266,8 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
                 column.type_name()?
             );
             return Err(not_supported(message)
-                .set_detail("Its expression is used in its place, and does not include the limit.")
-                .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
+                .with_detail("Its expression is used in its place, and does not include the limit.")
+                .with_hint("Name the column that it is computed from, or change its type to one without a limit."));
         }
         let relation = table.open();
         [column.generation(&relation), column.as_variable()].into_iter().flatten().try_for_each(lock_names_in)?;

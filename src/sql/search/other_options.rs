@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, sendable, user_error, warn};
+use postgres::error::{ErrorReport, Explain, user_error};
 use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::planner_info::Planner;
@@ -57,9 +57,9 @@ pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expressio
     let (column, table) = (column.name().ok()?, table.name().ok()?);
     let message =
         format!("the query's fingerprint has other options than those in column \"{column}\" of table \"{table}\"");
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
-        .set_detail("Fingerprints of different options cannot be compared, not even those of equal texts.")
-        .set_hint(sendable(format!("Write simhash($1{document}).")));
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
+        .with_detail("Fingerprints of different options cannot be compared, not even those of equal texts.")
+        .with_hint(format!("Write simhash($1{document})."));
     warn_once(warning);
     Some(())
 }
@@ -80,9 +80,9 @@ pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
 pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) {
     let Ok(name) = table.name() else { return };
     let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
-        .set_detail("So its indexes do not serve the query.")
-        .set_hint(format!(
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
+        .with_detail("So its indexes do not serve the query.")
+        .with_hint(format!(
             "Give \"bands\": {indexed} in the criterion, or index more with simhash_index and bands => {compared}."
         ));
     warn_once(warning);
@@ -154,8 +154,8 @@ fn warn_of_other_index(
     let (name, document) = (table.name().ok()?, options_json(document).ok()?);
     let message = format!("{subject} has other options than the {indexed} that table \"{name}\" has indexed");
     let detail = format!("Their options are {}, so {consequence}.", shown_literal(&document));
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message));
-    warn_once(warning.set_detail(sendable(detail)).set_hint(hint));
+    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message);
+    warn_once(warning.with_detail(detail).with_hint(hint));
     Some(())
 }
 
@@ -180,6 +180,6 @@ fn warn_once(warning: ErrorReport) {
     });
     if is_new {
         STATEMENT.set(statement);
-        warn(warning);
+        warning.report(PgLogLevel::WARNING);
     }
 }

@@ -43,6 +43,17 @@ SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'pre
 SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
 \echo layouts
 SELECT count(*) FROM simhash_layouts(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
+\echo a hint with names, in ASCII unless the server sends UTF-8
+CREATE FUNCTION hint_of_guard(target regclass, source text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE hint text;
+BEGIN
+    PERFORM simhash_guard(target, criterion => '{"resemblance": 0.8}', source => source);
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    RETURN hint;
+END $$;
+SELECT hint LIKE 'Run simhash_index(%' AND (:'encoding' IN ('UTF8', 'SQL_ASCII') OR strpos(hint, '\u{') > 0)
+FROM hint_of_guard(:'target', quote_ident(:'prefix')) AS hint;
 SELECT simhash_detach(:'target', :'prefix');
 \echo index
 SELECT simhash_index(:'target', :'one', scope => ARRAY[:'two']);

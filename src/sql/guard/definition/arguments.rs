@@ -4,10 +4,11 @@
 //!
 //! The condition `among` may follow an empty argument, and the condition `unless` another one.
 
-use postgres::error::{Result, invalid_parameter, shorten};
+use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::{array, string};
 use postgres::text::from_unverified;
 use postgres::trigger::protocol_violated;
+use simhash::error::shorten;
 
 use super::criterion::GuardCriterion;
 
@@ -33,7 +34,7 @@ impl Action {
         let action = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
         action.ok_or_else(|| {
             invalid_parameter(format!("unknown action \"{}\"", shorten(name)))
-                .set_hint("The actions are reject, skip and mark.")
+                .with_hint("The actions are reject, skip and mark.")
         })
     }
 
@@ -64,7 +65,7 @@ impl Arguments {
     pub fn parse(arguments: &[String]) -> Result<Self> {
         let [action, criterion, source, columns @ ..] = arguments else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
-                .set_detail(format!("The trigger has {}.", arguments.len())));
+                .with_detail(format!("The trigger has {}.", arguments.len())));
         };
         let action = Action::named(action)?;
         let criterion = GuardCriterion::parse(criterion)?;

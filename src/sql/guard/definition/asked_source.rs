@@ -10,7 +10,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::{Index, KeyExpressions};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
-use postgres::error::{ErrorReport, Result, invalid_parameter, sendable, user_error};
+use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, user_error};
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
@@ -98,7 +98,7 @@ fn source_in(
             let message =
                 format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
             let of_texts = format!("Name the text as the source, {text}, whose bands are indexed");
-            Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).set_hint(format!(
+            Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(format!(
                 "{of_texts}; or let the distance of the fingerprints decide, by {{\"resemblance\": null}}."
             )))
         }
@@ -108,7 +108,7 @@ fn source_in(
             let error = no_bands(table, &source, 0, &guarded)?;
             let call = index_call(&table.name()?, &source, &guarded);
             let hint = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
-            Err(if made_from.is_none() { error } else { error.set_hint(format!("Run {call}, {hint}.")) })
+            Err(if made_from.is_none() { error } else { error.with_hint(format!("Run {call}, {hint}.")) })
         }
         several => Err(ambiguous(table, several)?),
     }
@@ -155,14 +155,14 @@ fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &Ask
         (Some(guarded), _) if served.is_empty() => Ok(guarded),
         (None, _) if asked.asks_for_weights() => {
             Err(invalid_parameter(format!("a guard of table \"{}\" cannot learn weights", table.name()?))
-                .set_detail("Bands depend on the weights: a guard has those of its indexes.")
-                .set_hint("Learn weights by simhash_weights, give them to simhash_index, and leave them out here."))
+                .with_detail("Bands depend on the weights: a guard has those of its indexes.")
+                .with_hint("Learn weights by simhash_weights, give them to simhash_index, and leave them out here."))
         }
         (None, [text, ..]) => Err(other_options(table, source, &text.document)?),
         _ => {
             let message =
                 format!("the bands of {source} in table \"{}\" are indexed with several options", table.name()?);
-            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message).set_hint(
+            Err(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message).with_hint(
                 "Give the criterion the options of one of them ({\"same\": []} for the defaults), or drop the others.",
             ))
         }
@@ -225,8 +225,8 @@ fn disagreement([a, b]: [(&Relation, &(String, GuardCriterion)); 2]) -> Result<E
     };
     let message = format!("partitions \"{}\" and \"{}\" are indexed in different ways", a.0.name()?, b.0.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-        .set_detail(sendable(format!("The first is indexed on {}, and the other one on {}.", shown(a.1), shown(b.1))))
-        .set_hint(
+        .with_detail(format!("The first is indexed on {}, and the other one on {}.", shown(a.1), shown(b.1)))
+        .with_hint(
             "Index them alike, by simhash_index of the partitioned table; or name the source, and the options in the \
              criterion.",
         ))
@@ -235,6 +235,6 @@ fn disagreement([a, b]: [(&Relation, &(String, GuardCriterion)); 2]) -> Result<E
 fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {
     let message = format!("table \"{}\" has indexes on several sources", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-        .set_detail(sendable(format!("Indexed are {}.", choices.join(", "))))
-        .set_hint("Name one of these as source."))
+        .with_detail(format!("Indexed are {}.", choices.join(", ")))
+        .with_hint("Name one of these as source."))
 }

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, invalid_parameter};
+use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::expression::Expression;
 use postgres::row_expression::{self, Argument};
 use postgres::settings::with_fixed_settings;
@@ -31,8 +31,8 @@ pub fn condition_sql(
     if let Some(mark) = mark.filter(|mark| with_plain_columns(table, condition).own_columns().contains(&mark.attnum)) {
         let (name, mark) = (name.to_string_lossy(), mark.name()?);
         return Err(invalid_parameter(format!("{name} must not have the mark column \"{mark}\""))
-            .set_detail("The guard sets the mark. Rows with a mark do not count, whatever the condition.")
-            .set_hint("Name another column, in which the application says what it wants."));
+            .with_detail("The guard sets the mark. Rows with a mark do not count, whatever the condition.")
+            .with_hint("Name another column, in which the application says what it wants."));
     }
     with_fixed_settings(|| condition.to_sql(table, None)).map(Some)
 }

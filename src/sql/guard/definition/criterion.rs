@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use postgres::error::{ErrorReport, Result, invalid_parameter, shorten};
+use postgres::error::{ErrorReport, Explain, Result, invalid_parameter};
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::text::to_server;
 use serde_json::Value;
 use simhash::criterion::{CriterionDocument, TextCriterion};
+use simhash::error::shorten;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::options::{JsonDocument, laid_over, read_criterion, reject_weights_of_table};
@@ -99,7 +100,7 @@ impl AskedCriterion {
     /// The criterion for texts, with these options by default.
     pub fn of_texts(&self, options: &str) -> Result<GuardedTexts> {
         if let Some(key) = self.key_except(|key| key != "max_distance")? {
-            return Err(wrong_kind(&key, "fingerprints", "texts").set_hint(
+            return Err(wrong_kind(&key, "fingerprints", "texts").with_hint(
                 "Texts are compared by their resemblance. For fingerprints, give {\"resemblance\": null} too.",
             ));
         }
@@ -116,7 +117,7 @@ impl AskedCriterion {
         let is_of_fingerprints = |key: &str| key == "max_distance" || key == "resemblance" && !is_for_texts;
         if let Some(key) = self.key_except(is_of_fingerprints)? {
             return Err(wrong_kind(&key, "texts", "fingerprints")
-                .set_hint("The distance decides about fingerprints: {\"resemblance\": null, \"max_distance\": 3}."));
+                .with_hint("The distance decides about fingerprints: {\"resemblance\": null, \"max_distance\": 3}."));
         }
         Ok(self.document.max_distance())
     }

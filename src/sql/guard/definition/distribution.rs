@@ -3,7 +3,7 @@
 use pgrx::prelude::*;
 use postgres::catalog::citus::{Distribution, check_not_distributed, distribution, table_of_shard, without_number};
 use postgres::catalog::relation::{Relation, relation_name};
-use postgres::error::{Result, not_supported, sendable, user_error};
+use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
@@ -22,7 +22,7 @@ pub fn check_allows_triggers(table: &Relation) -> Result<()> {
     let name = table.name()?;
     let message = format!("table \"{name}\" is distributed by Citus, which allows no triggers on it");
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_hint("SET citus.enable_unsafe_triggers = on, and call the function again."))
+        .with_hint("SET citus.enable_unsafe_triggers = on, and call the function again."))
 }
 
 /// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every
@@ -41,13 +41,13 @@ fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Re
         Distribution::Column(column) => {
             let message = format!("a guard of table \"{table}\" needs the column \"{column}\" in its scope");
             Err(not_supported(message)
-                .set_detail(sendable(format!(
+                .with_detail(format!(
                     "Citus distributes the table by \"{column}\", and a guard does not see rows with other values there."
-                )))
-                .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
+                ))
+                .with_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
         }
         Distribution::Other => Err(not_supported(format!("table \"{table}\" cannot be guarded"))
-            .set_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only.")),
+            .with_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only.")),
     }
 }
 

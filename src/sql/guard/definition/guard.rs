@@ -9,7 +9,7 @@ use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{NO_LOCK, Relation};
-use postgres::error::{Result, not_supported, user_error};
+use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::Secret;
@@ -78,7 +78,7 @@ impl Guard {
         match position {
             Some(position) => Ok(position),
             None => Err(not_supported(format!("\"{}\" cannot be guarded", table.name()?))
-                .set_detail("A guard searches tables and partitions.")),
+                .with_detail("A guard searches tables and partitions.")),
         }
     }
 }
@@ -134,7 +134,7 @@ fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) 
         }
         let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
         let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{name}\", which does not exist");
-        return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
+        return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).with_hint(
             "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
         ));
     }

@@ -9,7 +9,7 @@ use pgrx::pg_sys::Oid;
 use postgres::built_in::other_code;
 use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Result, not_supported};
+use postgres::error::{ErrorReport, Explain, Result, not_supported};
 use postgres::expression::{Expression, StoredExpression};
 use postgres::heap::row::Row;
 
@@ -73,11 +73,11 @@ impl GuardExpression {
 
 fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
     not_supported(format!("cannot use {code} in {argument}"))
-        .set_detail(
+        .with_detail(
             "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of times, so that \
              no session decides what they mean.",
         )
-        .set_hint(hint)
+        .with_hint(hint)
 }
 
 /// Refuses a type of values that a guard compares on stored rows.

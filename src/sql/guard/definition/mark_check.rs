@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Result, sendable, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error};
 
 use super::mark_column::MarkColumn;
 use super::searched_table::SearchedTable;
@@ -37,18 +37,18 @@ pub fn check_mark_column(
     let unfit = || unfit(table, &column);
     if column.is_generated {
         return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?)
-            .set_detail("The column is generated.")
-            .set_hint("Add another column for the mark."));
+            .with_detail("The column is generated.")
+            .with_hint("Add another column for the mark."));
     }
     if let Some(other) = searched.iter().find(|searched| mark_of(searched, &column).is_none()) {
         return Err(wrong_type(table, &column, other)?);
     }
     if own.is_some_and(|own| own.depends_on(column.attnum)) {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
-            .set_detail(
+            .with_detail(
                 "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
             )
-            .set_hint("Add another column for the mark."));
+            .with_hint("Add another column for the mark."));
     }
     // Check this last: key columns are NOT NULL too, and the error above explains that case better. It is raised only
     // for a table with rows, so check a table without rows only if no table is searched.
@@ -57,8 +57,8 @@ pub fn check_mark_column(
     }
     if column.is_not_null {
         return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
-            .set_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
-            .set_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
+            .with_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
+            .with_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
     }
     // SAFETY: the type of an existing column exists. PostgreSQL raises an error if it is a domain that is NOT NULL.
     unsafe {
@@ -81,8 +81,8 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
     let named = Relation::open(searched.oid).name()?;
     if key.is_empty() {
         return Ok(error
-            .set_detail(sendable(format!("Table \"{named}\" has no primary key, which would name the row.")))
-            .set_hint("Run ALTER TABLE ... ADD PRIMARY KEY."));
+            .with_detail(format!("Table \"{named}\" has no primary key, which would name the row."))
+            .with_hint("Run ALTER TABLE ... ADD PRIMARY KEY."));
     }
     let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
     let detail = format!(
@@ -90,7 +90,7 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
         mark.type_name()?,
         names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
     );
-    Ok(error.set_detail(sendable(detail)).set_hint(
+    Ok(error.with_detail(detail).with_hint(
         "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a column of that \
          one's type gets its value.",
     ))

@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use postgres::catalog::partition::{check_owner, with_inheritors};
 use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_kind, relation_name};
 use postgres::catalog::target::Target;
-use postgres::error::{Result, not_supported, user_error};
+use postgres::error::{Explain, Result, not_supported, user_error};
 
 use super::arguments::Arguments;
 use super::guard_expression::GuardExpressions;
@@ -35,8 +35,8 @@ impl Members {
             let name = relation_name(foreign)?.unwrap_or_default();
             let kind = if foreign == root { "table" } else { "partition" };
             return Err(not_supported(format!("{kind} \"{name}\" is a foreign table"))
-                .set_detail("A guard searches the indexes of this server only.")
-                .set_hint(
+                .with_detail("A guard searches the indexes of this server only.")
+                .with_hint(
                     "Guard the table on its server instead. That guard also checks the rows that come from here.",
                 ));
         }
@@ -45,8 +45,8 @@ impl Members {
         // The search depends on the heap's row versions and row locks.
         if let Some(other) = with_rows.iter().map(|&member| Relation::open(member)).find(|table| !table.is_heap()) {
             return Err(not_supported(format!("table \"{}\" is not stored as a heap", other.name()?))
-                .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
-                .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."));
+                .with_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
+                .with_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."));
         }
         Ok(Self { all, with_rows })
     }
@@ -59,7 +59,7 @@ impl Members {
         let Some(schema) = schema.filter(|schema| exists(*schema)) else {
             let message = "pg_simhash lacks functions here that its library needs";
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));
+                .with_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));
         };
         let root = Relation::open(self.all[0]);
         if root.is_partitioned() {
@@ -82,5 +82,5 @@ pub fn check_is_whole(table: &Target) -> Result<()> {
         return Ok(());
     }
     Err(not_supported(format!("other tables inherit from table \"{}\"", table.name))
-        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
+        .with_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use postgres::built_in::is_allowed_type;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, not_supported, user_error};
+use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::heap::entry_scan::equality_key;
 use postgres::heap::row::Row;
 use simhash::random::GOLDEN_RATIO;
@@ -95,8 +95,8 @@ impl ScopeColumn {
         let column = Column::named(table, name)?;
         if column.is_generated {
             return Err(not_supported(format!("scope column \"{name}\" of table \"{}\" is generated", table.name()?))
-                .set_detail("Generated columns are computed after BEFORE triggers.")
-                .set_hint("Name the columns that it is computed from."));
+                .with_detail("Generated columns are computed after BEFORE triggers.")
+                .with_hint("Name the columns that it is computed from."));
         }
         let flags = pg_sys::TYPECACHE_EQ_OPR | pg_sys::TYPECACHE_HASH_PROC;
         // SAFETY: the type of an existing column exists.

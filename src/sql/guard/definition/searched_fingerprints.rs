@@ -8,7 +8,7 @@ use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::statistics::distinct_values;
-use postgres::error::{ErrorReport, Result, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use simhash::search::growth::{ExpectedWork, Growth};
 
@@ -86,7 +86,7 @@ fn fingerprint(table: &Relation, source: Expression) -> Result<RowValue> {
     if unsafe { pg_sys::getBaseType(source.value_type()) } != pg_sys::INT8OID {
         let message = format!("the source of a guard of table \"{}\" is not of type bigint", table.name()?);
         return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-            .set_detail("By its criterion, the guard compares fingerprints."));
+            .with_detail("By its criterion, the guard compares fingerprints."));
     }
     let Some(column) = source.as_own_column().and_then(|column| Column::at(table, column)) else {
         return Ok(RowValue::Expression(source));
@@ -100,11 +100,11 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail(
+        .with_detail(
             "The guard looks up every new row in valid btrees on all blocks of a layout. Columns before the block must be \
              in the guard's scope.",
         )
-        .set_hint("Run simhash_attach again, with the scope of the guard and a layout that serves this distance.")
+        .with_hint("Run simhash_attach again, with the scope of the guard and a layout that serves this distance.")
 }
 
 /// The error for a table whose indexes are there, but serve searches within a distance only with too much work.
@@ -112,10 +112,10 @@ fn too_much_work(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("for each new row, a guard would read too much of table \"{name}\"");
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail(format!(
+        .with_detail(format!(
             "Its layouts do not serve the distance {max_distance}. A guard reads the entries of at most {:.0} % of the \
              rows, and looks up at most {MAX_PROBES_OF_SEARCH:.0} values.",
             100.0 * MAX_SHARE_OF_ROWS
         ))
-        .set_hint("Attach another layout (see simhash_layouts), or use a smaller max_distance.")
+        .with_hint("Attach another layout (see simhash_layouts), or use a smaller max_distance.")
 }

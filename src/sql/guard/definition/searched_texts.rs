@@ -6,7 +6,7 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::catalog::column::Column;
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Result, sendable, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::bands::DEFAULT_BANDS;
@@ -75,22 +75,22 @@ pub fn no_bands(table: &Relation, source: &str, indexed: usize, guarded: &Guarde
         _ => format!("table \"{name}\" has indexes on {indexed} bands of {source}, and the guard needs {bands}"),
     };
     Ok(unserved(message)
-        .set_detail(
+        .with_detail(
             "The guard looks up every new row in valid btrees on the bands of its text, one for each band. Columns before \
              the band must be in the guard's scope.",
         )
-        .set_hint(sendable(format!("Run {}.", index_call(&name, source, guarded)))))
+        .with_hint(format!("Run {}.", index_call(&name, source, guarded))))
 }
 
 /// The error for a text whose bands are indexed with other options than the guard's.
 pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<ErrorReport> {
     let name = table.name()?;
     Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have other options than the guard"))
-        .set_detail("By other options, texts have other bands, and the guard would not find them.")
-        .set_hint(sendable(format!(
+        .with_detail("By other options, texts have other bands, and the guard would not find them.")
+        .with_hint(format!(
             "The options of the indexes are {}. Give the criterion these, or run simhash_index with its own.",
             shown_literal(options)
-        ))))
+        )))
 }
 
 /// The error for a text whose bands are indexed within columns that are not in the guard's scope.
@@ -100,8 +100,8 @@ fn other_scope(table: &Relation, source: &str, scope: &[i16]) -> Result<ErrorRep
     let columns: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
     let scope = quote_literal(format!("{{{}}}", columns.join(",")));
     Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have a scope that the guard lacks"))
-        .set_detail("Columns before the band must be in the guard's scope.")
-        .set_hint(sendable(format!("Give the guard scope => {scope}, or run simhash_index without it."))))
+        .with_detail("Columns before the band must be in the guard's scope.")
+        .with_hint(format!("Give the guard scope => {scope}, or run simhash_index without it.")))
 }
 
 fn unserved(message: String) -> ErrorReport {

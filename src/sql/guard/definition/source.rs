@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Result, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_value};
 use postgres::settings::with_fixed_settings;
@@ -56,8 +56,8 @@ pub fn not_a_text(table: &Relation) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("the source of a guard of table \"{name}\" is not a text");
     user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-        .set_detail("By its criterion, the guard compares texts.")
-        .set_hint("For fingerprints, give {\"resemblance\": null}.")
+        .with_detail("By its criterion, the guard compares texts.")
+        .with_hint("For fingerprints, give {\"resemblance\": null}.")
 }
 
 /// The name of the column that a source is; None if it is another expression.
@@ -84,6 +84,6 @@ pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str)
     let (table, partition) = (table.name()?, partition.name()?);
     let message = format!("partition \"{partition}\" computes {source} in another way than table \"{table}\"");
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail(format!("In the partition it is {other}, and in the table {own}."))
-        .set_hint("A guard compares the same text in all partitions: give the columns the same expression."))
+        .with_detail(format!("In the partition it is {other}, and in the table {own}."))
+        .with_hint("A guard compares the same text in all partitions: give the columns the same expression."))
 }

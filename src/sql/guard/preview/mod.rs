@@ -19,7 +19,7 @@ use postgres::call::Call;
 use postgres::catalog::citus::check_not_distributed;
 use postgres::catalog::relation::{ACCESS_SHARE, hides_rows};
 use postgres::catalog::target::Target;
-use postgres::error::{Result, invalid_parameter, raise, sendable, user_error};
+use postgres::error::{Explain, Result, invalid_parameter, raise, user_error};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, text_from_server_string, text_from_utf8};
@@ -73,7 +73,7 @@ fn simhash_preview(
     let sample = required(sample, "sample")?;
     if sample < 1 {
         return Err(invalid_parameter(format!("sample of {sample} rows is too small"))
-            .set_hint("A sample of some thousand rows takes seconds."));
+            .with_hint("A sample of some thousand rows takes seconds."));
     }
     // SAFETY: a plain number of this process.
     let caller = unsafe { pg_sys::GetUserId() };
@@ -130,11 +130,11 @@ const MAX_PAIRS_PER_ROW: i64 = 20;
 fn report_limit(table: &Target, rows: i64, pairs: i64, preview: &Preview) {
     let (sampled, each) = (rows + preview.left_out.get(), (pairs - preview.pairs_left.get()) / rows.max(1));
     let message = format!("{rows} of {sampled} sampled rows of table \"{}\" were looked up", table.name);
-    user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, sendable(message))
-        .set_detail(format!(
+    user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .with_detail(format!(
             "Each was compared with about {each} others, and after {pairs} pairs of rows, no further one is looked up."
         ))
-        .set_hint("For more rows, give a larger sample.")
+        .with_hint("For more rows, give a larger sample.")
         .report(PgLogLevel::NOTICE);
 }
 

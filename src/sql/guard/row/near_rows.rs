@@ -6,7 +6,7 @@ use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, user_error};
+use postgres::error::{Explain, Result, user_error};
 use postgres::heap::dirty_scan::{FoundVersion, VersionState};
 use postgres::heap::moment::Transaction;
 use postgres::heap::primary_key::KeyValue;
@@ -127,8 +127,8 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
             let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
             let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
             return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
-                .set_detail("A trigger or a function wrote it before the other row was stored.")
-                .set_hint("Write it in an AFTER trigger."));
+                .with_detail("A trigger or a function wrote it before the other row was stored.")
+                .with_hint("Write it in an AFTER trigger."));
         }
     }
     Ok(())

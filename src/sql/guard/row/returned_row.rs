@@ -7,7 +7,7 @@ use pgrx::pg_sys::HeapTuple;
 use pgrx::prelude::*;
 use postgres::catalog::names::schema_name;
 use postgres::catalog::relation::foreign_keys;
-use postgres::error::{ErrorReport, Result, sendable, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::heap::row::Row;
 use postgres::raised::{ErrorNames, raise_with_names};
 use postgres::row_movement::may_complete_move;
@@ -46,8 +46,8 @@ pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
 pub fn cannot_serialize(detail: String) -> ErrorReport {
     let message = "could not serialize access due to concurrent update";
     user_error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
-        .set_detail(sendable(detail))
-        .set_hint("The transaction might succeed if retried.")
+        .with_detail(detail)
+        .with_hint("The transaction might succeed if retried.")
 }
 
 /// The new row with a mark that names its near-duplicate.
@@ -91,8 +91,8 @@ fn reject(NewRow { statement, event }: NewRow<'_>, near: &Disclosure) -> Result<
         hint += &format!(" It is stored all the same if this holds: {unless}.");
     }
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
-        .set_detail(sendable(near.to_sentence()))
-        .set_hint(sendable(hint));
+        .with_detail(near.to_sentence())
+        .with_hint(hint);
     raise_with_names(CODE, &report, &names)
 }
 
