@@ -8,10 +8,10 @@ use pgrx::prelude::*;
 use postgres::error::{Explain, Result, raise, user_error};
 use postgres::spi::query_strings;
 
-const LIBRARY: &str = env!("CARGO_PKG_VERSION");
+const LIBRARY_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Refuses the extension's script if it is newer than the library, which is being loaded. Scripts of older versions are
-/// steps of an UPDATE.
+/// steps of an UPDATE, so they are accepted.
 pub fn check_script() {
     // SAFETY: PostgreSQL sets these variables while it runs the script of an extension.
     let script = unsafe { pg_sys::creating_extension.then_some(pg_sys::CurrentExtensionObject) };
@@ -29,12 +29,13 @@ pub fn check_command(function: Oid) -> Result<()> {
 fn check_version(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()> {
     let query =
         format!("SELECT extversion FROM pg_catalog.pg_extension WHERE oid = {extension} AND extname = 'pg_simhash'");
+    // Another extension's script, or a function of none: nothing to check.
     let [installed] = &query_strings(&query)?[..] else { return Ok(()) };
-    let order = minor(installed).cmp(&minor(LIBRARY));
+    let order = major_and_minor(installed).cmp(&major_and_minor(LIBRARY_VERSION));
     if !is_refused(order) {
         return Ok(());
     }
-    let message = format!("the extension pg_simhash has version {installed}, and its library {LIBRARY}");
+    let message = format!("the extension pg_simhash has version {installed}, and its library {LIBRARY_VERSION}");
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(if order.is_lt() {
         "Run ALTER EXTENSION pg_simhash UPDATE in this database.".to_owned()
     } else {
@@ -42,7 +43,6 @@ fn check_version(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()>
     }))
 }
 
-/// The numbers of a version, without that of the patch.
-fn minor(version: &str) -> Vec<u32> {
+fn major_and_minor(version: &str) -> Vec<u32> {
     version.split('.').take(2).map_while(|number| number.parse().ok()).collect()
 }

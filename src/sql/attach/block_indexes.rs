@@ -15,7 +15,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::NO_LOCK;
+use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
@@ -47,7 +47,7 @@ impl BlockIndexes<'_> {
 
     /// The indexes of a table that serve searches by a block within the scope. Indexes under another prefix do not
     /// count, because they go with that prefix. Indexes that are not valid are listed too.
-    pub fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>> {
+    pub fn existing(&self, table: &Target, block: i32) -> Result<Vec<Index>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut indexes = Vec::new();
@@ -68,7 +68,7 @@ impl BlockIndexes<'_> {
     }
 
     /// Names an index, and returns the name and the command that creates it.
-    pub fn create(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, String)> {
+    pub fn create_command(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, String)> {
         let name = names.choose(table, &self.prefix.block(block), self.scope)?;
         let keys = if self.has_columns() {
             [self.prefix.block(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
@@ -81,7 +81,7 @@ impl BlockIndexes<'_> {
     }
 
     /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
-    pub fn label(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
+    pub fn label_commands(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
         let index = table.relation_named(&to_server(name)?);
         let comment = |index| {
@@ -92,7 +92,7 @@ impl BlockIndexes<'_> {
     }
 
     /// Refuses a family that cannot have these indexes.
-    pub fn check(&self, family: &[Target]) -> Result<()> {
+    pub fn check_family(&self, family: &[Target]) -> Result<()> {
         self.scope.check_family(family, &self.source.column)?;
         family.iter().try_for_each(|member| self.check_other_fingerprints(member))?;
         self.source.check_sql(self.schema, &family[0])
@@ -106,23 +106,27 @@ impl BlockIndexes<'_> {
         let relation = table.open();
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         for index in Index::all(&relation) {
-            let Some(key) = block_keys(&relation, &index).next() else { continue };
-            let other = key.call.fingerprint;
-            if other.as_own_column().is_some()
-                || !is_made_from(&relation, &source, other)
-                || self.source.is_fingerprint(self.schema, &relation, other)?
-                || self.prefix.maker_of(index.oid, 0)? != Maker::ThisPrefix
-            {
+            if !self.has_other_fingerprint(&relation, &source, &index)? {
                 continue;
             }
-            let (prefix, source) = (self.prefix.fingerprint(), &self.source.column);
+            let (prefix_name, column_name, table) = (self.prefix.fingerprint(), &self.source.column, &table.name);
             let message =
-                format!("prefix \"{prefix}\" of table \"{}\" has another fingerprint of \"{source}\"", table.name);
+                format!("prefix \"{prefix_name}\" of table \"{table}\" has another fingerprint of \"{column_name}\"");
             let detail = format!("Index \"{}\" is made with other options.", index.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
                 .with_detail(detail)
                 .with_hint("Choose another prefix, or call simhash_detach first."));
         }
         Ok(())
+    }
+
+    /// Whether an index under the same prefix is of another fingerprint of the source.
+    fn has_other_fingerprint(&self, table: &Relation, source: &Column, index: &Index) -> Result<bool> {
+        let Some(key) = block_keys(table, index).next() else { return Ok(false) };
+        let other = key.call.fingerprint;
+        Ok(other.as_own_column().is_none()
+            && is_made_from(table, source, other)
+            && !self.source.is_fingerprint(self.schema, table, other)?
+            && self.prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix)
     }
 }

@@ -51,7 +51,7 @@ fn simhash_attach(
 }
 
 fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
-    wanted.check(family)?;
+    wanted.check_family(family)?;
     let table = &family[0];
     let (mut is_new, mut analyzed) = (false, String::new());
     if wanted.has_columns() {
@@ -77,17 +77,17 @@ fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
     let mut missing = Vec::new();
     for member in to_name(family) {
         for block in 0..wanted.blocks {
-            if !wanted.of_block(member, block)?.iter().any(|index| index.is_valid) {
+            if !wanted.existing(member, block)?.iter().any(|index| index.is_valid) {
                 missing.push((member, block));
             }
         }
     }
     let mut names = IndexNames::default();
     for (number, &(member, block)) in (1..).zip(&missing) {
-        let (name, create) = wanted.create(&mut names, member, block)?;
+        let (name, create) = wanted.create_command(&mut names, member, block)?;
         notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
         execute(&create)?;
-        for label in wanted.label(member, &name, block)? {
+        for label in wanted.label_commands(member, &name, block)? {
             execute(&label)?;
         }
     }
@@ -98,7 +98,7 @@ fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
 fn drop_invalid(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
     let members = family.iter().filter(|member| !member.is_partitioned());
     for (member, block) in members.flat_map(|member| (0..wanted.blocks).map(move |block| (member, block))) {
-        for index in wanted.of_block(member, block)?.iter().filter(|index| index.is_left_behind()) {
+        for index in wanted.existing(member, block)?.iter().filter(|index| index.is_left_behind()) {
             let name = index.name()?;
             notice(format!("dropping index \"{name}\", which is not valid"));
             execute(&format!("DROP INDEX {}", member.index_sql(&name)?))?;
