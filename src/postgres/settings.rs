@@ -70,6 +70,12 @@ pub fn search_path() -> CString {
     unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned()
 }
 
+/// The setting `work_mem`, in bytes.
+pub fn work_mem() -> usize {
+    // SAFETY: the setting is a plain number, of kilobytes. It is positive.
+    usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024)
+}
+
 pub fn read_setting(name: &CStr) -> Option<String> {
     // SAFETY: the name is NUL-terminated; the result is null, or NUL-terminated and copied at once.
     unsafe {

@@ -41,12 +41,9 @@ impl ExtensionSchema {
     /// It must have the extension's planner support function `support`, which distinguishes it from functions of other
     /// extensions with the same name.
     pub fn of(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
-        if function.to_u32() < pg_sys::FirstNormalObjectId {
-            return None;
-        }
+        let schema = Self::beside(function)?;
         // SAFETY: get_func_support looks up a system cache.
         let support_function = unsafe { pg_sys::get_func_support(function) };
-        let schema = Self::from_function(support_function)?;
         let is_ours = schema.function(support, &[pg_sys::INTERNALOID]) == Some(support_function)
             && schema.function(name, arguments) == Some(function);
         is_ours.then_some(schema)

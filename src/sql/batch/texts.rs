@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 use postgres::error::{Explain, Result, algorithm_error};
 use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
+use postgres::settings::work_mem;
 use postgres::text::decode;
 use postgres::window::Window;
 use simhash::Error;
@@ -57,9 +58,7 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
         window.numbers[row] = if sketch.is_some() { ALONE } else { NO_RESULT };
         texts.push(sketch.as_ref()).map_err(algorithm_error)?;
     }
-    // SAFETY: the setting is a plain number, of kilobytes.
-    let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
-    let verification = Verification::<O>::new(texts, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &tick);
+    let verification = Verification::<O>::new(texts, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
     let mut verification = verification.map_err(algorithm_error)?;
     let mut read = 0;
     while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {

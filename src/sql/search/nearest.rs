@@ -5,9 +5,10 @@
 //! farthest are dropped, and another full scan finds them again. If the rows at one distance alone exceed the limit, a
 //! full scan returns them without storing them.
 
-use pgrx::pg_sys::{self, ItemPointerData};
+use pgrx::pg_sys::ItemPointerData;
 use postgres::heap::entry_scan::Fetched;
 use postgres::memory::push;
+use postgres::settings::work_mem;
 use simhash::search::growth::LARGEST_DISTANCE;
 
 use super::USUAL_DISTANCE;
@@ -47,10 +48,8 @@ const ENTRIES_BETWEEN_FETCHES: u64 = 64;
 
 /// The most entries that are stored within `work_mem`.
 pub fn largest_capacity() -> usize {
-    // SAFETY: the setting is a plain number, of kilobytes.
-    let memory = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(64).saturating_mul(1024);
     // While a vector grows, it takes three times the memory of its elements.
-    memory / (3 * size_of::<ItemPointerData>())
+    work_mem() / (3 * size_of::<ItemPointerData>())
 }
 
 impl NearestSearch {
