@@ -94,19 +94,19 @@ impl Growth {
     }
 
     /// The next step of a search for everything within `distance`; None if everything has been found, or if the
-    /// remaining steps cost more than an alternative that costs `otherwise` microseconds.
+    /// remaining steps cost more than `cost_limit` microseconds, the cost of an alternative.
     ///
     /// Takes time proportional to the number of blocks times the distance.
-    pub fn next(&self, distance: i32, otherwise: f64) -> Option<Step> {
+    pub fn next(&self, distance: i32, cost_limit: f64) -> Option<Step> {
         if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
             return None;
         }
-        let (layout, sequence) = self.cheapest_sequence(distance, None).filter(|(_, found)| found.cost <= otherwise)?;
+        let (layout, sequence) = self.cheapest_sequence(distance, None).filter(|(_, all)| all.cost <= cost_limit)?;
         let progress = &self.layouts[layout][sequence.first];
         let cost = self.step_cost(progress, progress.radii);
         // Once the step has cost more than this, the cheapest sequence without its block is cheaper.
         let others = self.cheapest_sequence(distance, Some((layout, sequence.first)));
-        let others = others.map_or(otherwise, |(_, other)| other.cost.min(otherwise));
+        let others = others.map_or(cost_limit, |(_, other)| other.cost.min(cost_limit));
         let limit = (others - (sequence.cost - cost)).max(cost * MIN_COST_FACTOR);
         Some(Step { layout, block: sequence.first, radius: progress.radii, cost, limit })
     }
@@ -142,10 +142,10 @@ impl Growth {
         self.layouts.iter().map(|blocks| blocks.iter().map(|progress| progress.radii.checked_sub(1)).collect())
     }
 
-    /// The largest distance within which steps that cost at most `otherwise` microseconds find everything near.
-    pub fn reach(&self, otherwise: f64) -> i32 {
+    /// The largest distance within which steps that cost at most `cost_limit` microseconds find everything near.
+    pub fn reach(&self, cost_limit: f64) -> i32 {
         let mut growth = self.clone();
-        while let Some(step) = growth.next(growth.complete_within() + 1, otherwise - growth.spent) {
+        while let Some(step) = growth.next(growth.complete_within() + 1, cost_limit - growth.spent) {
             growth.complete(step);
         }
         growth.complete_within()

@@ -59,10 +59,18 @@ impl EntrySet {
         entries.insert((table.to_u32(), item_pointer_to_u64(tid)))
     }
 
-    pub fn has(&self, table: &Relation, tid: ItemPointerData) -> bool {
-        let entries = self.0.borrow();
-        !entries.is_empty() && entries.contains(&(table.oid().to_u32(), item_pointer_to_u64(tid)))
+    pub fn has(&self, table: Oid, tid: ItemPointerData) -> bool {
+        self.0.borrow().contains(&(table.to_u32(), item_pointer_to_u64(tid)))
     }
+}
+
+/// A search by one or more scans.
+#[derive(Clone, Copy)]
+pub struct DirtySearch<'a> {
+    /// When it began.
+    pub since: &'a Moment,
+    /// The entries whose rows no longer exist. The scans add others.
+    pub entries_without_row: &'a EntrySet,
 }
 
 /// A scan of one index of a heap table.
@@ -71,19 +79,17 @@ pub struct DirtyScan<'a> {
     scan: EntryScan,
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
-    since: &'a Moment,
-    gone: &'a EntrySet,
-    /// The number of entries that may still be refused.
-    refusals_left: u64,
+    search: DirtySearch<'a>,
+    /// The number of refused entries at which the scan ends.
+    pub refusal_limit: u64,
     /// The tid in the current entry, and the value of its included column.
     entry: ItemPointerData,
     value: Option<i64>,
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan with `keys` scan keys, for a search that began at `since`. `gone` has the entries that scans of
-    /// the same search have found to have no row, and gets others. `included` is the attnum of a `bigint` column of the
-    /// index, by whose value entries are accepted or refused.
+    /// Begins a scan with `keys` scan keys. `included` is the attnum of a `bigint` column of the index, by whose value
+    /// entries are accepted or refused.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
@@ -92,7 +98,7 @@ impl<'a> DirtyScan<'a> {
         table: &'a Relation,
         index: &Relation,
         slot: &'a TableSlot,
-        (since, gone): (&'a Moment, &'a EntrySet),
+        search: DirtySearch<'a>,
         keys: usize,
         included: Option<i16>,
     ) -> Self {
@@ -100,7 +106,7 @@ impl<'a> DirtyScan<'a> {
         // SAFETY: the caller passes an open table and its index. The snapshot is on the heap and outlives the scan.
         let scan = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
         let entry = ItemPointerData::default();
-        Self { table, scan, snapshot, slot, since, gone, refusals_left: u64::MAX, entry, value: None }
+        Self { table, scan, snapshot, slot, search, refusal_limit: u64::MAX, entry, value: None }
     }
 
     /// The scan of the entries, in which keys are looked up.
@@ -108,30 +114,24 @@ impl<'a> DirtyScan<'a> {
         &mut self.scan
     }
 
-    /// Limits how many entries may be refused from now on. The scan ends at this limit.
-    pub fn limit_refusals(&mut self, most: u64) {
-        self.refusals_left = most;
-    }
-
     /// Counts the entry that was just read as refused.
     pub fn refuse(&mut self) {
-        self.refusals_left = self.refusals_left.saturating_sub(1);
+        self.scan.entries_refused += 1;
     }
 
-    /// Whether the scan was not cut short: the limit of refusals has not been reached.
-    pub fn has_read_all(&self) -> bool {
-        self.refusals_left > 0
+    pub fn is_at_refusal_limit(&self) -> bool {
+        self.scan.entries_refused >= self.refusal_limit
     }
 
     /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
     /// an entry whose value `accepts` refuses, or that is `skipped`. Entries whose rows this transaction has deleted
-    /// are added to these, for all its searches.
+    /// are added to `skipped`, so that no later search of the caller reads them.
     ///
     /// # Safety
     /// `accepts` does not panic.
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<FoundVersion<'_>> {
         let (slot, description) = (self.slot.as_ptr(), self.scan.description);
-        let (state, has_moved) = loop {
+        let has_moved = loop {
             pgrx::check_for_interrupts!();
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
@@ -143,36 +143,48 @@ impl<'a> DirtyScan<'a> {
                 }
                 (*description).xs_snapshot = &mut *self.snapshot;
                 if pg_sys::index_fetch_heap(description, slot) {
-                    break (state_of(&self.snapshot), false);
+                    break false;
                 }
-                if is_same_entry {
-                    continue;
-                }
-                // With `kill_prior_tuple`, the versions are dead to all. Otherwise, look at the one deleted last.
-                let mut has_version = false;
-                if !(*description).kill_prior_tuple {
-                    (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
-                    while pg_sys::index_fetch_heap(description, slot) {
-                        has_version = true;
-                    }
-                }
-                let last = has_version.then(|| self.version());
-                let deleter = last.and_then(RowVersion::deleter);
-                if deleter.is_some_and(|deleter| pg_sys::TransactionIdIsCurrentTransactionId(deleter)) {
-                    // VACUUM leaves the version there as long as this transaction runs.
-                    skipped.add(self.table.oid(), self.entry);
-                } else if !deleter.is_some_and(|deleter| self.since.precedes_commit_of(deleter)) {
-                    self.gone.add(self.table.oid(), self.entry);
-                } else if let Some((deleter, tid)) = last.and_then(RowVersion::replacement)
-                    && visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot).is_some()
-                {
+                if !is_same_entry && self.fetch_replacement(skipped).is_some() {
                     (self.entry, self.value) = (self.version().row().tid(), None);
-                    break (state_of(&self.snapshot), true);
+                    break true;
                 }
             }
         };
-        let (table, version) = (self.table, self.version());
+        let (table, version, state) = (self.table, self.version(), state_of(&self.snapshot));
         Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, has_moved })
+    }
+
+    /// Fetches the version that has replaced those of an entry, which the dirty snapshot does not see. None if there is
+    /// none, or if the row was not replaced during the search: then the entry is not read again.
+    ///
+    /// # Safety
+    /// The scan has just read an entry.
+    unsafe fn fetch_replacement(&mut self, skipped: &EntrySet) -> Option<RowVersion<'_>> {
+        let (slot, description) = (self.slot.as_ptr(), self.scan.description);
+        // SAFETY: the caller has just read an entry. Any number is accepted as a transaction.
+        unsafe {
+            // With `kill_prior_tuple`, the versions are dead to all. Otherwise, look at the one deleted last.
+            let mut has_version = false;
+            if !(*description).kill_prior_tuple {
+                (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
+                while pg_sys::index_fetch_heap(description, slot) {
+                    has_version = true;
+                }
+            }
+            let last = has_version.then(|| self.version());
+            let entries = match last.and_then(RowVersion::deleter) {
+                // VACUUM leaves the version there as long as this transaction runs.
+                Some(deleter) if pg_sys::TransactionIdIsCurrentTransactionId(deleter) => skipped,
+                Some(deleter) if self.search.since.precedes_commit_of(deleter) => {
+                    let (deleter, tid) = last?.replacement()?;
+                    return visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot);
+                }
+                _ => self.search.entries_without_row,
+            };
+            entries.add(self.table.oid(), self.entry);
+        }
+        None
     }
 
     /// Reads the next entry; false if it has none whose row is to be fetched. None at the end.
@@ -180,19 +192,15 @@ impl<'a> DirtyScan<'a> {
     /// # Safety
     /// As for [`Self::next`].
     unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<bool> {
-        if self.refusals_left == 0 {
+        if self.is_at_refusal_limit() {
             return None;
         }
-        let before = self.scan.entries_read;
-        let read = unsafe { self.scan.next(accepts) };
-        let accepted = u64::from(matches!(read, EntryRead::Entry(_)));
-        self.refusals_left = self.refusals_left.saturating_sub(self.scan.entries_read - before - accepted);
-        match read {
+        match unsafe { self.scan.next(accepts) } {
             EntryRead::Entry(value) => (self.entry, self.value) = (self.scan.tid(), value),
             EntryRead::Pause => return Some(false),
             EntryRead::End => return None,
         }
-        Some(!skipped.has(self.table, self.entry) && !self.gone.has(self.table, self.entry))
+        Some([skipped, self.search.entries_without_row].iter().all(|set| !set.has(self.table.oid(), self.entry)))
     }
 
     fn version(&self) -> RowVersion<'_> {
@@ -227,17 +235,17 @@ fn visible_from<'a>(
     slot: &'a TableSlot,
     snapshot: &mut pg_sys::SnapshotData,
 ) -> Option<RowVersion<'a>> {
-    let is_its = |version: RowVersion, inserter: Option<_>| inserter.is_none_or(|id| version.inserter() == id);
+    let was_inserted_by = |version: RowVersion, inserter: Option<_>| inserter.is_none_or(|id| version.inserter() == id);
     // SAFETY: a snapshot that outlives the calls, and a static one, by which every version is visible.
     unsafe {
         // A version that the dirty snapshot does not see will not change any more.
         while RowVersion::fetch_visible(table, tid, slot, snapshot).is_none() {
             pgrx::check_for_interrupts!();
-            let gone = RowVersion::fetch_visible(table, tid, slot, &raw mut pg_sys::SnapshotAnyData);
-            let (deleter, next) = gone.filter(|gone| is_its(*gone, inserter))?.replacement()?;
+            let replaced = RowVersion::fetch_visible(table, tid, slot, &raw mut pg_sys::SnapshotAnyData);
+            let (deleter, next) = replaced.filter(|version| was_inserted_by(*version, inserter))?.replacement()?;
             (inserter, tid) = (Some(deleter), next);
         }
-        RowVersion::new(Row::new(slot.as_ptr())).filter(|version| is_its(*version, inserter))
+        RowVersion::new(Row::new(slot.as_ptr())).filter(|version| was_inserted_by(*version, inserter))
     }
 }
 

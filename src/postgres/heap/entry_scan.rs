@@ -15,6 +15,8 @@ pub struct EntryScan {
     array: Vec<i32>,
     /// Number of entries that were read since the scan began.
     pub entries_read: u64,
+    /// Number of entries that [`Self::next`] has refused, since the scan began or the caller last set it to 0.
+    pub entries_refused: u64,
 }
 
 /// A `bigint` column of an index.
@@ -82,7 +84,7 @@ impl EntryScan {
             let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0, 0);
             let included = included.map(|attnum| Included { attnum, offset: offset((*index).rd_att, attnum) });
             (*description).xs_want_itup = included.is_some();
-            Self { description, included, array: Vec::new(), entries_read: 0 }
+            Self { description, included, array: Vec::new(), entries_read: 0, entries_refused: 0 }
         }
     }
 
@@ -162,6 +164,7 @@ impl EntryScan {
             })
         };
         self.entries_read += u64::from(count);
+        self.entries_refused += u64::from(count - u32::from(matches!(read, EntryRead::Entry(_))));
         read
     }
 

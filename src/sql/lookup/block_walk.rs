@@ -4,6 +4,7 @@
 //! the row is fetched.
 
 use std::collections::HashSet;
+use std::mem;
 use std::ops::RangeInclusive;
 
 use pgrx::itemptr::item_pointer_to_u64;
@@ -11,6 +12,7 @@ use pgrx::pg_sys::ItemPointerData;
 use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
 use postgres::memory::push;
+use simhash::hamming;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 
@@ -110,7 +112,7 @@ impl BlockWalk {
         self.max_distance = max_distance;
         self.task = None;
         self.given_up_tids.clear();
-        self.dead_tids = HashSet::new();
+        self.dead_tids.clear();
     }
 
     /// The expected cost of a full scan of an index, in microseconds.
@@ -119,11 +121,11 @@ impl BlockWalk {
     }
 
     /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
-    /// found, as long as the remaining steps cost at most `otherwise` microseconds. An entry that several steps find is
+    /// found, as long as the remaining steps cost at most `cost_limit` microseconds. An entry that several steps find is
     /// returned once.
-    pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> Outcome {
+    pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, cost_limit: f64) -> Outcome {
         loop {
-            let Some(mut task) = self.task.take().or_else(|| self.next_step(target, otherwise)) else {
+            let Some(mut task) = self.task.take().or_else(|| self.next_step(target, cost_limit)) else {
                 return Outcome::Exhausted;
             };
             match (self.next_near(&mut task, distances), task.kind) {
@@ -149,20 +151,19 @@ impl BlockWalk {
         }
     }
 
-    fn next_step(&self, target: i32, otherwise: f64) -> Option<Task> {
-        let step = self.growth.next(target, otherwise)?;
+    fn next_step(&self, target: i32, cost_limit: f64) -> Option<Task> {
+        let step = self.growth.next(target, cost_limit)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
         let tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
-        let (kind, values) = (TaskKind::Step(step), Box::new(values));
-        Some(Task { kind, index, values, is_scanning: false, far_entries: 0, tids })
+        Some(Task { tids, ..Task::new(TaskKind::Step(step), index, values) })
     }
 
     /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, only_new: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let (kind, values) = (TaskKind::FullScan { only_new }, Box::new(std::iter::empty()));
-        self.task = Some(Task { kind, index: FIRST_INDEX, values, is_scanning: true, far_entries: 0, tids: None });
+        let task = Task::new(TaskKind::FullScan { only_new }, FIRST_INDEX, std::iter::empty());
+        self.task = Some(Task { is_scanning: true, ..task });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`BlockWalk::next_null`].
@@ -181,7 +182,7 @@ impl BlockWalk {
     /// The next near entry of a task; None at the end of the task, or if its step is given up.
     fn next_near(&mut self, task: &mut Task, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         let query = self.query;
-        let is_near = |value: i64| distances.contains(&(value.cast_unsigned() ^ query).count_ones());
+        let is_near = |value: i64| distances.contains(&hamming(value.cast_unsigned(), query));
         loop {
             pgrx::check_for_interrupts!();
             if !task.is_scanning {
@@ -192,14 +193,12 @@ impl BlockWalk {
                 task.is_scanning = true;
             }
             let scan = self.indexes.scan(task.index)?;
-            let before = scan.entries_read;
             // SAFETY: comparing numbers does not panic.
             let read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
-            task.far_entries += scan.entries_read - before;
+            task.far_entries += mem::take(&mut scan.entries_refused);
             match read {
                 EntryRead::Entry(Some(value)) => {
-                    task.far_entries -= 1;
                     let difference = value.cast_unsigned() ^ query;
                     if self.is_new(task, difference, tid) {
                         return Some(NearEntry { distance: difference.count_ones(), tid });
@@ -208,7 +207,8 @@ impl BlockWalk {
                         self.fetch(task.index);
                     }
                 }
-                EntryRead::Entry(None) | EntryRead::Pause => {}
+                EntryRead::Entry(None) => task.far_entries += 1,
+                EntryRead::Pause => {}
                 EntryRead::End => task.is_scanning = false,
             }
             if task.is_given_up() {
@@ -220,8 +220,7 @@ impl BlockWalk {
     /// Whether no earlier step has found an entry, or the task is a full scan that returns all entries.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { only_new: false }
-            || self.growth.is_new(difference)
-                && (self.given_up_tids.is_empty() || !self.given_up_tids.contains(&item_pointer_to_u64(tid)))
+            || self.growth.is_new(difference) && !self.given_up_tids.contains(&item_pointer_to_u64(tid))
     }
 
     /// Fetches the row of the entry that [`BlockWalk::next`] has just returned, into the slot.
@@ -256,6 +255,10 @@ impl BlockWalk {
 }
 
 impl Task {
+    fn new(kind: TaskKind, index: usize, values: impl Iterator<Item = i32> + 'static) -> Self {
+        Self { kind, index, values: Box::new(values), is_scanning: false, far_entries: 0, tids: None }
+    }
+
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.tids {

@@ -11,10 +11,10 @@ use std::slice;
 use pgrx::pg_sys::{Oid, ScanKeyData};
 use postgres::catalog::relation::Relation;
 use postgres::error::Result;
-use postgres::heap::dirty_scan::{DirtyScan, EntrySet, FoundVersion};
+use postgres::heap::dirty_scan::{DirtyScan, DirtySearch, EntrySet, FoundVersion};
 use postgres::heap::entry_scan::{KeyCondition, key_count};
-use postgres::heap::moment::Moment;
 use postgres::heap::row::TableSlot;
+use simhash::hamming;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
@@ -28,10 +28,7 @@ pub struct DirtyWalk<'a> {
     pub slot: &'a TableSlot,
     /// The keys on the columns that the indexes have before the band or the block.
     pub before: &'a [ScanKeyData],
-    /// When the search began.
-    pub since: &'a Moment,
-    /// The entries whose rows no longer exist. The search adds others.
-    pub gone: &'a EntrySet,
+    pub search: DirtySearch<'a>,
     /// The entries that are not to be shown.
     pub refuted: &'a EntrySet,
     /// Whether a version is to be shown.
@@ -82,22 +79,22 @@ impl DirtyWalk<'_> {
     ) -> Result<ControlFlow<()>> {
         let mut growth = Growth::new(rows, block_indexes(layouts));
         let mut probes = Vec::new();
-        let is_near = |value: i64| (value.cast_unsigned() ^ query).count_ones().cast_signed() <= max_distance.get();
+        let is_near = |value: i64| hamming(value.cast_unsigned(), query).cast_signed() <= max_distance.get();
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
             // SAFETY: the caller passes such layouts.
             let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), false), Some(indexed.fingerprint)) };
-            scan.limit_refusals((step.limit / ENTRY_MICROSECONDS) as u64);
+            scan.refusal_limit = (step.limit / ENTRY_MICROSECONDS) as u64;
             let mut values = growth.values(step, query);
-            while scan.has_read_all() && next_probes(&mut values, &mut probes) {
+            while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
                 unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&probes), None) };
                 if self.each_of(&mut scan, is_near, show)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
+            if scan.is_at_refusal_limit() { growth.give_up(step) } else { growth.complete(step) }
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -108,7 +105,7 @@ impl DirtyWalk<'_> {
     /// The index is a btree of the table, and has a `bigint` there.
     unsafe fn scan<'i>(&'i self, index: &'i Relation, keys: usize, fingerprint: Option<i16>) -> DirtyScan<'i> {
         // SAFETY: the caller passes such an index. It stays open until the scan ends, and so does the table.
-        unsafe { DirtyScan::begin(self.table, index, self.slot, (self.since, self.gone), keys, fingerprint) }
+        unsafe { DirtyScan::begin(self.table, index, self.slot, self.search, keys, fingerprint) }
     }
 
     /// Calls `show` with the rows of probes that have begun. `accepts` does not panic.

@@ -2,7 +2,7 @@
 
 use postgres::expression::Expression;
 use postgres::planner::planner_info::Planner;
-use simhash::distance::share_within;
+use simhash::distance::{hamming, share_within};
 
 /// The number of near rows that the planner expects for a fingerprint, in addition to rows that are near by
 /// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end
@@ -33,7 +33,7 @@ impl Estimate {
             return Self { by_chance, common: 0.0, rest: 1.0 };
         };
         let statistics = planner.common_values(fingerprint);
-        let is_near = |value: i64| (value ^ query).count_ones().cast_signed() <= max_distance;
+        let is_near = |value: i64| hamming(value.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance;
         let near_values = statistics.values.iter().filter(|(value, _)| is_near(*value));
         let common = near_values.map(|(_, share)| share).sum();
         let all: f64 = statistics.values.iter().map(|(_, share)| share).sum();

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::ItemPointerData;
 use postgres::error::Result;
+use simhash::hamming;
 use simhash::search::lock_keys::LockKeys;
 
 use crate::sql::lookup::text_keys::TextKeys;
@@ -27,7 +28,7 @@ impl RowKey {
         match (self, other) {
             (Self::Text(own), Self::Text(other)) => own.share_band(other),
             (Self::Fingerprint { value, max_distance }, Self::Fingerprint { value: other, .. }) => {
-                (value ^ other).count_ones().cast_signed() <= *max_distance
+                hamming(*value, *other).cast_signed() <= *max_distance
             }
             _ => false,
         }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
-use postgres::heap::dirty_scan::{EntrySet, VersionState};
+use postgres::heap::dirty_scan::{DirtySearch, EntrySet, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
 
@@ -52,7 +52,7 @@ impl Preview {
             evaluator: &self.evaluator,
             replaced: &|| &itself,
             earlier: &earlier,
-            gone: &EntrySet::default(),
+            search: DirtySearch { since: earlier.since(), entries_without_row: &EntrySet::default() },
             wanted: Wanted::of_criterion(key),
         };
         let primary_key = own.primary_key.of_row(row);

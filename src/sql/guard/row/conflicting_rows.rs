@@ -16,9 +16,9 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
-use postgres::heap::dirty_scan::{DirtyScan, EntrySet, FoundVersion, VersionState};
+use postgres::heap::dirty_scan::{DirtyScan, DirtySearch, FoundVersion, VersionState};
 use postgres::heap::entry_scan::equality_key;
-use postgres::heap::moment::{Moment, Transaction};
+use postgres::heap::moment::Transaction;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
@@ -135,7 +135,7 @@ impl UniqueIndexes {
     ///
     /// # Safety
     /// `self` was made for this table, and the row belongs to it.
-    pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment, gone: &EntrySet) -> ConflictingRows {
+    pub unsafe fn find(&self, table: &Relation, new: Row<'_>, search: DirtySearch<'_>) -> ConflictingRows {
         let slot = TableSlot::new(table);
         let mut rows = ConflictingRows::default();
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
@@ -145,9 +145,9 @@ impl UniqueIndexes {
             for &(index, info) in &self.indexes {
                 let index = Relation::open(index);
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
-                let mut scan = DirtyScan::begin(table, &index, &slot, (since, gone), keys.len(), None);
+                let mut scan = DirtyScan::begin(table, &index, &slot, search, keys.len(), None);
                 scan.scan().rescan(&mut keys);
-                while let Some(version) = scan.next(|_| true, gone) {
+                while let Some(version) = scan.next(|_| true, search.entries_without_row) {
                     rows.add(&version, self.waits_for_locks);
                 }
             }

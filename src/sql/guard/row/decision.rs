@@ -20,7 +20,7 @@ use pgrx::pg_sys::{Datum, HeapTuple};
 use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{ErrorReport, Result};
-use postgres::heap::dirty_scan::EntrySet;
+use postgres::heap::dirty_scan::{DirtySearch, EntrySet};
 use postgres::trigger::RowEvent;
 
 use super::conflicting_rows::ConflictingRows;
@@ -163,9 +163,10 @@ enum Next {
 fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
     let Undecided { key, earlier, .. } = &*state;
-    let gone = EntrySet::default();
+    let entries_without_row = &EntrySet::default();
+    let search = DirtySearch { since: earlier.since(), entries_without_row };
     let conflicting = || match event.old_row() {
-        None => row.conflicting_rows(earlier.since(), &gone),
+        None => row.conflicting_rows(search),
         Some(_) => ConflictingRows::default(),
     };
     let replaced_tids = OnceCell::new();
@@ -180,7 +181,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         evaluator: &statement.evaluator,
         replaced: &replaced,
         earlier,
-        gone: &gone,
+        search,
         wanted: Wanted::of_criterion(key),
     };
     let found = if state.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };

@@ -14,13 +14,14 @@ use std::ops::ControlFlow;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
 use postgres::error::{Result, out_of_memory};
-use postgres::heap::dirty_scan::{EntrySet, FoundVersion, VersionState, fetch_present};
+use postgres::heap::dirty_scan::{DirtySearch, EntrySet, FoundVersion, VersionState, fetch_present};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 use postgres::text::{TextArgument, decode};
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::resemblance::Prepared;
+use simhash::hamming;
 
 use super::evaluation::{Evaluator, RowKind};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
@@ -44,8 +45,7 @@ pub struct NearQuery<'a> {
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
     pub earlier: &'a EarlierSearches,
-    /// The entries whose rows no longer exist. The search adds others.
-    pub gone: &'a EntrySet,
+    pub search: DirtySearch<'a>,
     pub wanted: Wanted,
 }
 
@@ -203,7 +203,7 @@ impl NearQuery<'_> {
                     None => evaluator.fingerprint(searched, row, RowKind::Stored)?,
                     value => value,
                 };
-                let distance = fingerprint.map(|fingerprint| (fingerprint.cast_unsigned() ^ value).count_ones());
+                let distance = fingerprint.map(|fingerprint| hamming(fingerprint.cast_unsigned(), *value));
                 let is_near = |distance: &u32| distance.cast_signed() <= self.wanted.max_distance.get();
                 Ok(distance.filter(is_near).map(Closeness::Distance))
             }
@@ -281,8 +281,7 @@ impl NearQuery<'_> {
             table: &table,
             slot: &slot,
             before: &before,
-            since: self.earlier.since(),
-            gone: self.gone,
+            search: self.search,
             refuted: &self.earlier.refuted,
             is_shown: &|candidate| self.may_be_near(searched, candidate),
         };

@@ -7,8 +7,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{HeapTuple, Oid};
 use pgrx::prelude::*;
 use postgres::error::Result;
-use postgres::heap::dirty_scan::EntrySet;
-use postgres::heap::moment::Moment;
+use postgres::heap::dirty_scan::DirtySearch;
 use postgres::heap::row::Row;
 use postgres::on_conflict::may_lock_on_conflict;
 use postgres::trigger::RowEvent;
@@ -148,11 +147,10 @@ impl<'a> NewRow<'a> {
         Ok(own.is_unchanged(old, self.row()) && !is_newly_checked()?)
     }
 
-    /// Looks for the rows that ON CONFLICT would find, in a search that began at `since`. `gone` has the entries whose
-    /// rows no longer exist.
-    pub fn conflicting_rows(self, since: &Moment, gone: &EntrySet) -> ConflictingRows {
+    /// Looks for the rows that ON CONFLICT would find.
+    pub fn conflicting_rows(self, search: DirtySearch<'_>) -> ConflictingRows {
         // SAFETY: the unique indexes belong to the statement's table, and so does the row.
-        unsafe { self.unique_indexes().find(&self.event.table(), self.row(), since, gone) }
+        unsafe { self.unique_indexes().find(&self.event.table(), self.row(), search) }
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
