@@ -15,6 +15,7 @@ pub trait Explain {
     fn with_hint(self, hint: impl Into<String>) -> Self;
 }
 
+#[allow(clippy::disallowed_methods)] // They are called here alone.
 impl Explain for ErrorReport {
     fn with_detail(self, detail: impl Into<String>) -> Self {
         self.set_detail(sendable(detail.into()))
