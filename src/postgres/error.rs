@@ -10,21 +10,18 @@ use super::server_text::{encoding, readable};
 pub type Result<T, E = ErrorReport> = std::result::Result<T, E>;
 
 /// Adds a detail and a hint to an error, as the server can send them.
-pub trait Explain {
-    fn with_detail(self, detail: impl Into<String>) -> Self;
-    fn with_hint(self, hint: impl Into<String>) -> Self;
-}
-
 #[allow(clippy::disallowed_methods)] // They are called here alone.
-impl Explain for ErrorReport {
+pub trait Explain: Into<ErrorReport> + From<ErrorReport> {
     fn with_detail(self, detail: impl Into<String>) -> Self {
-        self.set_detail(sendable(detail.into()))
+        self.into().set_detail(sendable(detail.into())).into()
     }
 
     fn with_hint(self, hint: impl Into<String>) -> Self {
-        self.set_hint(sendable(hint.into()))
+        self.into().set_hint(sendable(hint.into())).into()
     }
 }
+
+impl Explain for ErrorReport {}
 
 /// An error with a SQLSTATE and a message.
 #[track_caller]

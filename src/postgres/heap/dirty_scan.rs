@@ -114,11 +114,6 @@ impl<'a> DirtyScan<'a> {
         &mut self.scan
     }
 
-    /// Counts the entry that was just read as refused.
-    pub fn refuse(&mut self) {
-        self.scan.entries_refused += 1;
-    }
-
     pub fn is_at_refusal_limit(&self) -> bool {
         self.scan.entries_refused >= self.refusal_limit
     }
@@ -258,14 +253,10 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 /// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
     // The snapshot has the transaction in progress that has inserted the row, or else the one that is deleting it.
+    let depends = |id, speculation, inserts| VersionState::Depends { on: Transaction { id, speculation }, inserts };
     match (snapshot.xmin, snapshot.xmax) {
-        (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
-            let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };
-            VersionState::Depends { on, inserts: true }
-        }
-        (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
-            VersionState::Depends { on: Transaction { id: deleter, speculation: 0 }, inserts: false }
-        }
-        _ => VersionState::Present,
+        (pg_sys::InvalidTransactionId, pg_sys::InvalidTransactionId) => VersionState::Present,
+        (pg_sys::InvalidTransactionId, deleter) => depends(deleter, 0, false),
+        (inserter, _) => depends(inserter, snapshot.speculativeToken, true),
     }
 }

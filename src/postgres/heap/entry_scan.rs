@@ -15,7 +15,7 @@ pub struct EntryScan {
     array: Vec<i32>,
     /// Number of entries that were read since the scan began.
     pub entries_read: u64,
-    /// Number of entries that [`Self::next`] has refused, since the scan began or the caller last set it to 0.
+    /// Number of entries that were refused, by [`Self::next`] or the caller, since the caller last set it to 0.
     pub entries_refused: u64,
 }
 

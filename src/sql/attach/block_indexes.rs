@@ -106,16 +106,15 @@ impl BlockIndexes<'_> {
         let relation = table.open();
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         for index in Index::all(&relation) {
-            if !self.has_other_fingerprint(&relation, &source, &index)? {
-                continue;
+            if self.has_other_fingerprint(&relation, &source, &index)? {
+                let (prefix_name, column_name, table) = (self.prefix.fingerprint(), &self.source.column, &table.name);
+                let message = format!(
+                    "prefix \"{prefix_name}\" of table \"{table}\" has another fingerprint of \"{column_name}\""
+                );
+                return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
+                    .with_detail(format!("Index \"{}\" is made with other options.", index.name()?))
+                    .with_hint("Choose another prefix, or call simhash_detach first."));
             }
-            let (prefix_name, column_name, table) = (self.prefix.fingerprint(), &self.source.column, &table.name);
-            let message =
-                format!("prefix \"{prefix_name}\" of table \"{table}\" has another fingerprint of \"{column_name}\"");
-            let detail = format!("Index \"{}\" is made with other options.", index.name()?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-                .with_detail(detail)
-                .with_hint("Choose another prefix, or call simhash_detach first."));
         }
         Ok(())
     }

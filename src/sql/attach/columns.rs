@@ -95,10 +95,9 @@ impl<'a> Columns<'a> {
             if execute(&query)? > 0 {
                 let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
                 let server = foreign_server_name(table.oid)?;
-                let hint = format!("Attach the table on its server \"{server}\" with the same options.");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                     .with_detail("A row has another fingerprint there than the same text has here, or none.")
-                    .with_hint(hint));
+                    .with_hint(format!("Attach the table on its server \"{server}\" with the same options.")));
             }
         }
         Ok(())

@@ -89,11 +89,10 @@ impl Scope {
 /// Warns if a unique index of a table is within a scope of these columns: no row is then near another one.
 pub fn warn_of_unique(table: &Relation, scope: &[i16]) -> Result<()> {
     let Some(index) = unique_within(table, scope) else { return Ok(()) };
-    let message = format!("within the scope, no row of table \"{}\" has another one to be near", table.name()?);
-    let detail =
-        format!("By the unique index \"{}\", no two rows are equal in the columns of the scope.", index.name()?);
+    let (table, index) = (table.name()?, index.name()?);
+    let message = format!("within the scope, no row of table \"{table}\" has another one to be near");
     user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
-        .with_detail(detail)
+        .with_detail(format!("By the unique index \"{index}\", no two rows are equal in the columns of the scope."))
         .with_hint("Name columns in which the rows that belong together are equal, such as a tenant's number.")
         .report(PgLogLevel::WARNING);
     Ok(())

@@ -4,7 +4,6 @@
 //! the row is fetched.
 
 use std::collections::HashSet;
-use std::mem;
 use std::ops::RangeInclusive;
 
 use pgrx::itemptr::item_pointer_to_u64;
@@ -196,7 +195,7 @@ impl BlockWalk {
             // SAFETY: comparing numbers does not panic.
             let read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
-            task.far_entries += mem::take(&mut scan.entries_refused);
+            task.far_entries += std::mem::take(&mut scan.entries_refused);
             match read {
                 EntryRead::Entry(Some(value)) => {
                     let difference = value.cast_unsigned() ^ query;

@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::slice;
 
 use pgrx::pg_sys::{Oid, ScanKeyData};
 use postgres::catalog::relation::Relation;
@@ -52,10 +51,7 @@ impl DirtyWalk<'_> {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
             // SAFETY: the caller passes such indexes. The scan has the keys for a band and for both ends of the sizes.
             let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
-            unsafe {
-                let band = KeyCondition::AnyOf(slice::from_ref(&band));
-                scan.scan().look_up(self.before, band, Some(&keys.sizes));
-            }
+            unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -118,7 +114,7 @@ impl DirtyWalk<'_> {
         // SAFETY: `accepts` does not panic.
         while let Some(candidate) = unsafe { scan.next(&accepts, self.refuted) } {
             if !(self.is_shown)(&candidate) {
-                scan.refuse();
+                scan.scan().entries_refused += 1;
             } else if show(candidate)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }

@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Explain, user_error};
+use postgres::error::{Explain, user_error};
 use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::planner_info::Planner;
@@ -57,10 +57,8 @@ pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expressio
     let (column, table) = (column.name().ok()?, table.name().ok()?);
     let message =
         format!("the query's fingerprint has other options than those in column \"{column}\" of table \"{table}\"");
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
-        .with_detail("Fingerprints of different options cannot be compared, not even those of equal texts.")
-        .with_hint(format!("Write simhash($1{document})."));
-    warn_once(warning);
+    let detail = "Fingerprints of different options cannot be compared, not even those of equal texts.";
+    warn_once(message, detail, &format!("Write simhash($1{document})."));
     Some(())
 }
 
@@ -80,12 +78,10 @@ pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
 pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) {
     let Ok(name) = table.name() else { return };
     let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
-        .with_detail("So its indexes do not serve the query.")
-        .with_hint(format!(
-            "Give \"bands\": {indexed} in the criterion, or index more with simhash_index and bands => {compared}."
-        ));
-    warn_once(warning);
+    let hint = format!(
+        "Give \"bands\": {indexed} in the criterion, or index more with simhash_index and bands => {compared}."
+    );
+    warn_once(message, "So its indexes do not serve the query.", &hint);
 }
 
 /// Warns of a window function with other options than the bands of the text that the table has indexed.
@@ -154,14 +150,13 @@ fn warn_of_other_index(
     let (name, document) = (table.name().ok()?, options_json(document).ok()?);
     let message = format!("{subject} has other options than the {indexed} that table \"{name}\" has indexed");
     let detail = format!("Their options are {}, so {consequence}.", shown_literal(&document));
-    let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message);
-    warn_once(warning.with_detail(detail).with_hint(hint));
+    warn_once(message, &detail, hint);
     Some(())
 }
 
 /// Warns a session once of each query: a client that makes a search many times is not told each time. A statement has
 /// one warning, so that a table's partitions do not repeat it.
-fn warn_once(warning: ErrorReport) {
+fn warn_once(message: String, detail: &str, hint: &str) {
     // SAFETY: a statement is being planned, and this only reads when the client's statement began. The client's query
     // is NUL-terminated, or null in a background worker.
     let (statement, query) = unsafe {
@@ -171,7 +166,7 @@ fn warn_once(warning: ErrorReport) {
     if STATEMENT.get() == statement {
         return;
     }
-    let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one((query, warning.message()));
+    let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one((query, &message));
     let is_new = WARNED.with_borrow_mut(|warned| {
         if warned.len() >= MAX_WARNED {
             warned.clear();
@@ -180,6 +175,7 @@ fn warn_once(warning: ErrorReport) {
     });
     if is_new {
         STATEMENT.set(statement);
-        warning.report(PgLogLevel::WARNING);
+        let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message);
+        warning.with_detail(detail).with_hint(hint).report(PgLogLevel::WARNING);
     }
 }

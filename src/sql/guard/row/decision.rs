@@ -163,8 +163,7 @@ enum Next {
 fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
     let Undecided { key, earlier, .. } = &*state;
-    let entries_without_row = &EntrySet::default();
-    let search = DirtySearch { since: earlier.since(), entries_without_row };
+    let search = DirtySearch { since: earlier.since(), entries_without_row: &EntrySet::default() };
     let conflicting = || match event.old_row() {
         None => row.conflicting_rows(search),
         Some(_) => ConflictingRows::default(),
