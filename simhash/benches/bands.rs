@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p simhash --bench bands -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents. The true
 //! pairs are those that share one of 64 bands, which misses .0002 of the pairs of resemblance .6, and none beyond. Each
-//! set is also cut into short texts, sentences of 6 to 19 words, of which each has a copy with one word changed, left out
-//! or added.
+//! set is also cut into short texts, sentences of 6 to 19 words, of which each has a copy with one word changed, left
+//! out or added.
 //!
 //! Entries are those of the first bands whose sizes fit, of other rows than the query: of texts that are near, and of
 //! others. They are scaled to ten million rows, as if the set were repeated with other texts.

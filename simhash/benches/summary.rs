@@ -1,7 +1,7 @@
 //! The time of a text's fingerprint, size and six bands in one pass, as a ratio to that of the fingerprint alone.
 //!
-//! `cargo bench -p simhash --bench summary -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents. Both take
-//! turns; the result is the median of the ratios.
+//! `cargo bench -p simhash --bench summary -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents. Both
+//! take turns; the result is the median of the ratios.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Golden vectors fix the stored formats: fingerprints, features, blocks, bands and passages. An independent
-//! implementation, in Python and with other tables of Unicode, computed them from the definition alone: that of bands is
-//! `golden/bands.py`, that of passages `golden/passages.py`. The oracle confirms them.
+//! implementation, in Python and with other tables of Unicode, computed them from the definition alone: that of bands
+//! is `golden/bands.py`, that of passages `golden/passages.py`. The oracle confirms them.
 //!
 //! To add a vector, add a line without results. The tests fail, and say what the oracle computes. For bands and
 //! passages, run their script first.

@@ -207,8 +207,8 @@ fn long_texts_match_oracle() {
     }
 }
 
-/// A tick that fails when there are too many: work that is quadratic in the rows would take hours. Each row that is read
-/// ticks twice at most, and other work once in thousands of steps.
+/// A tick that fails when there are too many: work that is quadratic in the rows would take hours. Each row that is
+/// read ticks twice at most, and other work once in thousands of steps.
 fn few_ticks(rows: usize) -> impl Fn() {
     let ticks = Cell::new(0);
     move || {
@@ -244,8 +244,8 @@ fn compares_identical_rows_once() {
     }
 }
 
-/// Texts of one template that are near each other, except that one in 10,000 is like no other: each is compared with few
-/// others.
+/// Texts of one template that are near each other, except that one in 10,000 is like no other: each is compared with
+/// few others.
 #[test]
 fn compares_large_clusters_little() {
     let text = |n: usize| if n.is_multiple_of(10_000) { format!("no {n}") } else { letter(n) };

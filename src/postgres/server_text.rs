@@ -1,8 +1,8 @@
 //! Names, commands and comments in the server's encoding as a `String`.
 //!
-//! Outside UTF-8, such a `String` is not UTF-8 text: each non-ASCII byte is a private-use character, and other non-ASCII
-//! characters do not come from the server. Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252.
-//! A name that a conversion has changed names another object.
+//! Outside UTF-8, such a `String` is not UTF-8 text: each non-ASCII byte is a private-use character, and other
+//! non-ASCII characters do not come from the server. Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP
+//! are U+2252. A name that a conversion has changed names another object.
 //!
 //! A text that is decoded to UTF-8 is of another type, [`super::text::Decoded`]. In SQL_ASCII it may have these
 //! characters too, so it never becomes part of a command: what a command quotes is read by [`super::text::from_bytes`].

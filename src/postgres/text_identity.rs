@@ -61,8 +61,8 @@ impl CachedText {
     }
 }
 
-/// A command of this backend. Transactions in one query string may share all three fields, which matters only if a stored
-/// text is vacuumed meanwhile, and another one gets its OID.
+/// A command of this backend. Transactions in one query string may share all three fields, which matters only if a
+/// stored text is vacuumed meanwhile, and another one gets its OID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Command {
     transaction_start: pg_sys::TimestampTz,

@@ -147,7 +147,8 @@ unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
     equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
 }
 
-/// The type of a variable with statistics, passed by value, and its most common values; the invalid OID if none are known.
+/// The type of a variable with statistics, passed by value, and its most common values; the invalid OID if none are
+/// known.
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.

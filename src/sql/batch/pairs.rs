@@ -2,8 +2,9 @@
 //! components of pairs that come from several searches.
 //!
 //! PostgreSQL does not check for interrupts while it makes an array, which takes tens of milliseconds for ten million
-//! elements, so the functions begin with a check. It frees the arguments of a set-returning function only after its last row, and pgrx runs the first call in
-//! the memory context of the iterator. So the arrays live as long as the iterator.
+//! elements, so the functions begin with a check. It frees the arguments of a set-returning function only after its
+//! last row, and pgrx runs the first call in the memory context of the iterator. So the arrays live as long as the
+//! iterator.
 
 use std::iter;
 

@@ -24,8 +24,8 @@ const ROWS_AT_ONCE: usize = 16;
 const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 
-// The numbers of rows whose results are not returned yet. If row 0 represents rows 0 and 2, row 1 has no fingerprint, and
-// nothing is near row 3, their numbers are 2, 0, 3 and 1.
+// The numbers of rows whose results are not returned yet. If row 0 represents rows 0 and 2, row 1 has no fingerprint,
+// and nothing is near row 3, their numbers are 2, 0, 3 and 1.
 
 /// The number of a row whose result is NULL.
 pub const NO_RESULT: u32 = 0;

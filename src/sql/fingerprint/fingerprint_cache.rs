@@ -76,8 +76,8 @@ pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     })
 }
 
-/// The fingerprint, the size and at least `bands` bands of a text, up to [`MAX_BANDS`]; None if it has no feature. Costs
-/// a comparison if text and options are the last ones.
+/// The fingerprint, the size and at least `bands` bands of a text, up to [`MAX_BANDS`]; None if it has no feature.
+/// Costs a comparison if text and options are the last ones.
 pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Result<Option<Rc<Summary>>> {
     CACHE.with_borrow_mut(|cache| {
         if cache.last.as_ref().is_some_and(|last| !last.options.makes_same_fingerprints(options)) {

@@ -73,7 +73,8 @@ impl LastClue {
     }
 }
 
-/// Sends a notice, once a statement, if some texts that have the clue may not be found. An error if the clue is too short.
+/// Sends a notice, once a statement, if some texts that have the clue may not be found. An error if the clue is too
+/// short.
 fn report_short(clue: &Clue) -> Result<()> {
     if let Some(short) = clue.too_short() {
         return Err(invalid_parameter(short.to_string())

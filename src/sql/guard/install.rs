@@ -144,8 +144,8 @@ impl AskedGuard {
         states.iter().try_for_each(|state| execute(state).map(drop))
     }
 
-    /// What is asked for, with what the guard has for what is not given. A source is left out if its column is gone; so is the
-    /// mark column by another action.
+    /// What is asked for, with what the guard has for what is not given. A source is left out if its column is gone; so
+    /// is the mark column by another action.
     fn over(mut self, guard: Option<&Arguments>, table: &Relation) -> Result<Self> {
         let Some(guard) = guard else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());

@@ -23,8 +23,8 @@ pub struct BandWalk {
     band: usize,
     /// Whether the next band is being looked up.
     is_scanning: bool,
-    /// The tids of the rows that were fetched before the last band, about 16 bytes each: near rows have several bands in
-    /// common.
+    /// The tids of the rows that were fetched before the last band, about 16 bytes each: near rows have several bands
+    /// in common.
     fetched: HashSet<u64>,
 }
 

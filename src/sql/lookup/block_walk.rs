@@ -1,7 +1,7 @@
 //! Finds near fingerprints in the block indexes of a table.
 //!
-//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, so it is compared before
-//! the row is fetched.
+//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, so it is compared
+//! before the row is fetched.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -34,8 +34,8 @@ pub struct BlockWalk {
     probes: Vec<i32>,
     /// The tids that were found by steps that were given up.
     given_up_tids: HashSet<u64>,
-    /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_STORED_TIDS`]. Another index that has
-    /// one of them marks its entry only after another fetch: VACUUM may have given the tid to a new row.
+    /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_STORED_TIDS`]. Another index that
+    /// has one of them marks its entry only after another fetch: VACUUM may have given the tid to a new row.
     dead_tids: HashSet<u64>,
 }
 
@@ -120,8 +120,8 @@ impl BlockWalk {
     }
 
     /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
-    /// found, as long as the remaining steps cost at most `cost_limit` microseconds. An entry that several steps find is
-    /// returned once.
+    /// found, as long as the remaining steps cost at most `cost_limit` microseconds. An entry that several steps find
+    /// is returned once.
     pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, cost_limit: f64) -> Outcome {
         loop {
             let Some(mut task) = self.task.take().or_else(|| self.next_step(target, cost_limit)) else {

@@ -3,8 +3,8 @@
 //! [`row`](super::guard) waits for it, refuses or marks.
 //!
 //! For a text, a search looks up [`text_keys`] in [`band_indexes`]; for a fingerprint, blocks in the layouts of
-//! [`indexed`](super::indexed). A query reads its [`query_indexes`] by a [`band_walk`] or a [`block_walk`]. A guard reads
-//! indexes by a [`dirty_walk`], under a dirty snapshot.
+//! [`indexed`](super::indexed). A query reads its [`query_indexes`] by a [`band_walk`] or a [`block_walk`]. A guard
+//! reads indexes by a [`dirty_walk`], under a dirty snapshot.
 
 pub mod band_indexes;
 pub mod band_walk;

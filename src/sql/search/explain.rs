@@ -40,7 +40,8 @@ pub unsafe fn explain(
     if !settings.scope.is_empty() {
         let indexes = settings.search.indexes();
         let equality = |(attnum, value): (i16, Vec<u8>)| {
-            // SAFETY: an index of the plan has the column. Both functions return a string in the current memory context.
+            // SAFETY: an index of the plan has the column. Both functions return a string in the current memory
+            // context.
             let column = unsafe {
                 let name = pg_sys::get_attname(indexes.first()?.0, attnum, false);
                 CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes()

@@ -2,13 +2,13 @@
 //!
 //! When a query is planned, [`path`] offers scans and corrects the planner's estimates. [`condition`] recognises the
 //! conditions on distances by which a table can be searched, and [`near_texts`] those on texts; [`estimate`] estimates
-//! how many rows fulfil them, and [`other_options`] warns of options that are not those of the table. The scans and their
-//! costs are in [`distance_path`] for block indexes and in [`text_path`] for band indexes, each within a scope
+//! how many rows fulfil them, and [`other_options`] warns of options that are not those of the table. The scans and
+//! their costs are in [`distance_path`] for block indexes and in [`text_path`] for band indexes, each within a scope
 //! ([`scoped_table`]). [`plan`] is what a plan stores.
 //!
 //! PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. It reads them as
-//! [`lookup`](super::lookup) does: in a [`distance_search`], where [`nearest`] returns the nearest rows first, or band by
-//! band. [`explain`] adds to the output of EXPLAIN.
+//! [`lookup`](super::lookup) does: in a [`distance_search`], where [`nearest`] returns the nearest rows first, or band
+//! by band. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod custom_scan;

@@ -64,7 +64,8 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The indexes that are searched, each with the attnum of the fingerprint in it. Those of a layout follow each other.
+    /// The indexes that are searched, each with the attnum of the fingerprint in it. Those of a layout follow each
+    /// other.
     pub fn indexes(&self) -> Vec<(Oid, Option<i16>)> {
         match self {
             Self::Distance(DistanceSettings { layouts, .. }) => {

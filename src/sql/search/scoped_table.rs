@@ -21,8 +21,9 @@ pub struct ScopedTable {
 }
 
 impl ScopedTable {
-    /// The table once for each scope that the query has values for, with the indexes of this scope. For example, if some
-    /// indexes begin with the tenant and others do not, `tenant = 5` gives the table twice, and no condition on it once.
+    /// The table once for each scope that the query has values for, with the indexes of this scope. For example, if
+    /// some indexes begin with the tenant and others do not, `tenant = 5` gives the table twice, and no condition on it
+    /// once.
     ///
     /// The search refers to the relations `outer`. `of_index` returns the OID of an index and the columns of its scope.
     pub fn all_of<I>(

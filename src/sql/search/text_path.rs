@@ -122,8 +122,8 @@ impl TextSearch {
         Some(Self { condition, indexes, shares })
     }
 
-    /// Offers the path that looks the bands up in indexes of one scope: in those on bands by the option `same`, or in the
-    /// others. None if they lack a band.
+    /// Offers the path that looks the bands up in indexes of one scope: in those on bands by the option `same`, or in
+    /// the others. None if they lack a band.
     fn offer(&self, table: &ScopedTable, indexes: &[&BandIndex], has_same: bool) -> Option<()> {
         let TextCondition { near, query, .. } = &self.condition;
         let bands = near.criterion.bands;

@@ -5,7 +5,7 @@
 //! The guard decides before the row is stored:
 //!
 //! 1. It tries to register the row ([`super::registration`]): then no other session can store a near row meanwhile. It
-//!    does not wait for this: of many copies of a stored text that are written at the same time, none waits for another.
+//!    does not wait for this: of many copies of a stored text that are written at once, none waits for another.
 //! 2. It searches for near rows. One that is stored decides.
 //! 3. If a transaction in progress has written a near row, the guard waits for its end, and searches again:
 //!    unregistered up to [`MAX_UNREGISTERED_WAITS`] times, then registered.

@@ -2,9 +2,9 @@
 //!
 //! [`decision`] has the trigger function, which decides about each row of a [`statement`]. [`registration`] registers
 //! the row in the table of locks, so that two writers of near rows find each other. [`search`] finds near rows, whose
-//! texts resemble the new text, and [`near_rows`] selects those that count. [`evaluation`] computes texts and conditions
-//! of rows. [`conflicting_rows`] finds the rows that INSERT .. ON CONFLICT would find. [`running`] has the rows that the
-//! statements of this session are storing.
+//! texts resemble the new text, and [`near_rows`] selects those that count. [`evaluation`] computes texts and
+//! conditions of rows. [`conflicting_rows`] finds the rows that INSERT .. ON CONFLICT would find. [`running`] has the
+//! rows that the statements of this session are storing.
 //!
 //! [`returned_row`] takes the guard's action: the near-duplicate is reported or stored in the mark column.
 //! [`disclosure`] leaves out of the report what the user may not see.
