@@ -10,18 +10,21 @@ use super::server_text::{encoding, readable};
 pub type Result<T, E = ErrorReport> = std::result::Result<T, E>;
 
 /// Adds a detail and a hint to an error, as the server can send them.
+pub trait Explain {
+    fn with_detail(self, detail: impl Into<String>) -> Self;
+    fn with_hint(self, hint: impl Into<String>) -> Self;
+}
+
 #[allow(clippy::disallowed_methods)] // They are called here alone.
-pub trait Explain: Into<ErrorReport> + From<ErrorReport> {
+impl Explain for ErrorReport {
     fn with_detail(self, detail: impl Into<String>) -> Self {
-        self.into().set_detail(sendable(detail.into())).into()
+        self.set_detail(sendable(detail.into()))
     }
 
     fn with_hint(self, hint: impl Into<String>) -> Self {
-        self.into().set_hint(sendable(hint.into())).into()
+        self.set_hint(sendable(hint.into()))
     }
 }
-
-impl Explain for ErrorReport {}
 
 /// An error with a SQLSTATE and a message.
 #[track_caller]

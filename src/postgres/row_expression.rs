@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 
 use super::expression::Expression;
 use crate::catalog::column::Column;
-use crate::catalog::relation::Relation;
+use crate::catalog::relation::{ACCESS_SHARE, Relation};
 use crate::error::{Result, not_supported, user_error};
 use crate::ffi::errcontext_msg;
 use crate::list::nodes;
@@ -75,7 +75,7 @@ fn parse(
         let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one)?;
         let state = pg_sys::make_parsestate(std::ptr::null_mut());
         (*state).p_sourcetext = query.as_ptr();
-        let (lock, no_alias) = (pg_sys::AccessShareLock as _, std::ptr::null_mut());
+        let (lock, no_alias) = (ACCESS_SHARE, std::ptr::null_mut());
         let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
         pg_sys::addNSItemToQuery(state, columns, false, true, true);
         let tree = coerce(state, pg_sys::transformExpr(state, expression, kind));

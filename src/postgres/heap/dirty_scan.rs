@@ -127,7 +127,7 @@ impl<'a> DirtyScan<'a> {
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<FoundVersion<'_>> {
         let (slot, description) = (self.slot.as_ptr(), self.scan.description);
         let has_moved = loop {
-            pgrx::check_for_interrupts!();
+            crate::interrupts::tick();
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
             unsafe {
@@ -235,7 +235,7 @@ fn visible_from<'a>(
     unsafe {
         // A version that the dirty snapshot does not see will not change any more.
         while RowVersion::fetch_visible(table, tid, slot, snapshot).is_none() {
-            pgrx::check_for_interrupts!();
+            crate::interrupts::tick();
             let replaced = RowVersion::fetch_visible(table, tid, slot, &raw mut pg_sys::SnapshotAnyData);
             let (deleter, next) = replaced.filter(|version| was_inserted_by(*version, inserter))?.replacement()?;
             (inserter, tid) = (Some(deleter), next);

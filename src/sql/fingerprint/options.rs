@@ -119,6 +119,12 @@ fn invalid_options(invalid: InvalidOptions, malformed: PgSqlErrorCode) -> ErrorR
         Reason::Unreadable(_) => malformed,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };
-    let error = invalid.detail().into_iter().fold(user_error(code, invalid.to_string()), Explain::with_detail);
-    invalid.hint().into_iter().fold(error, Explain::with_hint)
+    let mut error = user_error(code, invalid.to_string());
+    if let Some(detail) = invalid.detail() {
+        error = error.with_detail(detail);
+    }
+    if let Some(hint) = invalid.hint() {
+        error = error.with_hint(hint);
+    }
+    error
 }

@@ -119,9 +119,11 @@ impl AskedGuard {
             Some(_) => format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name),
             None => format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name),
         };
-        let report = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message);
-        let changes = old.map(|old| changes(&old, &new)).transpose()?.filter(|changes| !changes.is_empty());
-        let mut report = changes.into_iter().fold(report, Explain::with_detail);
+        let mut report = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message);
+        let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
+        if !changes.is_empty() {
+            report = report.with_detail(changes);
+        }
         if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
             let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
             report = report.with_hint(format!(

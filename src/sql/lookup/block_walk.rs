@@ -172,7 +172,7 @@ impl BlockWalk {
 
     /// The tid of the next row without a fingerprint; None at the end.
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
-        pgrx::check_for_interrupts!();
+        postgres::interrupts::tick();
         let scan = self.indexes.scan(FIRST_INDEX)?;
         // SAFETY: the closure does not panic. It refuses no entry, so the scan does not pause.
         matches!(unsafe { scan.next(|_| true) }, EntryRead::Entry(_)).then(|| scan.tid())
@@ -183,7 +183,7 @@ impl BlockWalk {
         let query = self.query;
         let is_near = |value: i64| distances.contains(&hamming(value.cast_unsigned(), query));
         loop {
-            pgrx::check_for_interrupts!();
+            postgres::interrupts::tick();
             if !task.is_scanning {
                 if !next_probes(&mut task.values, &mut self.probes) {
                     return None;

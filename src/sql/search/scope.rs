@@ -15,8 +15,9 @@ pub struct ScopeConditions {
 }
 
 impl ScopeConditions {
-    /// # Safety The expressions belong to the plan of `parent`, which is being initialised and lives as long as the
-    /// result. There is one for each key.
+    /// # Safety
+    /// The expressions belong to the plan of `parent`, which is being initialised and lives as long as the result.
+    /// There is one for each key.
     pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
         let key = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
             let ScopeKey { function, value_type, collation } = *key;

@@ -21,7 +21,7 @@ use postgres::raised::raise_without_values;
 use postgres::settings::{with_fixed_settings, with_fixed_times};
 use postgres::text::TextArgument;
 
-use crate::sql::guard::definition::distribution::user_names_of;
+use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::guard_expression::{GuardExpression, GuardExpressions};
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
@@ -29,14 +29,12 @@ use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
 
 pub struct Evaluator {
-    /// The name of the guard's trigger, for errors.
-    trigger: String,
+    /// The name of the guard, for errors.
+    guard: String,
     /// Memory that lives as long as the statement, and identifies it.
     memory: pg_sys::MemoryContext,
     /// The expressions that have been evaluated, by their tables and arguments, and the kind of rows.
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
-    /// The names of tables and of their guards, for errors that must not show values.
-    names: RefCell<HashMap<Oid, Rc<(String, String)>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,8 +47,8 @@ pub enum RowKind {
 impl Evaluator {
     /// # Safety
     /// The memory context lives as long as the result.
-    pub unsafe fn new(trigger: String, memory: pg_sys::MemoryContext) -> Self {
-        Self { trigger, memory, prepared: RefCell::default(), names: RefCell::default() }
+    pub unsafe fn new(guard: String, memory: pg_sys::MemoryContext) -> Self {
+        Self { guard, memory, prepared: RefCell::default() }
     }
 
     pub fn memory(&self) -> pg_sys::MemoryContext {
@@ -173,21 +171,11 @@ impl Evaluator {
         if may_select_rows(expression.table) {
             return read();
         }
-        let names = self.names(expression.table)?;
-        let (table, guard) = &*names;
+        let (table, guard) = (user_name_of(&Relation::open(expression.table))?, &self.guard);
         let message = || format!("guard \"{guard}\" of table \"{table}\" cannot evaluate an expression on another row");
         Ok(PgTryBuilder::new(AssertUnwindSafe(|| read().unwrap_or_else(|error| raise(error))))
             .catch_others(|error| raise_without_values(error, message()))
             .execute())
-    }
-
-    fn names(&self, table: Oid) -> Result<Rc<(String, String)>> {
-        if let Some(names) = self.names.borrow().get(&table) {
-            return Ok(names.clone());
-        }
-        let names = Rc::new(user_names_of(&Relation::open(table), self.trigger.clone())?);
-        self.names.borrow_mut().insert(table, names.clone());
-        Ok(names)
     }
 
     /// The expression, made ready under the settings by which it is evaluated: constants are folded then.

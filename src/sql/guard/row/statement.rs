@@ -17,6 +17,7 @@ use super::conflicting_rows::{ConflictingRows, UniqueIndexes};
 use super::evaluation::{Evaluator, RowKind};
 use super::running::{CurrentRow, current_row};
 use crate::sql::guard::definition::cache::guard_of_trigger;
+use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
@@ -56,9 +57,11 @@ impl Statement {
 
     fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self> {
         let guard = guard_of_trigger(function, event, None)?;
-        let position = guard.position_of(&event.table())?;
+        let table = event.table();
+        let position = guard.position_of(&table)?;
+        let (_, name) = user_names_of(&table, event.trigger_name()?)?;
         // SAFETY: the statement is dropped with its memory context.
-        let evaluator = unsafe { Evaluator::new(event.trigger_name()?, memory) };
+        let evaluator = unsafe { Evaluator::new(name, memory) };
         let current = current_row(memory, guard.identity.without_detached());
         Ok(Self { function, guard, position, unique_indexes: OnceCell::new(), evaluator, current })
     }
