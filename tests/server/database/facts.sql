@@ -63,16 +63,23 @@ WHERE extensions.simhash_near(body, 'a text', '{"resemblance": 0.7}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.letters
 WHERE tenant = 4 AND extensions.simhash_near(app.lower_of("Subject") || ' ' || body, 'a text', '{"ngram": 2, "bands": 2}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.letters WHERE extensions.simhash_near(body, 'a text', '{"bands": 1}');
+EXPLAIN (COSTS OFF) SELECT id FROM app.weighted
+WHERE extensions.simhash_near(body, 'a text', '{"weights": {"and": 0, "more": 0.5}, "seed": 7}');
+EXPLAIN (COSTS OFF) SELECT id FROM app.offers
+WHERE extensions.simhash_near(body, 'a text', '{"resemblance": 0.9, "same": ["numbers"], "bands": 5}');
 EXPLAIN (COSTS OFF) SELECT id FROM app.excerpts WHERE extensions.simhash_near(body, 'a text');
 EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(body, 'a text');
 EXPLAIN (COSTS OFF) SELECT * FROM app.near_texts WHERE id = 42;
 EXPLAIN (COSTS OFF) SELECT * FROM app.copies WHERE id = 42;
+EXPLAIN (COSTS OFF) SELECT quoted_id FROM app.quotations WHERE id = 42;
 EXPLAIN (COSTS OFF) SELECT id FROM app.plain ORDER BY simhash OPERATOR(extensions.<~>) 42 LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM app.parts ORDER BY simhash OPERATOR(extensions.<~>) 42 LIMIT 3;
 
 \echo == searches
 SELECT id, near_id, distance FROM app.near_texts WHERE id <> near_id AND id <= 100 ORDER BY id, near_id;
 SELECT id, copy_id FROM app.copies WHERE id <> copy_id AND id <= 100 ORDER BY id, copy_id;
+SELECT id, quoted_id FROM app.quotations WHERE id <> quoted_id AND id <= 100 ORDER BY id, quoted_id;
+SELECT id, original FROM app.originals WHERE original IS NOT NULL AND id <= 100 ORDER BY id;
 SELECT id FROM app.near(app.text_of(50)) AS id ORDER BY id;
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.plain ORDER BY 1 LIMIT 20) AS nearest;
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.parts ORDER BY 1 LIMIT 20) AS nearest;

@@ -27,6 +27,12 @@ INSERT INTO app.guarded_parts SELECT * FROM tried WHERE id = 10042;
 ROLLBACK TO s;
 INSERT INTO app.guarded_parts_1 VALUES (10043, app.text_of(42));
 ROLLBACK TO s;
+INSERT INTO app.covering SELECT * FROM tried RETURNING id;
+INSERT INTO app.offers (id, body) SELECT id, body FROM tried RETURNING id, near;
+INSERT INTO app.offers (id, body) VALUES (20003, app.text_of(43) || ' 7') RETURNING id, near;
+UPDATE app.offers SET live = false WHERE id = 43;
+INSERT INTO app.offers (id, body) VALUES (20004, app.text_of(43)) RETURNING id, near;
+INSERT INTO app.offers (id, body, checked) VALUES (20005, app.text_of(43), true) RETURNING id, near;
 INSERT INTO app.disabled SELECT * FROM tried RETURNING id;
 INSERT INTO app.secured SELECT * FROM tried WHERE id = 10042;
 ROLLBACK TO s;
@@ -48,6 +54,8 @@ SELECT count(*) FROM extensions.simhash_index_commands('app.online_parts', 'body
 SELECT extensions.simhash_index('app.letters', $$app.lower_of("Subject") || ' ' || body$$, '{"ngram": 2}', 2, '{tenant}');
 SELECT extensions.simhash_guard('app.rejected', criterion => '{"resemblance": null}', source => 'simhash');
 SELECT extensions.simhash_guard('app.marked', 'mark', '{"resemblance": 0.7}', '{Tenant,lang}', mark_column => 'like');
+SELECT extensions.simhash_guard('app.offers', 'mark', '{"resemblance": 0.9, "same": ["numbers"], "bands": 5}',
+    among => 'live', mark_column => 'near', unless => 'checked');
 SET LOCAL client_min_messages = warning; -- The NOTICEs of what is dropped come in the order that it was made in.
 SELECT extensions.simhash_unguard('app.rejected');
 SELECT extensions.simhash_detach('app.rejected');

@@ -111,6 +111,13 @@ CREATE INDEX ON app.letters (extensions.simhash_band(body, 0), extensions.simhas
 CREATE MATERIALIZED VIEW app.excerpts AS SELECT id, body FROM app.plain WHERE id <= 100;
 SELECT extensions.simhash_index('app.excerpts', 'body');
 
+CREATE TABLE app.weighted (id bigint PRIMARY KEY, body text);
+INSERT INTO app.weighted SELECT * FROM app.texts;
+SELECT extensions.simhash_index('app.weighted', 'body', '{"weights": {"and": 0, "more": 0.5}, "seed": 7}');
+
+-- Texts, indexed by their passages
+CREATE INDEX ON app.online USING gin (extensions.simhash_passages(body));
+
 -- Guarded, each with near-duplicates from before ---------------------------------
 
 -- by fingerprints, also where session_replication_role is replica
@@ -138,6 +145,16 @@ CREATE TABLE app.guarded_parts_1 PARTITION OF app.guarded_parts FOR VALUES WITH 
 INSERT INTO app.guarded_parts SELECT * FROM app.texts;
 SELECT extensions.simhash_index('app.guarded_parts', 'body');
 SELECT extensions.simhash_guard('app.guarded_parts');
+
+-- by a criterion with conditions of its own, among some rows, with marks of a whole key
+CREATE TABLE app.offers (id bigint PRIMARY KEY, body text, live boolean DEFAULT true, checked boolean, near jsonb);
+INSERT INTO app.offers SELECT * FROM app.texts;
+SELECT extensions.simhash_index('app.offers', 'body', '{"same": ["numbers"]}');
+SELECT extensions.simhash_guard('app.offers', 'mark', '{"resemblance": 0.9, "same": ["numbers"], "bands": 5}',
+    among => 'live', mark_column => 'near', unless => 'checked');
+
+-- by a distance and a fingerprint of three blocks
+SELECT extensions.simhash_guard('app.covering', 'skip', '{"resemblance": null, "max_distance": 5}', source => 'simhash');
 
 -- a guard that does not fire now
 CREATE TABLE app.disabled (id bigint PRIMARY KEY, body text);
@@ -176,6 +193,12 @@ CREATE MATERIALIZED VIEW app.clusters AS
 SELECT cluster, array_agg(id ORDER BY id) AS ids
 FROM (SELECT id, extensions.simhash_cluster(id, simhash) OVER (ORDER BY id) AS cluster FROM app.parts) AS clusters
 GROUP BY cluster HAVING count(*) > 1;
+CREATE VIEW app.quotations AS
+SELECT texts.id, quoted.id AS quoted_id
+FROM app.texts JOIN app.online AS quoted ON extensions.simhash_contains(quoted.body, texts.body, 0.7);
+CREATE VIEW app.originals AS
+SELECT id, extensions.simhash_duplicate_of(id, body, '{"resemblance": 0.9}') OVER (ORDER BY id) AS original
+FROM app.online;
 CREATE FUNCTION app.near(query text) RETURNS SETOF bigint LANGUAGE sql STABLE
     BEGIN ATOMIC
         SELECT id FROM app.plain WHERE extensions.simhash_near(simhash, extensions.simhash(query));

@@ -29,6 +29,8 @@ ALTER TABLE ONLY app.letters
     ADD CONSTRAINT letters_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY app.marked
     ADD CONSTRAINT marked_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY app.offers
+    ADD CONSTRAINT offers_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY app.online
     ADD CONSTRAINT online_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY app.parts
@@ -55,6 +57,8 @@ ALTER TABLE ONLY app.secured
     ADD CONSTRAINT secured_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY app.skipped
     ADD CONSTRAINT skipped_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY app.weighted
+    ADD CONSTRAINT weighted_pkey PRIMARY KEY (id);
 CREATE INDEX "Words of Texts_Of Words_block0_idx" ON app."Words of Texts" USING btree ("Of Words_block0", "Of Words");
 COMMENT ON INDEX app."Words of Texts_Of Words_block0_idx" IS 'made by simhash_attach, prefix "Of Words": btree of block 0 of 4';
 CREATE INDEX "Words of Texts_Of Words_block1_idx" ON app."Words of Texts" USING btree ("Of Words_block1", "Of Words");
@@ -137,6 +141,12 @@ CREATE INDEX "marked_simhash_band6_Tenant_lang_idx" ON app.marked USING btree ("
 CREATE INDEX "marked_simhash_band7_Tenant_lang_idx" ON app.marked USING btree ("Tenant", lang, extensions.simhash_band(body, 7), extensions.simhash_size(body));
 CREATE INDEX "marked_simhash_band8_Tenant_lang_idx" ON app.marked USING btree ("Tenant", lang, extensions.simhash_band(body, 8), extensions.simhash_size(body));
 CREATE INDEX "marked_simhash_band9_Tenant_lang_idx" ON app.marked USING btree ("Tenant", lang, extensions.simhash_band(body, 9), extensions.simhash_size(body));
+CREATE INDEX offers_simhash_band0_idx ON app.offers USING btree (extensions.simhash_band(body, 0, '{"same": ["numbers"]}'::jsonb), extensions.simhash_size(body, '{"same": ["numbers"]}'::jsonb));
+CREATE INDEX offers_simhash_band1_idx ON app.offers USING btree (extensions.simhash_band(body, 1, '{"same": ["numbers"]}'::jsonb), extensions.simhash_size(body, '{"same": ["numbers"]}'::jsonb));
+CREATE INDEX offers_simhash_band2_idx ON app.offers USING btree (extensions.simhash_band(body, 2, '{"same": ["numbers"]}'::jsonb), extensions.simhash_size(body, '{"same": ["numbers"]}'::jsonb));
+CREATE INDEX offers_simhash_band3_idx ON app.offers USING btree (extensions.simhash_band(body, 3, '{"same": ["numbers"]}'::jsonb), extensions.simhash_size(body, '{"same": ["numbers"]}'::jsonb));
+CREATE INDEX offers_simhash_band4_idx ON app.offers USING btree (extensions.simhash_band(body, 4, '{"same": ["numbers"]}'::jsonb), extensions.simhash_size(body, '{"same": ["numbers"]}'::jsonb));
+CREATE INDEX offers_simhash_band5_idx ON app.offers USING btree (extensions.simhash_band(body, 5, '{"same": ["numbers"]}'::jsonb), extensions.simhash_size(body, '{"same": ["numbers"]}'::jsonb));
 CREATE INDEX online_parts_simhash_band0_idx ON ONLY app.online_parts USING btree (extensions.simhash_band(body, 0), extensions.simhash_size(body));
 CREATE INDEX online_parts_0_simhash_band0_idx ON app.online_parts_0 USING btree (extensions.simhash_band(body, 0), extensions.simhash_size(body));
 CREATE INDEX online_parts_simhash_band10_idx ON ONLY app.online_parts USING btree (extensions.simhash_band(body, 10), extensions.simhash_size(body));
@@ -179,6 +189,7 @@ CREATE INDEX online_simhash_band2_idx ON app.online USING btree (extensions.simh
 CREATE INDEX online_simhash_band3_idx ON app.online USING btree (extensions.simhash_band(body, 3), extensions.simhash_size(body));
 CREATE INDEX online_simhash_band4_idx ON app.online USING btree (extensions.simhash_band(body, 4), extensions.simhash_size(body));
 CREATE INDEX online_simhash_band5_idx ON app.online USING btree (extensions.simhash_band(body, 5), extensions.simhash_size(body));
+CREATE INDEX online_simhash_passages_idx ON app.online USING gin (extensions.simhash_passages(body));
 CREATE UNIQUE INDEX pairs_one_other_idx ON app.pairs USING btree (one, other);
 CREATE INDEX parent_simhash_band0_idx ON app.parent USING btree (extensions.simhash_band(body, 0), extensions.simhash_size(body));
 CREATE INDEX parent_simhash_band1_idx ON app.parent USING btree (extensions.simhash_band(body, 1), extensions.simhash_size(body));
@@ -290,6 +301,12 @@ CREATE INDEX skipped_simhash_band2_idx ON app.skipped USING btree (extensions.si
 CREATE INDEX skipped_simhash_band3_idx ON app.skipped USING btree (extensions.simhash_band(body, 3), extensions.simhash_size(body));
 CREATE INDEX skipped_simhash_band4_idx ON app.skipped USING btree (extensions.simhash_band(body, 4), extensions.simhash_size(body));
 CREATE INDEX skipped_simhash_band5_idx ON app.skipped USING btree (extensions.simhash_band(body, 5), extensions.simhash_size(body));
+CREATE INDEX weighted_simhash_band0_idx ON app.weighted USING btree (extensions.simhash_band(body, 0, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb), extensions.simhash_size(body, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb));
+CREATE INDEX weighted_simhash_band1_idx ON app.weighted USING btree (extensions.simhash_band(body, 1, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb), extensions.simhash_size(body, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb));
+CREATE INDEX weighted_simhash_band2_idx ON app.weighted USING btree (extensions.simhash_band(body, 2, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb), extensions.simhash_size(body, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb));
+CREATE INDEX weighted_simhash_band3_idx ON app.weighted USING btree (extensions.simhash_band(body, 3, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb), extensions.simhash_size(body, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb));
+CREATE INDEX weighted_simhash_band4_idx ON app.weighted USING btree (extensions.simhash_band(body, 4, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb), extensions.simhash_size(body, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb));
+CREATE INDEX weighted_simhash_band5_idx ON app.weighted USING btree (extensions.simhash_band(body, 5, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb), extensions.simhash_size(body, '{"seed": 7, "weights": {"and": 0, "more": 0.5}}'::jsonb));
 ALTER INDEX app.guarded_parts_pkey ATTACH PARTITION app.guarded_parts_0_pkey;
 ALTER INDEX app.guarded_parts_simhash_band0_idx ATTACH PARTITION app.guarded_parts_0_simhash_band_simhash_size_idx;
 ALTER INDEX app.guarded_parts_simhash_band1_idx ATTACH PARTITION app.guarded_parts_0_simhash_band_simhash_size_idx1;
@@ -353,10 +370,12 @@ ALTER INDEX app.parts_simhash_block0_idx ATTACH PARTITION app.parts_rest_simhash
 ALTER INDEX app.parts_simhash_block1_idx ATTACH PARTITION app.parts_rest_simhash_block1_simhash_idx;
 ALTER INDEX app.parts_simhash_block2_idx ATTACH PARTITION app.parts_rest_simhash_block2_simhash_idx;
 ALTER INDEX app.parts_simhash_block3_idx ATTACH PARTITION app.parts_rest_simhash_block3_simhash_idx;
+CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.covering FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('skip', '{"resemblance": null, "max_distance": 5}', 'simhash');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.disabled FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('reject', '{"bands": 6, "resemblance": 0.84}', 'COALESCE(body, ''''::text)');
 ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.guarded_parts FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('reject', '{"bands": 6, "resemblance": 0.84}', 'body');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.marked FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('mark', '{"bands": 12, "resemblance": 0.7}', 'body', 'like', 'Tenant', 'lang');
+CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.offers FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('mark', '{"bands": 5, "resemblance": 0.9, "same": ["numbers"]}', 'body', 'near', '', 'live', '', 'checked');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.rejected FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('reject', '{"resemblance": null, "max_distance": 3}', 'simhash');
 ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.secured FOR EACH ROW EXECUTE FUNCTION extensions.simhash_dedup('reject', '{"bands": 6, "resemblance": 0.84}', 'body');

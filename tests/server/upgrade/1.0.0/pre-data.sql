@@ -213,6 +213,14 @@ CREATE VIEW app.near_texts AS
    FROM (app.texts
      JOIN app.plain near ON (extensions.simhash_near(near.simhash, extensions.simhash(texts.body), 4)));
 ALTER TABLE app.near_texts OWNER TO upgrading;
+CREATE TABLE app.offers (
+    id bigint NOT NULL,
+    body text,
+    live boolean DEFAULT true,
+    checked boolean,
+    near jsonb
+);
+ALTER TABLE app.offers OWNER TO upgrading;
 CREATE TABLE app.online_parts (
     id bigint,
     body text
@@ -229,6 +237,11 @@ CREATE TABLE app.online_parts_1 (
     body text
 );
 ALTER TABLE app.online_parts_1 OWNER TO upgrading;
+CREATE VIEW app.originals AS
+ SELECT online.id,
+    extensions.simhash_duplicate_of(online.id, online.body, '{"resemblance": 0.9}'::jsonb) OVER (ORDER BY online.id) AS original
+   FROM app.online;
+ALTER TABLE app.originals OWNER TO upgrading;
 CREATE MATERIALIZED VIEW app.pairs AS
  SELECT one.id AS one,
     other.id AS other
@@ -312,6 +325,12 @@ COMMENT ON COLUMN app.parts_rest.simhash_block0 IS 'made by simhash_attach, pref
 COMMENT ON COLUMN app.parts_rest.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_rest.simhash_block2 IS 'made by simhash_attach, prefix simhash: block 2 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_rest.simhash_block3 IS 'made by simhash_attach, prefix simhash: block 3 of 4 of the fingerprint of body';
+CREATE VIEW app.quotations AS
+ SELECT texts.id,
+    quoted.id AS quoted_id
+   FROM (app.texts
+     JOIN app.online quoted ON (extensions.simhash_contains(quoted.body, texts.body, (0.7)::double precision)));
+ALTER TABLE app.quotations OWNER TO upgrading;
 CREATE TABLE app.referring (
     plain_id bigint NOT NULL,
     note text
@@ -369,6 +388,11 @@ CREATE TABLE app.skipped (
     body text
 );
 ALTER TABLE app.skipped OWNER TO upgrading;
+CREATE TABLE app.weighted (
+    id bigint NOT NULL,
+    body text
+);
+ALTER TABLE app.weighted OWNER TO upgrading;
 ALTER TABLE ONLY app.guarded_parts ATTACH PARTITION app.guarded_parts_0 FOR VALUES WITH (modulus 2, remainder 0);
 ALTER TABLE ONLY app.guarded_parts ATTACH PARTITION app.guarded_parts_1 FOR VALUES WITH (modulus 2, remainder 1);
 ALTER TABLE ONLY app.online_parts ATTACH PARTITION app.online_parts_0 FOR VALUES WITH (modulus 2, remainder 0);
